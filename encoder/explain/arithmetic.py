@@ -8,12 +8,10 @@ Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F w
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from encoder.model.disentangled import Disentangled
-from encoder.model.rotary import RotaryScaling
 
 Floats = NDArray[np.floating]
 Bools = NDArray[np.bool_]
@@ -44,11 +42,11 @@ def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64
 
 
 def rotary_angles(
-    positions: NDArray[np.integer], width: int, base: float, scaling: RotaryScaling | None = None
+    positions: NDArray[np.integer], width: int, base: float, scaling: Any = None
 ) -> Floats:
     """positions [T] -> [T, R/2]: the rotation angle of pair c, position / base^(2c/R), in radians; R is `width`.
 
-    scaling: how the frequencies differ from that, by the formulas that RotaryScaling names.
+    scaling: the config's RotaryScaling, whose docstring names the formulas; None: frequencies as above.
     """
     pairs = np.arange(width // 2)
     frequency = 1.0 / base ** (2.0 * pairs / width)
@@ -117,7 +115,7 @@ def alibi(n_heads: int, queries: NDArray[np.integer], keys: NDArray[np.integer])
     return -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
 
 
-def distance_rows(shape: Disentangled, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> NDArray[np.integer]:
+def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> NDArray[np.integer]:
     """[Ti, T]: row of DeBERTa's vectors for i - j: exact up to half of the span, then logarithmic, or clipped."""
     distance = queries[:, None] - keys[None, :]
     if shape.farthest:

@@ -11,6 +11,7 @@ from encoder.load.families.clip import CLIP_IMAGE, CLIP_TEXT, SIGLIP_IMAGE, SIGL
 from encoder.load.families.dinov2 import DINOV2, DINOV2_SWIGLU
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, VectorNames, unsupported
+from encoder.load.families.llama import EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, LLAMA, MISTRAL, QWEN2, QWEN3
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.vit import DEIT, VIT
@@ -34,9 +35,18 @@ FAMILIES: dict[str, Family] = {
     "dinov2_with_registers": DINOV2,
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
+    "eurobert": EUROBERT,
+    "gemma": GEMMA,
+    "gemma2": GEMMA2,
+    "gemma3_text": GEMMA3,
+    "gpt2": GPT2,
     "hubert": WAV2VEC2,
+    "llama": LLAMA,
+    "mistral": MISTRAL,
     "modernbert": MODERNBERT,
     "mpnet": MPNET,
+    "qwen2": QWEN2,
+    "qwen3": QWEN3,
     "roberta": ROBERTA,
     "roberta-prelayernorm": ROBERTA_PRELAYERNORM,
     "siglip_text_model": SIGLIP_TEXT,
