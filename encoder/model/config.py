@@ -99,7 +99,8 @@ class EncoderConfig:
         (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2); parallel: the FFN reads the same
         residual stream as attention (GPT-NeoX); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
     Attention
-        position: kind of positional encoding; position_offset: row of the first token in a learned table (RoBERTa: 2);
+        position: kind of positional encoding; sine_halves: sines first, then cosines (M2M100), and not in turn;
+        position_offset: row of the first token in a learned table (RoBERTa: 2);
         pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
         or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
         each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
@@ -113,6 +114,7 @@ class EncoderConfig:
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
         as attention_bias (some ViT have none there); key_bias: for k alone, by default as qkv_bias (Whisper: False);
+        ffn_in_bias: for the maps into the hidden layer, by default as ffn_bias (GTE: False);
         layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
         weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
         input instead of tokens; spectrogram or convolutions: sound input.
@@ -128,6 +130,7 @@ class EncoderConfig:
     d_head: int = 0
     n_kv_heads: int = 0
     max_positions: int = 512
+    longest: int | None = None
     embedding_width: int = 0
     n_segments: int = 0
     embedding_scale: float = 1.0
@@ -142,6 +145,7 @@ class EncoderConfig:
     norm_eps: float = 1e-12
     norm_bias: bool = True
     position: PositionKind = "learned"
+    sine_halves: bool = False
     position_offset: int = 0
     pad_position: int | None = None
     rotary_base: float | tuple[float, ...] = 10_000.0
@@ -165,6 +169,7 @@ class EncoderConfig:
     qkv_bias: bool | None = None
     key_bias: bool | None = None
     ffn_bias: bool = True
+    ffn_in_bias: bool | None = None
     layer_groups: int | None = None
     pooler: bool = False
     dropout: float = 0.0
@@ -196,6 +201,8 @@ class EncoderConfig:
             fill(self, "qkv_bias", self.attention_bias)
         if self.key_bias is None:
             fill(self, "key_bias", self.qkv_bias)
+        if self.ffn_in_bias is None:
+            fill(self, "ffn_in_bias", self.ffn_bias)
         if self.final_norm is None:
             fill(self, "final_norm", self.norm_placement == "pre")
         if self.attention_scale is None:
@@ -213,6 +220,8 @@ class EncoderConfig:
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
+        if self.longest is not None:
+            check_whole("longest", self.longest, 1)
         if self.position == "learned":
             check_whole("position_offset", self.position_offset, 0, self.max_positions - 1)
         if self.pad_position is not None:
@@ -311,8 +320,9 @@ class EncoderConfig:
             "rotary_width": ("d_head", "d_model", "n_heads"),
             "qkv_bias": ("attention_bias",),
             "key_bias": ("attention_bias", "qkv_bias"),
+            "ffn_in_bias": ("ffn_bias",),
         }
-        blank = {"attention_scale": None, "qkv_bias": None, "key_bias": None}
+        blank = {"attention_scale": None, "qkv_bias": None, "key_bias": None, "ffn_in_bias": None}
         for name, sources in derived.items():
             if name not in changes and any(source in changes for source in sources):
                 changes[name] = blank.get(name, 0)
@@ -328,7 +338,8 @@ class EncoderConfig:
         """The longest input in tokens, special tokens included."""
         if self.patches is not None:
             return self.patches.n_tokens
-        return self.max_positions - (self.position_offset if self.position == "learned" else 0)
+        rows = self.max_positions - (self.position_offset if self.position == "learned" else 0)
+        return rows if self.longest is None else min(rows, self.longest)
 
     @property
     def n_distinct_layers(self) -> int:

@@ -5,6 +5,8 @@ Shapes: B batch, T tokens, E width of the tables (D unless they are factorised),
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -23,6 +25,17 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
     angle = positions.to("cpu", torch.float64).unsqueeze(-1) / 10_000.0**exponent  # [T, width/2]
     table = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # [T, width], sine and cosine in turn
     return table.to(positions.device, torch.float32)
+
+
+def sine_halves(positions: Tensor, width: int) -> Tensor:
+    """positions [...] -> [..., width]: sin(pos w_c) in the first half, cos(pos w_c) in the second.
+
+    w_c = 10000^(-c / (width/2 - 1)) (tensor2tensor's form, which fairseq, Whisper and M2M100 use).
+    """
+    step = math.log(10_000.0) / (width // 2 - 1)
+    rates = torch.exp(torch.arange(width // 2, device=positions.device, dtype=torch.float32) * -step)
+    angle = positions.unsqueeze(-1).float() * rates
+    return torch.cat((angle.sin(), angle.cos()), dim=-1)
 
 
 class Positions(nn.Module):
@@ -51,6 +64,8 @@ class Positions(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
         """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
+        if self.config.sine_halves:
+            return sine_halves(self.indices(inputs, mask, n_tokens), self.config.embedding_width)
         if self.config.position == "sinusoidal":
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:

@@ -174,8 +174,9 @@ class FeedForward(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.activation = config.activation
-        self.w_in = nn.Linear(config.d_model, config.d_ffn, bias=config.ffn_bias)
-        self.w_gate = nn.Linear(config.d_model, config.d_ffn, bias=config.ffn_bias) if config.gated else None
+        entering = bool(config.ffn_in_bias)
+        self.w_in = nn.Linear(config.d_model, config.d_ffn, bias=entering)
+        self.w_gate = nn.Linear(config.d_model, config.d_ffn, bias=entering) if config.gated else None
         self.w_out = nn.Linear(config.d_ffn, config.d_model, bias=config.ffn_bias)
         self.hook_hidden = HookPoint("ffn.hidden")
 

@@ -88,6 +88,13 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
 }  # fmt: skip
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
+DISTANCES = {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0}
+XLM = {"emb_dim": 48, "n_heads": 6, "n_layers": 3, "vocab_size": 99, "max_position_embeddings": 211, "pad_token_id": 0,
+       "pad_index": 0, "n_langs": 2}
+T5 = {"d_model": 48, "d_kv": 10, "d_ff": 52, "num_layers": 3, "num_heads": 6, "vocab_size": 99, "pad_token_id": 0}
+BART = {"d_model": 48, "encoder_layers": 3, "decoder_layers": 1, "encoder_attention_heads": 6,
+        "decoder_attention_heads": 6, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "vocab_size": 99,
+        "max_position_embeddings": 211, **ROBERTA_IDS}
 TEXTS = {
     "llama": Case("Llama", "Llama", WIDE),
     "llama, untied, biased": Case("Llama", "Llama", {**WIDE, "attention_bias": True, "mlp_bias": True}, "LlamaForCausalLM"),
@@ -109,6 +116,61 @@ TEXTS = {
     ),
     "eurobert": Case("EuroBERT", "EuroBert", {**WIDE, "mask_token_id": 4}),
     "gpt2": Case("GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}),
+    "nomic": Case("NomicBERT", "NomicBert", {**SIZES, **IDS}),
+    "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
+    "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),
+    "jina": Case("Jina v3", "JinaEmbeddingsV3", {**SIZES, **IDS}),
+    "deberta": Case("DeBERTa", "Deberta", {**SIZES, **DISTANCES, "max_relative_positions": 20}),
+    "deberta, one term": Case(
+        "DeBERTa", "Deberta", {**SIZES, **DISTANCES, "pos_att_type": "c2p", "position_biased_input": True}
+    ),
+    "deberta-v2": Case("DeBERTa v2", "DebertaV2", {**SIZES, **DISTANCES}),
+    "deberta-v3": Case(
+        "DeBERTa v3", "DebertaV2",
+        {**SIZES, **DISTANCES, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+        "DebertaV2ForMaskedLM", lengths=(3, 40, 150),
+    ),
+    "esm2": Case(
+        "ESM-2", "Esm",
+        {**SIZES, **ROBERTA_IDS, "position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 4},
+        special=ROBERTA,
+    ),
+    "esm1": Case(
+        "ESM-1b", "Esm", {**SIZES, **ROBERTA_IDS, "emb_layer_norm_before": True, "mask_token_id": 4}, special=ROBERTA
+    ),
+    "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "roformer": Case("RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}),
+    "ernie": Case("ERNIE", "Ernie", {**SIZES, **IDS}),
+    "ernie, tasks": Case("ERNIE", "Ernie", {**SIZES, **IDS, "use_task_id": True}),
+    "megatron": Case("MegatronBERT", "MegatronBert", {**SIZES, **IDS}),
+    "rembert": Case("RemBERT", "RemBert", {**SIZES, **IDS, "input_embedding_size": 24, "output_embedding_size": 30}),
+    "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
+    "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
+    "bros": Case(
+        "BROS, text", "Bros", {**SIZES, **IDS}, more=lambda ids: {"bbox": torch.zeros(*ids.shape, 4)}
+    ),
+    "big_bird": Case("BigBird", "BigBird", {**SIZES, **IDS, "block_size": 4}),
+    "big_bird, full": Case(
+        "BigBird", "BigBird", {**SIZES, **IDS, "attention_type": "original_full", "rescale_embeddings": True,
+                               "use_bias": False},
+    ),
+    "longformer": Case(
+        "Longformer", "Longformer", {**SIZES, **ROBERTA_IDS, "attention_window": 8}, special=ROBERTA, banded=True
+    ),
+    "xlm": Case("XLM", "XLM", XLM),
+    "flaubert": Case("FlauBERT", "Flaubert", XLM),
+    "flaubert, pre-norm": Case("FlauBERT", "Flaubert", {**XLM, "pre_norm": True}),
+    "t5": Case("T5", "T5", T5, "T5EncoderModel", lengths=(3, 40, 200)),
+    "t5, gated": Case("T5 v1.1", "T5", {**T5, "feed_forward_proj": "gated-gelu"}, "T5EncoderModel"),
+    "t5, decoder": Case("T5", "T5", T5, "T5ForConditionalGeneration", encode=lambda model: model.get_encoder()),
+    "mt5": Case("mT5", "MT5", {**T5, "feed_forward_proj": "gated-gelu"}, "MT5EncoderModel"),
+    "umt5": Case("UMT5", "UMT5", {**T5, "feed_forward_proj": "gated-gelu"}, "UMT5EncoderModel"),
+    "bart": Case("BART", "Bart", BART, encode=lambda model: model.encoder, special=ROBERTA),
+    "mbart": Case("mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA),
+    "pegasus": Case("Pegasus", "Pegasus", {**BART, "pad_token_id": 0}, encode=lambda model: model.encoder),
+    "marian": Case("Marian", "Marian", {**BART, "pad_token_id": 0, "scale_embedding": True}, encode=lambda model: model.encoder),
+    "m2m100": Case("M2M100, NLLB", "M2M100", BART, encode=lambda model: model.encoder, special=ROBERTA),
 }  # fmt: skip
 
 
