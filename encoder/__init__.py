@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
     from encoder.inputs.sound import Sound
     from encoder.inputs.sound_files import open_sound
-    from encoder.load import load, save
+    from encoder.load import load, save, wrap
     from encoder.model.config import EncoderConfig, Patches
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
@@ -39,7 +39,7 @@ __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
     "SoundError", "TextEncoder", "TextError", "Trace", "build", "figures", "initialise", "load", "measure",
-    "open_sound", "save", "train",
+    "open_sound", "save", "train", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -51,7 +51,7 @@ _MODULE_OF = {
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "model.mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model.encoder"),
     **dict.fromkeys(("TextEncoder", "build"), "encoders.text"),
-    **dict.fromkeys(("load", "save"), "load"),
+    **dict.fromkeys(("load", "save", "wrap"), "load"),
     "AudioEncoder": "encoders.audio",
     "ImageEncoder": "encoders.image",
     "JointEncoder": "encoders.joint",

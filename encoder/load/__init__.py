@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 from pathlib import Path
 
 import torch
@@ -24,11 +25,12 @@ from encoder.load.folder import load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.native import save
 from encoder.load.places import folders_inside, inside
+from encoder.load.wrap import wrap
 from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 
 __all__ = [
     "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "pick_device",
-    "save",
+    "save", "wrap",
 ]  # fmt: skip
 
 
@@ -44,6 +46,11 @@ def load(
     config.json; for a weight that is missing, unknown or of another shape; for a tokenizer that fails; for weights that
     do not fit into memory; and when the Hub cannot be reached.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise LoadError(
+            f"load opens a name or a folder, and this is a {type(source).__name__} in memory: call "
+            "encoder.wrap(model, tokenizer)."
+        )
     number_type, where = pick_dtype(dtype), pick_device(device)
     folder, name = find(source)
     try:

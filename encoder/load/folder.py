@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -28,9 +29,17 @@ from encoder.model.encoder import Encoder
 
 
 def load_folder(
-    folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    trial: bool = False,
+    weights: Callable[[Path], WeightFiles] = WeightFiles,
 ) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
-    """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
+    """Read a checkpoint. trial: try its tokenizer first; weights: opens those of a folder.
+
+    Raises LoadError, which names what is wrong.
+    """
     if folder.is_file():
         raise LoadError(
             f"{folder.name} is a file: give the folder that holds config.json and model.safetensors."
@@ -46,11 +55,11 @@ def load_folder(
     if joint is not None:
         if trial:
             try_tokenizer(steps.folder)
-        return load_joint(name, steps.folder, fields, joint, Target(device, dtype))
+        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, Target(device, dtype))
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -65,7 +74,7 @@ def load_folder(
         encoder=read.encoder,
         tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
         pooling=steps.pooling,
-        dense=tuple(read_dense(place, device, dtype) for place in steps.dense),
+        dense=tuple(read_dense(place, weights(place), device, dtype) for place in steps.dense),
         normalise=steps.normalise,
         max_embed_tokens=steps.max_tokens,
         mlm_head=read.mlm_head,

@@ -61,7 +61,12 @@ class Stored:
 
 
 class WeightFiles:
-    """The safetensors of one folder. Raises LoadError for a missing or unreadable file."""
+    """The safetensors of one folder. Raises LoadError for a missing or unreadable file.
+
+    shares: whether `read` gives weights that somebody else uses, so that they are not copied (encoder.load.wrap).
+    """
+
+    shares = False
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError
@@ -215,6 +220,8 @@ def fill_strictly(
                 f"The weight {name} in {where} has the shape {files.shape(name)}, but config.json makes it "
                 f"{tuple(parameter.shape)}: save it again."
             )
-    check_memory(modules.values(), device, dtype)
+    if not files.shares:
+        check_memory(modules.values(), device, dtype)
     for prefix, module in modules.items():
-        fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})
+        state = {name: files.read(prefix + name) for name in module.state_dict()}
+        fill(module, {name: value.to(device, dtype, copy=not files.shares) for name, value in state.items()})
