@@ -25,6 +25,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
+#: Of pages that need attention maps alone, which a file may have.
+WITH_MAPS = ("text", "image", "sound", "maps")
 #: Section -> its pages, two in each column of the bar: long names share one. The first page of all opens at "/".
 SECTIONS = {
     "": [
@@ -32,9 +34,10 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
-             edits=True),
+             edits=True, takes=WITH_MAPS),
         Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights"),
-        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True),
+        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True,
+             takes=WITH_MAPS),
         Page("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
         Page("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
              why="It measures heads over sentences."),

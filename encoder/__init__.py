@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from encoder.model.config import EncoderConfig, Patches
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
+    from encoder.trace.attention_maps import attentions
     from encoder.trace.trace import Trace
 
 __version__ = "0.1.0"
@@ -38,8 +39,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
-    "SoundError", "TextEncoder", "TextError", "Trace", "build", "figures", "initialise", "load", "measure",
-    "open_sound", "save", "train", "wrap",
+    "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "figures", "initialise", "load",
+    "measure", "open_sound", "save", "train", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -57,6 +58,7 @@ _MODULE_OF = {
     "JointEncoder": "encoders.joint",
     "Sound": "inputs.sound",
     "Trace": "trace.trace",
+    "attentions": "trace.attention_maps",
     "open_sound": "inputs.sound_files",
 }
 #: A module's name before 0.2 -> its name now; the old one goes with 0.3.

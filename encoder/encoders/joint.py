@@ -36,8 +36,9 @@ Compares = Literal["softmax", "sigmoid"]
 class JointEncoder:
     """Two towers, each an encoder with traces of its own, and how their vectors are compared.
 
-    text, other: the towers, of texts and of images or sounds. The end of each, its `pool`, makes its vector: pooling and
-    projection; the towers take the name of the whole. scale: factor of the cosine, 1 / temperature; bias: added to it (SigLIP);
+    text, other: the towers, of texts and of images or sounds. The end of each, its `pool`, makes its vector: pooling
+    and projection; the towers take the name of the whole. scale: factor of the cosine, 1 / temperature; bias: added to
+    it (SigLIP);
     compares: what makes probabilities of the logits; notes: sentences about how it was loaded.
     Raises EncoderError for vectors of different widths, and for numbers that are not finite.
     """
@@ -135,7 +136,7 @@ class JointEncoder:
 
     @torch.no_grad()
     def other_vector(self, trace: Trace) -> Tensor:
-        """A trace of the tower `other` -> [E], of norm 1: what `embed_images` and `embed_sounds` give, edits included."""
+        """A trace of the tower `other` -> [E], of norm 1: what `embed_images` or `embed_sounds` gives, with edits."""
         return _unit(self.other.vector_of(trace))
 
     image_vector = other_vector

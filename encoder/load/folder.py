@@ -11,12 +11,14 @@ import torch
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
 from encoder.inputs.json_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint
+from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
 from encoder.load.sentence import read_dense, read_steps
@@ -27,6 +29,8 @@ from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
 from encoder.model.encoder import Encoder
 
+Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
+
 
 def load_folder(
     folder: Path,
@@ -35,14 +39,17 @@ def load_folder(
     *,
     trial: bool = False,
     weights: Callable[[Path], WeightFiles] = WeightFiles,
-) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
+) -> Loaded:
     """Read a checkpoint. trial: try its tokenizer first; weights: opens those of a folder.
 
     Raises LoadError, which names what is wrong.
     """
     if folder.is_file():
+        if (maps := load_maps(folder)) is not None:
+            return maps
         raise LoadError(
-            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors."
+            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors, or a file of "
+            "attention maps (docs/python.md)."
             f"{pickle_word(folder)}"
         )
     if is_native(folder):

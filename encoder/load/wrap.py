@@ -1,7 +1,7 @@
 """A model that is already in memory, of transformers or sentence-transformers -> an encoder that shares its weights.
 
 Neither library is imported here: their objects are known by what they have. What is small (config, tokenizer, settings)
-is written by the object's own methods into a folder that lives for a moment, and read as any checkpoint is. The weights
+is written by the object's own methods into a temporary folder, and read as any checkpoint is. The weights
 are never written: `LiveWeights` stands in for the files.
 """
 
@@ -18,12 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from encoder.encoders.audio import AudioEncoder
-from encoder.encoders.image import ImageEncoder
-from encoder.encoders.joint import JointEncoder
-from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, quoted
-from encoder.load.folder import load_folder
+from encoder.load.folder import Loaded, load_folder
 from encoder.load.weights import NUMBERS, WeightFiles
 from encoder.model.device import DTYPES
 
@@ -57,11 +53,13 @@ class LiveWeights(WeightFiles):
         found = self._tensors[name]
         if found.dtype not in NUMBERS.values() or found.is_meta:
             where = "on the meta device" if found.is_meta else f"of the type {found.dtype}"
-            raise LoadError(f"The weight {quoted(name)} is {where}: load the model in float32 or bfloat16, then wrap it.")
+            raise LoadError(
+                f"The weight {quoted(name)} is {where}: load the model in float32 or bfloat16, then wrap it."
+            )
         return found
 
 
-def wrap(model: Any, tokenizer: Any = None) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
+def wrap(model: Any, tokenizer: Any = None) -> Loaded:
     """A live model of transformers or sentence-transformers -> an encoder over the same weights.
 
     tokenizer: its fast tokenizer; of an encoder of images or sound, its processor; None for a model of

@@ -22,7 +22,7 @@ from encoder.inputs.spoken_digits import held_out as recordings
 
 @dataclass(frozen=True)
 class ZeroShot:
-    """The digits that a pair names for N inputs. said, truth [N]: digits; inputs: images [8, 8] from 0 to 1, or sounds."""
+    """The digits that a pair names for N inputs. said, truth [N]: digits; inputs: images [8, 8], 0 to 1, or sounds."""
 
     said: Tensor
     truth: Tensor

@@ -16,11 +16,14 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.inputs import captions
+from encoder.inputs.log_mel import KaldiMel
+from encoder.load import load
 from encoder.model.encoder import Encoder
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 from recipes.classifier_run import descend
 from recipes.digit_words.training import Pair, PairRecipe, contrastive_loss, which_hold
-from recipes.spoken.training import SpokenRecipe, hidden, moved, preparation
+from recipes.spoken.training import NAME as SOUND
+from recipes.spoken.training import SpokenRecipe, hidden, moved
 from recipes.spoken_words.captions import PARITY_TEMPLATES, TEMPLATES, draw
 
 NAME = "spoken-words"
@@ -28,14 +31,14 @@ NAME = "spoken-words"
 
 @dataclass(frozen=True)
 class WordsRecipe(PairRecipe):
-    """The settings of the run: the encoder of sounds is that of spoken-digits, the encoder of captions digit-words'.
+    """The settings of the run: the encoder of sounds starts as spoken-digits, that of captions untrained.
 
     copies: recordings made of each clip.
     """
 
-    epochs: int = 20
+    epochs: int = 10
     copies: int = 2
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     warmup_steps: int = 150
 
     @property
@@ -47,11 +50,11 @@ class WordsRecipe(PairRecipe):
 class SoundPair(Pair):
     """Both encoders with their projections into the shared space, and the scale, in training."""
 
-    def __init__(self, recipe: WordsRecipe, vocabulary: int) -> None:
+    def __init__(self, recipe: WordsRecipe, vocabulary: int, sound: Encoder) -> None:
         super().__init__(recipe)
         del self.image, self.image_head
         self.text = Encoder(recipe.text_config.replace(vocab_size=vocabulary), seed=recipe.seed + 1)
-        self.sound = Encoder(recipe.sound.config, seed=recipe.seed)
+        self.sound = sound
         with torch.random.fork_rng():
             torch.manual_seed(recipe.seed + 2)
             self.sound_head = VectorHead(recipe.d_model, VectorHeadConfig("cls", recipe.width))
@@ -65,10 +68,12 @@ def train(
     recipe: WordsRecipe, spectrograms: Tensor, digits: Tensor, say: Callable[[str], None] = lambda line: None
 ) -> JointEncoder:
     """Train on spectrograms [R, S, M] of `recipes.spoken` and digits [R]; say: takes a line about the progress."""
-    spoken = spectrograms[spectrograms != 0].float()  # frames after the end are zero
-    mean, std = float(spoken.mean()), float(spoken.std())
+    begun = load(SOUND, device="cpu")
+    assert isinstance(begun, AudioEncoder)
+    assert isinstance(begun.preparation, KaldiMel)
+    mean, std = begun.preparation.mean or 0.0, begun.preparation.std
     words = captions.vocabulary((*TEMPLATES, *PARITY_TEMPLATES), kinds=())
-    model, tokenizer = SoundPair(recipe, len(words)), captions.tokenizer(words)
+    model, tokenizer = SoundPair(recipe, len(words), begun.encoder), captions.tokenizer(words)
 
     def loss_of(batch: Tensor, generator: torch.Generator) -> Tensor:
         scaled = (hidden(moved(spectrograms[batch].float(), generator), generator) - mean) / (2 * std)
@@ -80,5 +85,5 @@ def train(
 
     descend((model,), loss_of, len(digits), recipe, lambda line: say(f"{NAME}: {line}"))
     text = TextEncoder(NAME, model.text, tokenizer, pooling="last", dense=(model.text_head,))
-    sound = AudioEncoder(NAME, model.sound, preparation(recipe.sound, mean, std), vector_head=model.sound_head)
+    sound = AudioEncoder(NAME, model.sound, begun.preparation, vector_head=model.sound_head)
     return JointEncoder(NAME, text, sound, scale=float(model.scale.detach()))

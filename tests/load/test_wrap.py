@@ -36,7 +36,9 @@ def places(module: nn.Module) -> set[int]:
 def copied(ours: Any, theirs: nn.Module) -> list[str]:
     """The weights of a wrapped encoder that are not in the memory of the model."""
     there = places(theirs)
-    return [name for name, value in ours.encoder.state_dict().items() if value.untyped_storage().data_ptr() not in there]
+    return [
+        name for name, value in ours.encoder.state_dict().items() if value.untyped_storage().data_ptr() not in there
+    ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -46,8 +48,10 @@ def test_each_family_of_text_shares_all_its_weights(family: str, head: str, chec
     ours = encoder.wrap(pair.theirs, fast_tokenizer(pair.folder))
     for text in TEXTS:
         mine, loaded = ours.trace(text), pair.ours.trace(text)
-        assert torch.equal(mine.output, loaded.output) and mine.tokens == loaded.tokens
-    assert copied(ours, pair.theirs) == [] and not any("Copied" in note for note in ours.notes)
+        assert torch.equal(mine.output, loaded.output)
+        assert mine.tokens == loaded.tokens
+    assert copied(ours, pair.theirs) == []
+    assert not any("Copied" in note for note in ours.notes)
     for name, module in ours.heads.items():
         assert places(module) <= places(pair.theirs), name
     assert set(ours.heads) == set(pair.ours.heads)
@@ -94,18 +98,21 @@ def test_images_sounds_and_pairs_are_wrapped_with_their_processor(tmp_path: Path
     given = ours.trace(PIXELS)
     expected = vit.vit(ours.prepare(PIXELS)[None]).last_hidden_state[0]
     torch.testing.assert_close(given.output, expected.detach(), atol=1e-5, rtol=0.0)
-    assert ours.preparation.mean == (0.1, 0.2, 0.3) and copied(ours, vit) == []
+    assert ours.preparation.mean == (0.1, 0.2, 0.3)
+    assert copied(ours, vit) == []
 
     ast = sounds.model_of("ast", "Model", 2)
     heard = encoder.wrap(ast, transformers.ASTFeatureExtractor(num_mel_bins=48, max_length=64))
-    assert heard.takes == "sound" and copied(heard, ast) == []
+    assert heard.takes == "sound"
+    assert copied(heard, ast) == []
 
     clip = joints.model_of("clip")
     joints.write(clip, tmp_path, "clip")
     loaded = encoder.load(tmp_path)
     wrapped = encoder.wrap(clip, fast_tokenizer(tmp_path))
     assert torch.equal(wrapped.embed_texts(joints.TEXTS), loaded.embed_texts(joints.TEXTS))
-    assert copied(wrapped.text, clip) == [] and copied(wrapped.image, clip) == []
+    assert copied(wrapped.text, clip) == []
+    assert copied(wrapped.image, clip) == []
 
 
 def test_a_weight_of_another_layout_is_copied_and_named():
@@ -114,8 +121,9 @@ def test_a_weight_of_another_layout_is_copied_and_named():
     theirs = reference.image_model_of("Dinov2", "Model", 2)  # its layer scale is multiplied into a map
     ours = encoder.wrap(theirs, transformers.BitImageProcessor())
     names = copied(ours, theirs)
-    assert names and all(name.rpartition(".")[0].endswith(("w_o", "w_out")) for name in names)
-    assert any(names[0] in note and str(len(names)) in note for note in ours.notes)
+    assert names
+    assert all(name.rpartition(".")[0].endswith(("w_o", "w_out")) for name in names)
+    assert any(names[0] in note and f" {len(names)} of " in note for note in ours.notes)
 
 
 def test_half_precision_is_kept_or_copied(checkpoint: Callable):
@@ -141,10 +149,9 @@ def test_a_model_of_sentence_transformers_brings_its_own_tokenizer_and_steps(che
 
     theirs = sentence_model(checkpoint("bert").folder, Dense(40, 7), Normalize())
     ours = encoder.wrap(theirs)
-    torch.testing.assert_close(
-        ours.embed(TEXTS), theirs.encode(TEXTS, convert_to_tensor=True), atol=1e-5, rtol=0.0
-    )
-    assert copied(ours, theirs) == [] and places(ours.dense[0]) <= places(theirs)
+    torch.testing.assert_close(ours.embed(TEXTS), theirs.encode(TEXTS, convert_to_tensor=True), atol=1e-5, rtol=0.0)
+    assert copied(ours, theirs) == []
+    assert places(ours.dense[0]) <= places(theirs)
 
 
 def test_what_cannot_be_wrapped_says_what_to_do(checkpoint: Callable):
