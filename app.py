@@ -26,6 +26,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
+#: Of pages that need attention maps only, which a file may have.
+WITH_MAPS = ("text", "image", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
@@ -34,8 +36,9 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True),
-        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True),
+             edits=True, takes=WITH_MAPS),
+        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
+             takes=WITH_MAPS),
         Page("contribution", "Contribution", "balance", "What matters besides attention weights?"),
     ],
     "Layer": [

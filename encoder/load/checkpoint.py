@@ -101,7 +101,7 @@ class Source:
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """A copy of the weight on this device, of this type."""
+        """A copy of the weight on this device, of this type; the weight itself where the files share it."""
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
@@ -118,7 +118,7 @@ class Source:
         if self.part.scale:
             scale = files.read(self.part.scale).float()
             weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
-        return weight.to(device=device, dtype=dtype, copy=True)
+        return weight.to(device=device, dtype=dtype, copy=not files.shares)
 
 
 def read_checkpoint(
@@ -143,7 +143,8 @@ def read_checkpoint(
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     notes = (*trouble, *explain_rest(disk, family))
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources))
-    check_memory([module for module, _ in parts if module is not None], device, dtype)
+    if not files.shares:
+        check_memory([module for module, _ in parts if module is not None], device, dtype)
     for module, places in parts:
         if module is not None:
             fill(module, {ours: source.read(files, device, dtype) for ours, source in places.items()})
