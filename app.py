@@ -19,6 +19,7 @@ from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 from pages.state.former import FORMER, current
+from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -28,7 +29,8 @@ NO_HEAD, TEXT = ("text", "model"), ("text",)
 #: Section -> its pages, two in each column of the bar: long names share one. The first page of all opens at "/".
 SECTIONS = {
     "": [
-        Page("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
+        Page("model", "The model at work on your sentence", "home", "The whole model in one picture", "Model", uses=(),
+             edits=None),
     ],
     "Attention": [
         Page("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
@@ -75,9 +77,6 @@ SECTIONS = {
     "Learn": [
         Page("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
         Page("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
-        Page("architecture", "Architecture", "account_tree", "The encoder as a diagram"),
-        Page("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
-             takes=TEXT, why="Its first steps make tokens of a sentence."),
         Page("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
              uses=()),
         Page("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
@@ -119,7 +118,10 @@ def main() -> None:
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         values = current({**st.query_params.to_dict(), "page": page.url_path})
-        st.switch_page(f"pages/{values.pop('page')}/page.py", query_params=values)
+        folder = values.pop("page")
+        if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
+            values[HOME] = "1"
+        st.switch_page(f"pages/{folder}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
     follow.before(entry.folder)
     if (later := links.opened_later()) is not None:

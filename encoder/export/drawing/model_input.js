@@ -14,7 +14,7 @@ const STRIP_KEYS =
 export class ModelInput {
   constructor(view) {
     this.view = view;
-    this.strip = this.canvas("enc-model-strip enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
+    this.strip = this.canvas("enc-model-window enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
     this.whole = this.canvas("enc-model-whole", { role: "img" });
     this.words = make("p", { class: "enc-model-words" });
     this.element = make("figure", { class: "enc-model-input", hidden: "" }, this.whole, this.words);

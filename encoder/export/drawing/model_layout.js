@@ -2,37 +2,43 @@
 //
 // The picture runs from left to right, and on a narrow screen from top to bottom. `x` counts pixels along the way from
 // the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
+import { partPlaces } from "./model_glyphs.js";
 
-const NARROW = 700; // pixels; in less, tokens are columns
+const NARROW = 860; // pixels; in less, tokens are columns
 const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
 const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
-const OPEN_SHARE = 0.58; // the open layer's share of the rest
-const TITLES_HEIGHT = 30;
-const TURNED = { names: 92, embed: 74, ending: 128, open: 350, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
-const [GUTTER, WIDEST_COLUMN] = [26, 46]; // left of the columns: numbers of layers
+const OPEN_SHARE = 0.64; // the open layer's share of the rest
+const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where they are close
+const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
+const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
+const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
 const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
 // from: the first token that is shown where not all have room.
-export function layout(header, available, scale = 1, from = 0) {
+// share: how far the norms have slid from the other placement, 0 to 1.
+export function layout(header, available, scale = 1, share = 1, from = 0) {
   const turned = available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
   const first = Math.max(0, Math.min(from, header.labels.length - count));
   const made = turned ? columns(header, available, scale, count) : rows(header, available, scale);
-  const { start, room, thin, row, top, ending } = made;
+  const { start, room, thin, row, ending } = made;
   const open = room - thin * (header.layers - 1);
+  const lanes = turned || open < CLOSE * scale;
+  const top = made.top + (lanes && !turned ? LANE : 0);
   const layers = [];
   const stages = [start];
+  let parts = {};
   for (let layer = 0, x = start; layer < header.layers; layer++) {
     const size = layer === header.layer ? open : thin;
     const span = { start: x, end: x + size };
-    if (layer === header.layer) {
-      Object.assign(span, { attended: x + size * 0.5, ffn: x + size * 0.6, added: x + size * 0.93 });
-    }
     layers.push(span);
-    stages.push(x + size * 0.58, x + size * 0.97);
+    if (layer === header.layer) {
+      parts = partPlaces(header.norm, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
+      stages.push(parts[header.norm === "pre" ? "add-attention" : "norm-attention"] + 9, x + size * 0.985);
+    } else stages.push(x + size * 0.55, x + size * 0.97);
     x = span.end;
   }
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
@@ -44,9 +50,12 @@ export function layout(header, available, scale = 1, from = 0) {
   return {
     ...made,
     turned,
+    lanes,
+    top,
     first,
     count,
     layers,
+    parts,
     stages,
     bottom,
     width: turned ? available : along,
@@ -104,10 +113,9 @@ export function namePlace(place, token) {
   return { x, y, transform: `rotate(-${SLANT} ${tenth(x)} ${tenth(y)})` };
 }
 
-// Where a line of words is written: at x along the way; lines below one another by `line`. Columns are free of words
-// only at the left.
-export function wordPlace(place, x, line = 0) {
-  return place.turned ? { x: 2, y: x + 13 + 14 * line } : { x, y: 16 + 14 * line };
+// Where lines of words are written at x along the way: next to `y` or, where columns leave no room, from the left on.
+export function wordPlace(place, x, y, line = 0) {
+  return place.turned ? { x: 2, y: x + 13 + 14 * line } : { x, y: y + 14 * line };
 }
 
 // A band through all stages: half [S], half its thickness at each.

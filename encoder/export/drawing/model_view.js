@@ -1,18 +1,20 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
-import { drawEnd, endTitle } from "./model_end.js";
+import { drawEnd } from "./model_end.js";
+import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
-import { bandPath, layout, linkPath, namePlace, wordPlace } from "./model_layout.js";
-import { openings } from "./model_parts.js";
+import { bandPath, layout, linkPath, namePlace } from "./model_layout.js";
+import { neighbour, partPanel } from "./model_parts.js";
 import { story } from "./model_story.js";
+import { drawSwitches, placePowers } from "./model_switches.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
 const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
-  "Escape closes.";
+  "Escape closes. Tab goes to a button for each part.";
+const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
-const SHORT_TITLE = 190; // pixels; in less, the title of the open layer is short
 const CONTEXT = 8; // tokens before the query, where not all of them have room
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -20,21 +22,28 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 export class ModelView extends Drawing {
   constructor(parent) {
     const bar = make("div", { class: "enc-model-bar" });
-    const stage = make("div", { class: "enc-model-stage" });
+    const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
+    const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
+    const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
+    const drawing = make("div", {});
+    const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
-    const opened = make("section", { class: "enc-model-opened", hidden: "" });
-    super(parent, "The model", "enc-model", bar, opened, heads, legend);
-    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0, start: 0 });
+    const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
+    const place = make("div", { class: "enc-model-place" }, body, opened);
+    super(parent, "The model", "enc-model", bar, heads, legend);
+    Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
+    Object.assign(this, { hovered: null, step: -1, part: "", trail: [], sent: [], slid: 1, start: 0 });
     this.input = new ModelInput(this);
-    bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, body));
+    bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, place));
     this.fillBar();
     this.drawSoon = everyFrame(() => this.header && this.draw());
     this.listenToSize(body, () => this.drawSoon());
     this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
     this.listen(stage, "pointerleave", () => this.hover(null));
-    this.listen(this.opened, "keydown", (event) => event.key === "Escape" && this.back());
+    this.listen(drawing, "click", (event) => this.openAt(event.target.closest("[data-open]")));
+    this.listen(opened, "keydown", (event) => this.panelKey(event));
     this.listenToKeys(body);
   }
 
@@ -49,19 +58,28 @@ export class ModelView extends Drawing {
       "Play the story of this sentence",
       () => this.timer ? this.pause() : this.play(),
     );
-    this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const back = button("◀", "One step back", () => this.show(this.step - 1));
     const forward = button("▶", "One step forward", () => this.show(this.step + 1));
-    this.bar.append(this.playButton, back, forward, this.caption);
+    this.scrubber = make("input", {
+      type: "range",
+      min: "0",
+      max: "12",
+      value: "0",
+      "aria-label": "Step of the story",
+    });
+    this.listen(this.scrubber, "input", () => this.show(Number(this.scrubber.value) - 1));
+    this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
+    this.bar.append(this.playButton, back, this.scrubber, forward, this.caption, this.switches);
   }
 
   read({ header, arrays }) {
-    const before = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
-        this.header.layers === header.layers
-      ? this.arrays.stream.data.slice()
-      : null;
-    const changed = before && this.header.norm !== header.norm ? this.largestChange(before, arrays, header) : "";
-    if (!before || this.header.layer !== header.layer || this.header.head !== header.head) this.close();
+    const same = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
+      this.header.layers === header.layers;
+    const before = same ? this.arrays.stream.data.slice() : null;
+    const moved = before && this.header.norm !== header.norm;
+    const changed = moved ? this.largestChange(before, arrays, header) : "";
+    if (!before) Object.assign(this, { trail: [], changed: "" });
+    if (changed) this.changed = changed;
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
     const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
@@ -69,12 +87,21 @@ export class ModelView extends Drawing {
     this.input.read(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
-    if (this.step < 0) this.caption.textContent = changed || "Play tells what happens, in twelve steps.";
-    else this.show(this.step);
+    this.follow(header.part ?? "");
+    this.show(this.step);
     this.drawHeads();
-    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before);
+    drawSwitches(this);
+    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before, moved);
     else this.draw();
-    if (this.depth) this.open(this.depth);
+    this.drawOpened();
+  }
+
+  // The open part is the reader's newest choice: an answer to an older one of hers changes nothing, a link does.
+  follow(part) {
+    const answered = this.sent.indexOf(part);
+    if (answered >= 0) this.sent.splice(0, answered + 1);
+    else if (part !== this.followed && !this.sent.length) this.part = part;
+    this.followed = part;
   }
 
   // The numbers of a token at a stage, by row-major arrays.
@@ -97,13 +124,14 @@ export class ModelView extends Drawing {
       `${threeDigits(before[most])} → ${threeDigits(now[most])}.`;
   }
 
-  moveFrom(before) {
+  // Bands go from their thickness before to that of now; moved norms slide to their place.
+  moveFrom(before, moved) {
     const [after, start] = [this.arrays.stream.data, performance.now()];
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
-      const share = Math.min(1, (now - start) / MOVE_MS);
-      this.shownStream = after.map((value, at) => before[at] + (value - before[at]) * share);
-      if (share === 1) this.shownStream = after;
+      const share = Math.max(0, Math.min(1, (now - start) / MOVE_MS));
+      this.slid = moved ? share : 1;
+      this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
       this.draw();
       if (share < 1) requestAnimationFrame(frame);
     };
@@ -114,38 +142,26 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from);
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from);
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(
-      this.titles(),
       this.slices(),
       this.bands(),
       this.lines(),
+      glyphs(header, place),
       this.parts(),
       this.names(),
       drawEnd(this),
     );
-    this.stage.replaceChildren(picture);
+    this.drawing.replaceChildren(picture);
     this.input.paintSoon();
+    placeChips(this);
+    placePowers(this);
+    this.placeOpened();
     this.emphasise();
     this.writeLegend();
-  }
-
-  titles() {
-    const { header, place, theme } = this;
-    const group = svg("g", { class: "enc-model-titles" });
-    const say = (x, text, part) => group.append(svg("text", { ...wordPlace(place, x), "data-part": part }, text));
-    if (!place.turned) say(4, "tokens", "names");
-    if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
-    const open = place.layers[header.layer];
-    const isShort = !place.turned && open.ffn - open.start < SHORT_TITLE * theme.scale;
-    const name = isShort ? `L${header.layer} H${header.head}` : `layer ${header.layer}: attention, head ${header.head}`;
-    say(open.start + 6, name, "lines");
-    say(open.ffn + 6, "feed-forward", "ffn");
-    say(place.ending, endTitle(header), "end");
-    return group;
   }
 
   // The other layers: thin, with their number; a click opens one.
@@ -159,9 +175,9 @@ export class ModelView extends Drawing {
         svg("rect", {
           ...place.box(
             span.start + 1,
-            place.top - 6,
+            place.top - 8,
             Math.max(2, span.end - span.start - 2),
-            place.bottom - place.top + 10,
+            place.bottom - place.top + 14,
           ),
           rx: Math.min(5, (span.end - span.start) / 5),
         }),
@@ -178,9 +194,11 @@ export class ModelView extends Drawing {
 
   // The number of a thin layer; where they are too thin, not each has one.
   numberOf({ start, end }, layer) {
-    const { place } = this;
-    const at = place.turned ? { x: 10, y: (start + end) / 2 + 4 } : { x: (start + end) / 2, y: place.bottom + 18 };
-    return svg("text", { ...at, "text-anchor": "middle" }, String(layer));
+    const [x, y] = this.place.point(
+      (start + end) / 2,
+      this.place.turned ? this.place.top - 20 : this.place.bottom + 18,
+    );
+    return svg("text", { x, y: this.place.turned ? y + 4 : y, "text-anchor": "middle" }, String(layer));
   }
 
   get numbered() {
@@ -205,14 +223,15 @@ export class ModelView extends Drawing {
         const value = this.arrays[name].data[token];
         if (!place.shows(token)) return;
         const breadth = Math.max(1, (value / most) * place.row * 0.7);
-        const x = place.embed + (place.turned ? 22 : 4) + 18 * index;
+        const bar = place.box(
+          place.embed + (place.turned ? 18 : 4) + 18 * index,
+          place.y(token) - breadth / 2,
+          9,
+          breadth,
+        );
         group.append(svg(
           "rect",
-          {
-            ...place.box(x, place.y(token) - breadth / 2, 9, breadth),
-            class: `enc-model-${name}`,
-            "data-token": token,
-          },
+          { ...bar, class: `enc-model-${name}`, "data-token": token },
           svg("title", {}, `norm ${threeDigits(value)}`),
         ));
       })
@@ -224,13 +243,12 @@ export class ModelView extends Drawing {
   lines() {
     const { header, place } = this;
     const group = svg("g", { class: "enc-model-lines", "data-part": "lines" });
-    const open = place.layers[header.layer];
     header.labels.forEach((_, query) =>
       header.labels.forEach((_, key) => {
         const weight = this.weight(query, key);
         if (weight < FAINTEST_LINE || !place.shows(query) || !place.shows(key)) return;
         const line = svg("path", {
-          d: linkPath(place, open.start + (place.turned ? 22 : 14), place.y(key), open.attended, place.y(query)),
+          d: linkPath(place, place.parts.v + 6, place.y(key), place.parts.q - 6, place.y(query)),
           "data-token": query,
           "data-key": key,
           "stroke-width": (0.6 + 3 * weight).toFixed(2),
@@ -245,39 +263,24 @@ export class ModelView extends Drawing {
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
   parts() {
-    const { header, place, arrays } = this;
-    const group = svg("g", { class: "enc-model-parts" });
-    const open = place.layers[header.layer];
-    const n = header.labels.length;
-    const scale = place.row * 0.88 / this.widest;
-    header.labels.forEach((_, token) =>
-      [["attention", open.attended + 4, "update"], ["ffn", open.added, "ffn"]].forEach(([kind, x, part], sublayer) => {
-        const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
-        if (!place.shows(token)) return;
-        const breadth = Math.min(place.row, Math.max(1, value * scale));
-        group.append(svg("rect", {
-          ...place.box(x, place.y(token) - breadth / 2, 6, breadth),
-          class: `enc-model-update enc-model-${kind}`,
-          "data-token": token,
-          "data-part": part,
-        }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
-      })
-    );
-    const token = this.token;
+    const { place, arrays, token } = this;
+    const group = svg("g", { class: "enc-model-parts" }, updateBars(this));
     if (token === null || !place.shows(token)) return group;
     const count = arrays.neurons.shape[1];
-    const found = Array.from({ length: count }, (_, at) => token * count + at);
-    found.forEach((at, row) => {
-      const y = Math.min(place.bottom - 4, Math.max(40, place.y(token) + (row - 1) * 14 + 4));
-      const spot = place.turned ? wordPlace(place, open.ffn + 20, row) : { x: open.ffn + 12, y };
-      group.append(
-        svg(
-          "text",
-          { ...spot, class: "enc-model-neuron", "data-part": "ffn" },
-          `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`,
-        ),
-      );
-    });
+    const pitch = 15 * this.theme.scale;
+    const [width, height] = [112 * this.theme.scale, count * pitch + 4];
+    const edge = place.turned ? width / 2 : 1.5 * pitch;
+    const across = Math.max(place.top + edge, Math.min(place.bottom - edge, place.y(token)));
+    const [x, middle] = place.point(place.parts.ffn, across);
+    const box = svg("g", { class: "enc-model-neuron", "data-part": "ffn", "data-open": "ffn" });
+    box.append(svg("rect", { x: x - width / 2, y: middle - height / 2, width, height, rx: 4 }));
+    for (let row = 0; row < count; row++) {
+      const at = token * count + row;
+      const y = middle + (row - (count - 1) / 2) * pitch + 4;
+      const said = `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`;
+      box.append(svg("text", { x, y, "text-anchor": "middle" }, said));
+    }
+    group.append(box);
     return group;
   }
 
@@ -376,7 +379,7 @@ export class ModelView extends Drawing {
   hover(token) {
     if (token === this.hovered || !this.header) return;
     this.hovered = token;
-    this.stage.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.drawing.querySelector(".enc-model-parts")?.replaceWith(this.parts());
     this.input.paintSoon();
     this.emphasise();
   }
@@ -403,7 +406,8 @@ export class ModelView extends Drawing {
     this.input.paintSoon();
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
-    if (key !== null) this.open(1);
+    if (key !== null && !this.part) this.open("softmax");
+    else this.drawOpened();
   }
 
   nameOfWeight() {
@@ -413,25 +417,123 @@ export class ModelView extends Drawing {
     }`;
   }
 
-  // Depth 1: how the weight comes from scores; depth 2: how the score comes from query and key.
-  open(depth) {
-    if (this.query === null || this.keyToken === null) return this.close();
-    this.depth = depth;
-    this.opened.hidden = false;
-    this.opened.replaceChildren(...openings[depth](this));
-    this.opened.querySelector("button")?.focus({ preventScroll: true });
+  // ---- The open part ----
+
+  // Whether the numbers that came with the picture are those of this pair.
+  isPartsOf(query, key) {
+    const { partsOf, first } = this.header;
+    return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key);
+  }
+
+  // A mark of a token opens its part for this token: a key or a value belongs to the key token.
+  openAt(mark) {
+    if (!mark) return;
+    const key = mark.dataset.open;
+    const token = mark.dataset.token === undefined ? null : Number(mark.dataset.token);
+    if (token !== null && ["k", "v"].includes(key)) this.keyToken = token;
+    else if (token !== null && token !== this.query) Object.assign(this, { query: token, keyToken: null });
+    this.open(key);
+  }
+
+  open(key) {
+    const { labels } = this.header;
+    this.query ??= Math.min(1, labels.length - 1);
+    if (this.part && this.part !== key) this.trail.push(this.part);
+    this.part = key;
+    if ((key === "softmax" || key === "scores") && this.keyToken === null) this.keyToken = this.strongestKey();
+    this.ask({});
+    this.aloud.textContent = PANEL_KEYS;
+    this.drawOpened();
+    this.opened.querySelector("h3")?.focus({ preventScroll: true });
+  }
+
+  strongestKey() {
+    const weights = this.header.labels.map((_, key) => this.weight(this.query, key));
+    return weights.indexOf(Math.max(...weights));
+  }
+
+  // Tells the host what is open, of which tokens; it answers with the numbers. more: a component or a neuron.
+  ask(more) {
+    const { first, check } = this.header;
+    this.sent.push(this.part);
+    this.send("part", {
+      part: this.part,
+      query: this.query === null ? null : first + this.query,
+      key: this.keyToken === null ? null : first + this.keyToken,
+      check: Boolean(check),
+      ...more,
+    });
+  }
+
+  toggleCheck() {
+    this.ask({ check: !this.header.check });
+  }
+
+  // A row or a cell of the open part was clicked: another component, neuron, head or token.
+  choosePlace(place, at) {
+    const { first, layer, labels } = this.header;
+    const inside = at >= first && at < first + labels.length;
+    if (place === "head") this.send("open", { layer, head: at });
+    else if (place === "component" || place === "neuron") this.ask({ [place]: at });
+    else if (place === "key" && inside) this.choose(this.query, at - first);
+    else if (place === "query" && inside) this.choose(at - first, null);
+  }
+
+  drawOpened() {
+    this.opened.hidden = !this.part;
+    this.root.dataset.opened = this.part;
+    if (!this.part) return this.opened.replaceChildren();
+    const focus = this.opened.contains(document.activeElement) ? focusPlace(this.opened) : null;
+    const { scrollTop } = this.opened;
+    this.opened.replaceChildren(...partPanel(this));
+    this.opened.scrollTop = scrollTop;
+    if (focus) (this.opened.querySelectorAll("button, h3")[focus.at] ?? this.opened.querySelector("h3"))?.focus();
+    this.placeOpened();
+    for (const chip of this.chips.children) {
+      chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
+    }
+  }
+
+  // Beside the part that it explains, so that the part stays visible.
+  placeOpened() {
+    if (!this.part || !this.place) return;
+    const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
+    const x = chip ? Number(chip.dataset.at) : 0;
+    if (this.place.turned) return this.placeBelow(x);
+    const right = x < this.body.clientWidth / 2;
+    this.opened.style.left = right ? `${x + 34}px` : "auto";
+    this.opened.style.right = right ? "auto" : `${this.body.clientWidth - x + 34}px`;
+    this.opened.style.top = `${this.place.top - 10}px`;
+  }
+
+  // A picture with columns has no room beside a part: what is open is below it.
+  placeBelow(x) {
+    Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
+    this.opened.scrollIntoView({ block: "nearest" });
+  }
+
+  panelKey(event) {
+    const offset = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = offset && neighbour(this, offset);
+    if (event.key === "Escape") this.back();
+    else if (next) this.open(next);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   back() {
-    if (this.depth > 1) return this.open(this.depth - 1);
-    this.close();
-    this.body.focus({ preventScroll: true });
+    const before = this.trail.pop();
+    if (!before) return this.close();
+    this.open(before);
+    this.trail.pop();
   }
 
   close() {
-    this.depth = 0;
-    this.opened.hidden = true;
-    this.opened.replaceChildren();
+    Object.assign(this, { part: "", trail: [] });
+    this.ask({});
+    this.drawOpened();
+    this.body.focus({ preventScroll: true });
   }
 
   // ---- The story ----
@@ -457,7 +559,13 @@ export class ModelView extends Drawing {
     this.step = Math.max(-1, Math.min(this.story.length - 1, step));
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
-    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : "";
+    const otherwise = this.header.effect || this.changed || "Click a part to see its arithmetic. Play tells the story.";
+    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
+    this.scrubber.value = String(this.step + 1);
+    this.scrubber.setAttribute(
+      "aria-valuetext",
+      told ? `${this.step + 1} of ${this.story.length}` : "before the story",
+    );
     this.emphasise();
   }
 
@@ -466,18 +574,18 @@ export class ModelView extends Drawing {
     const [vertical, horizontal] = [{ ArrowUp: -1, ArrowDown: 1 }, { ArrowLeft: -1, ArrowRight: 1 }];
     const [tokens, ways] = this.place.turned ? [horizontal, vertical] : [vertical, horizontal];
     const [along, across] = [tokens[event.key], ways[event.key]];
+    if (event.target !== this.body) return false;
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
       const next = Math.max(0, Math.min(layers - 1, layer + across));
       if (next !== layer) this.send("open", { layer: next, head });
     } else if (event.key === "Enter" && this.query !== null) {
-      const weights = labels.map((_, key) => this.weight(this.query, key));
-      this.choose(this.query, weights.indexOf(Math.max(...weights)));
+      this.choose(this.query, this.strongestKey());
     } else if (event.key === "Escape") {
-      if (!this.depth && !this.hovered && this.step < 0) return false;
+      if (!this.part && !this.hovered && this.step < 0) return false;
       this.hover(null);
-      this.depth ? this.back() : this.show(-1);
+      this.part ? this.back() : this.show(-1);
     } else return false;
     return true;
   }
@@ -486,4 +594,9 @@ export class ModelView extends Drawing {
     this.pause();
     super.destroy();
   }
+}
+
+// Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.
+function focusPlace(panel) {
+  return { at: [...panel.querySelectorAll("button, h3")].indexOf(document.activeElement) };
 }

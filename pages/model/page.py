@@ -1,54 +1,80 @@
-"""Start: what this is, a picture of the visitor's own sentence, and three ways on."""
+"""Model: the whole model at work on the visitor's input, as one picture; then ways on."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from encoder.explain.cost import BYTES
 from pages.components.lazy import expander
 from pages.core.frame import frame, sidebar
+from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
-from pages.core.words.glossary import opening
-from pages.start import picture, ways
-from pages.start.params import Params
+from pages.model import cost, picture, switches, ways
+from pages.model.params import Params
 from pages.state import links
 from pages.state.url_state import state
 
-_EXAMPLE = "start-example"
+_EXAMPLE = "model-example"
+SHOWN = {"picture": "Picture", "stream": "Norm curves", "cost": "Cost"}
 
 
 def main() -> None:
+    if state.get(Params.show) == "diagram":  # an old link
+        state.put(Params.show, "picture")
     frame.heading()
-    opening(
-        "Type a sentence: a real encoder, all-MiniLM-L6-v2 with 6 layers of 12 heads, runs on it, and every number on "
-        "these pages is computed from it."
-    )
-    left, right = st.columns([7, 4], gap="large")
     kind = model_store.takes(model_key())
+    left, right = st.columns([8, 3], gap="medium")
     with left:
         if kind == "text":
             sentence()
         else:
             links.link(f"{kind}_attention", f"This model runs on your {kind}: change it here")
-    place, below = st.container(key="start-picture"), st.container(key="start-ways")
+    with right:
+        sidebar.model_controls()
+        sidebar.tower_controls()
+        show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
+    said, place = st.container(key="model-said"), st.container(key="model-place")
+    below = st.container(key="model-ways")
+    if kind == "text":
+        first_view.choose(model_key())
+    view = frame.current_view()
+    view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
+    with said:
+        view = edited.applied(view)
+        worth = answer(view)
+    with place:
+        if show == "cost":
+            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
+            found = cost.show(view, bytes_each)
+        else:
+            picture.draw(view, show)
     with below:
         for column, part in zip(st.columns(3, gap="medium"), (newcomers, teachers, researchers), strict=True):
             with column:
                 part()
-    with right:
-        sidebar.norm_controls(model_key())
-        sidebar.tower_controls()
-    with place:
-        if kind == "text":
-            first_view.choose(model_key())
-        view = frame.current_view()
-        view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
-        picture.draw(view)
-    picture.export(view)
+    if show == "cost":
+        cost.export(view, found, bytes_each)
+    else:
+        picture.export(view)
     links.next_page("heads", "Attention heads, all heads of your sentence")
+    notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
+    worth.caption(" ".join(note for note in notes if note))
+
+
+def answer(view: View) -> DeltaGenerator:
+    """What the selected token attends to; the place for what the head is worth, which is computed after the picture."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if view.i is None:
+            st.markdown("Click a token to see what it attends to.", width="content")
+        else:
+            st.markdown(picture.answer(view, view.i), width="content")
+        edited.mark(view)
+    return st.empty()
 
 
 def inside(view: View) -> View:
@@ -63,7 +89,7 @@ def inside(view: View) -> View:
 
 
 def sentence() -> None:
-    """The field, with the same sentence as in the sidebar of the other pages."""
+    """The field, with the same sentence as in the sidebar of the other pages, and three examples."""
     state.bound(
         st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
         placeholder="Type a sentence and press Enter", on_change=another_text,
@@ -104,7 +130,7 @@ def teachers() -> None:
             with st.expander(lesson.question):
                 links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
                 st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
-        part = expander("Serve a class", "start-class")
+        part = expander("Serve a class", "model-class")
         if part is not None:
             part.markdown("One machine serves all: start the app with this line, then open a room.")
             part.code(ways.CLASSROOM, language="bash", wrap_lines=True)
@@ -116,7 +142,7 @@ def researchers() -> None:
         st.header("I research", anchor=False)
         for way in ways.RESEARCH:
             links.link(way.folder, way.label, values=way.values)
-        part = expander("Long texts, export, Python", "start-python")
+        part = expander("Long texts, export, Python", "model-python")
         if part is not None:
             part.markdown(
                 "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "

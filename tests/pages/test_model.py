@@ -12,7 +12,7 @@ from encoder.measure import norm_weighted, positions, stream
 from encoder.trace.trace import Trace
 from encoder.train import gradients
 from pages.gradients.params import Params as GradientParams
-from pages.start import ways
+from pages.model import ways
 from tests.pages.apps import assert_well, registered, visit, words, written
 
 WAYS = [*ways.NEW.values(), *(lesson.way for lesson in ways.LESSONS.values()), *ways.RESEARCH]
@@ -31,7 +31,7 @@ def answer(text: str) -> tuple[str, ...]:
 
 
 def test_the_front_page_answers_about_the_sentence() -> None:
-    app = visit("start")
+    app = visit("model")
     assert_well(app)
     assert not app.query_params
     app.text_area(key="view:text").set_value(ways.BANKS).run()
@@ -44,7 +44,7 @@ def test_the_front_page_answers_about_the_sentence() -> None:
 
 
 def test_its_sentence_goes_along_to_every_page() -> None:
-    app = visit("start")
+    app = visit("model")
     app.text_area(key="view:text").set_value("one two three").run()
     app.switch_page("pages/qkv/page.py").run()
     assert app.sidebar.text_area(key="view:text").value == "one two three"
@@ -52,7 +52,7 @@ def test_its_sentence_goes_along_to_every_page() -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "the the", "القطة", "**b** $x$", "one two " * 300], ids=range(6))
 def test_any_sentence_opens(text: str) -> None:
-    app = visit("start")
+    app = visit("model")
     app.text_area(key="view:text").set_value(text).run()
     assert_well(app)
 
@@ -164,17 +164,17 @@ def test_the_python_lines_run() -> None:
 
 
 def test_every_lesson_is_on_the_page() -> None:
-    said = words(visit("start"))
+    said = words(visit("model"))
     assert all(lesson.observation in said and lesson.answer in said for lesson in ways.LESSONS.values())
 
 
 def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:
-    app = visit("start", start="1", model="twin-pre", layer="9", head="20", i="1")
+    app = visit("model", start="1", model="twin-pre", layer="9", head="20", i="1")
     assert not app.error
     assert answer(written(app))[:2] == ("3", "3")
 
 
 def test_a_drawing_has_the_picture_too() -> None:
-    app = visit("start", start="1", model="digits-pre")
+    app = visit("model", start="1", model="digits-pre")
     assert_well(app)
     assert not [field for field in app.text_area if field.key == "view:text"]

@@ -10,12 +10,13 @@ from encoder.errors import EncoderError
 from encoder.explain import timing
 from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
 from encoder.explain.timing import Timing
+from encoder.export import tables
 from encoder.figures.steps import cost_curves
-from pages.architecture.units import short
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view.view import View
+from pages.core.widgets.export import Export
 from pages.core.words import formulas
 from pages.core.words.markdown import say_error
 
@@ -25,7 +26,7 @@ _RESULTS = "cost:measured"
 
 
 def show(view: View, bytes_each: int) -> Cost:
-    """The whole part of the page. Returns the cost."""
+    """Work and memory of each part of a layer. Returns the cost."""
     config, n_tokens = view.loaded.config, view.trace.n_tokens
     found = cost(config, n_tokens, view.loaded.n_parameters, bytes_each)
     st.markdown(
@@ -168,3 +169,23 @@ def _draw(view: View, measured: list[Timing], chart: DeltaGenerator) -> None:
             f"to {ratios[high]:.2f} at {timings[high].n_tokens:,}. The formula counts operations only; starting them "
             "and moving numbers from memory also takes time."
         )
+
+
+def export(view: View, found: Cost, bytes_each: int) -> None:
+    """FLOPs and bytes of each part of a layer."""
+    Export(
+        view,
+        f"Cost of {view.loaded.name}",
+        lambda: tables.cost_frame(found),
+        lines="from encoder.export import tables\nfrom encoder.explain import cost\n"
+        f"found = cost.cost(model.config, trace.n_tokens, model.n_parameters, {bytes_each})\n"
+        "table = tables.cost_frame(found)",
+    ).draw()
+
+
+def short(number: int) -> str:
+    """1234567 -> "1.23 M", without a line break."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}\u00a0{unit}"
+    return f"{number}\u00a0"

@@ -37,7 +37,7 @@ class Lesson:
 NEW = {
     "attend": Way("See “it” attend", "heads", _IT, "One head gives “it” one large weight: on “animal”."),
     "weight": Way(
-        "How a weight is computed", "forward_pass", {**_IT, "step": "softmax"}, "Scores become weights that sum to 1."
+        "How a weight is computed", "model", {**_IT, "step": "softmax"}, "Scores become weights that sum to 1."
     ),
     "order": Way(
         "Does order matter?", "positions", {"text": "The dog bites the man."}, "Reverse the words: the vectors change."
