@@ -122,7 +122,6 @@ def _header(
         "norm": config.norm_placement,
         "norms": _norms(trace, found.place.layer),
         "takes": trace.kind,
-        "hasClass": False,
         "stages": list(found.stages),
         "width": config.d_model,
         "neuronCount": config.d_ffn,

@@ -37,7 +37,7 @@ def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent]
         height=picture.height,
         on_open_change=lambda: told("open"),
         on_select_change=lambda: told("select"),
-        on_pan_change=lambda: told("pan"),
         on_part_change=lambda: told("part"),
         on_switch_change=lambda: told("switch"),
+        on_pan_change=lambda: told("pan"),
     )

@@ -14,7 +14,7 @@ from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
-from pages.model import cost, picture, switches, ways
+from pages.model import cost, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
 from pages.state.url_state import state
@@ -60,7 +60,7 @@ def main() -> None:
     if show == "cost":
         cost.export(view, found, bytes_each)
     else:
-        picture.export(view)
+        export.export(view, state.read(Params))
     links.next_page("heads", "Attention heads, all heads of your sentence")
     notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
     worth.caption(" ".join(note for note in notes if note))

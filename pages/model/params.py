@@ -20,13 +20,10 @@ STEPS = (
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """first: the first token of the picture's window, None: around the query.
+    """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
+    temperature: how the open part computes scores and weights, by default as the model does; first: the first token of
+    the picture's window, for a long input, None for a window around the query."""
 
-    step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
-    temperature: how the open part computes scores and weights, by default as the model does.
-    """
-
-    first: Param[int | None] = whole_number(None, 0, url="from")
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
     vector: Param[str] = choice("q", ("q", "k", "v"))
@@ -34,6 +31,7 @@ class Params:
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
     temperature: Param[float] = number(1.0, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE)
+    first: Param[int | None] = whole_number(None, 0, url="from")
 
 
 def opened(params: Params) -> str:

@@ -8,7 +8,6 @@ from functools import partial
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
-from encoder.export import tables
 from encoder.export.model_parts import with_parts
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
@@ -19,7 +18,6 @@ from pages.core.inputs.picture_inputs import picture_inputs
 from pages.core.view import first_view, selection
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
-from pages.core.widgets.export import Export
 from pages.core.words import token_names
 from pages.model import switches
 from pages.model.params import Params, open_part, opened
@@ -63,20 +61,6 @@ def selected_variant(view: View, params: Params) -> explain.Variant:
     return explain.Variant(scaled=params.scaled, causal=causal)
 
 
-def export(view: View) -> None:
-    """The residual stream of the selected token, and the lines that draw the picture in a notebook."""
-    token = view.i or 0
-    Export(
-        view,
-        f"Residual stream of {view.trace.labels[token]} in {view.loaded.name}",
-        lambda: tables.flow_frame(explain.token_flow(view.trace, token)),
-        settings={"Token": token},
-        lines="from encoder import explain, export\nfrom encoder.export import tables\n"
-        f"flow = explain.token_flow(trace, {token})\ntable = tables.flow_frame(flow)\n"
-        f"picture = export.model(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
-    ).draw()
-
-
 def answer(view: View, query: int) -> str:
     """What a token attends to, in one line."""
     trace = view.trace
@@ -97,18 +81,17 @@ def caution(view: View, query: int | None) -> str:
 
 
 def take(view: View, event: ModelEvent) -> None:
-    """Open a layer and head, select tokens, open a part, turn a switch, or move the window. For callbacks."""
+    """Open a layer and head, select tokens, open a part, or turn a switch, on every page. For callbacks."""
     kind = event["event"]
+    if "first" in event:
+        state.put(Params.first, event["first"])
     if kind == "open":
         sidebar.open_head(event["layer"], event["head"])
-    elif kind == "pan":
-        state.put(Params.first, event["first"])
     elif kind == "select":
-        state.put(Params.first, event["first"])
         sidebar.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
-    else:
+    elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
         if event["query"] is not None and event["part"]:

@@ -1,6 +1,6 @@
 """Where to go from the front page: preset views for newcomers, lessons for a class, and what researchers ask for.
 
-Every observation was computed; tests/pages/test_start.py computes it again at the same view.
+Every observation was computed; tests/pages/test_model.py computes it again at the same view.
 """
 
 from __future__ import annotations

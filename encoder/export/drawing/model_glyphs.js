@@ -60,12 +60,12 @@ export function partPlaces(norm, span, share = 1) {
 }
 
 // Which parts this model and input have.
-export function partsOf({ norms, takes, hasClass, pooling }) {
+export function partsOf({ norms, takes, classes, pooling }) {
   return Object.keys(CHIPS).filter((key) => {
     if (key.startsWith("norm") || key === "final") return norms.includes(key);
     if (key === "ids" || key === "embedding") return takes === "text";
     if (key === "output") return Boolean(pooling);
-    return key !== "class" || hasClass;
+    return key !== "class" || classes.length > 0;
   });
 }
 
@@ -76,7 +76,7 @@ function chipPlaces(header, place) {
     embedding: place.embed + 34,
     final: place.stages.at(-1) - 12,
   };
-  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 92) };
+  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 24) };
   const all = { ...after, ...ends, ...place.parts };
   return partsOf(header).map((key) => [key, all[key]]);
 }

@@ -86,7 +86,7 @@ function strips(view, found) {
       const map = make("canvas", { width: values.length, height: 1, role: "img" });
       map.setAttribute("aria-label", `${name}: ${values.length} numbers`);
       paintStrip(map, values, view.theme.dark);
-      const strip = make("div", { class: "enc-model-strip", style: `width:${100 * values.length / widest}%` }, map);
+      const strip = make("div", { class: "enc-model-vector", style: `width:${100 * values.length / widest}%` }, map);
       if (own) {
         strip.append(make("i", { style: `left:${100 * (found.component + 0.5) / values.length}%` }));
         map.addEventListener("click", (event) => {

@@ -460,6 +460,7 @@ export class ModelView extends Drawing {
       part: this.part,
       query: this.query === null ? null : first + this.query,
       key: this.keyToken === null ? null : first + this.keyToken,
+      first,
       check: Boolean(check),
       ...more,
     });
