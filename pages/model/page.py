@@ -61,7 +61,7 @@ def main() -> None:
         cost.export(view, found, bytes_each)
     else:
         export.export(view, state.read(Params))
-    links.next_page("heads", "Attention heads, all heads of your sentence")
+    links.next_page("heads", "Heads, all heads of your sentence")
     notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
     worth.caption(" ".join(note for note in notes if note))
 

@@ -67,7 +67,7 @@ LESSONS = {
     ),
     "contribution": Lesson(
         "Is a large weight a large contribution?",
-        Way("Open the view", "beyond_weights", {"text": FIRST_SENTENCE, "layer": "2", "head": "7"}),
+        Way("Open the view", "contribution", {"text": FIRST_SENTENCE, "layer": "2", "head": "7"}),
         "In L2 H7, [CLS] receives more than 0.8 of all attention, but less than 0.2 of the norm-weighted attention.",
         "No: the transformed value of [CLS] has a small norm there. A contribution depends on the weight and on this "
         "norm (Kobayashi et al. 2020).",
@@ -85,10 +85,10 @@ LESSONS = {
 #: What researchers ask for.
 RESEARCH = (
     Way("Open a model: a folder or a Hub id", "heads", {"model": "other"}),
-    Way("Compare two models head by head", "compare",
-        {"model": "twin-pre", "compare": "models", "model_b": "twin-post"}),
+    Way("Compare two models head by head", "heads",
+        {"view": "beside", "model": "twin-pre", "compare": "models", "model_b": "twin-post"}),
     Way("Find head types, sort and filter all heads", "head_types"),
-    Way("Test whether attention explains the output", "beyond_weights", {"beyond": "deletion"}),
+    Way("Test whether attention explains the output", "contribution", {"beyond": "deletion"}),
 )  # fmt: skip
 
 #: The same numbers in a notebook.

@@ -8,14 +8,22 @@ from collections.abc import Mapping
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy": ("architecture", {}),
     "architecture": ("model", {}),
-    "beyond": ("beyond_weights", {}),
+    "beyond": ("contribution", {}),
+    "beyond_weights": ("contribution", {}),
+    "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
     "forward_pass": ("model", {"step": "ids"}),
-    "norms": ("layernorm", {}),
-    "predict": ("masked_words", {}),
+    "head_atlas": ("head_types", {"find": "corpus"}),
+    "image_attention": ("heads", {"view": "text"}),
+    "image_text": ("predict", {"predict": "caption"}),
+    "layernorm": ("norms", {}),
+    "masked_words": ("predict", {"predict": "word"}),
     "prepost": ("pre_post", {}),
+    "qkv": ("heads", {"view": "vectors"}),
+    "sound_attention": ("heads", {"view": "text"}),
     "start": ("model", {}),
     "steps": ("forward_pass", {}),
+    "token_search": ("search", {"search_for": "words"}),
     "worked_example": ("by_hand", {}),
 }
 
@@ -25,9 +33,9 @@ DROPPED = frozenset({"block", "picture", "says", "stage"})
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:
-    """A view, "page" and values as in a link, with the page of now. A value that the view holds itself stays."""
+    """A view, "page" and values as in a link, with the page of now and the values that show the former page there."""
     view = {name: value for name, value in view.items() if name not in DROPPED}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
-        view = {**values, **view, "page": page}
+        view = {**view, **values, "page": page}
     return view

@@ -136,7 +136,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     settle(page)
     assert query(page)["present"] == "1"
     page.keyboard.press("PageUp")
-    page.get_by_role("heading", level=1, name="Attention heads").wait_for()
+    page.get_by_role("heading", level=1, name="Heads").wait_for()
     settle(page)
     page.keyboard.press("Escape")
     wait_for_query(page, present=None)

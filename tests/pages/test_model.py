@@ -46,7 +46,7 @@ def test_the_front_page_answers_about_the_sentence() -> None:
 def test_its_sentence_goes_along_to_every_page() -> None:
     app = visit("model")
     app.text_area(key="view:text").set_value("one two three").run()
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert app.sidebar.text_area(key="view:text").value == "one two three"
 
 
@@ -60,7 +60,7 @@ def test_any_sentence_opens(text: str) -> None:
 def test_an_old_link_to_the_first_page_opens_attention_heads() -> None:
     app = visit(text="one two three", layer="3")  # at "/"
     assert_well(app)
-    assert app.title[0].value == "Attention heads"
+    assert app.title[0].value == "Heads"
     assert app.sidebar.number_input(key="view:layer").value == 3
 
 

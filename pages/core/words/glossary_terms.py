@@ -88,19 +88,19 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "query",
             "The query of a token is compared with the keys of all tokens. It is the token's vector times the "
             "head's weights W_Q, plus a bias in many models.",
-            "qkv", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
+            "heads", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
         ),
         Term(
             "key",
             "The key of a token is what queries are compared with. It is the token's vector times the head's "
             "weights W_K, plus a bias in many models.",
-            "qkv", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
+            "heads", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
         ),
         Term(
             "value",
             "The value of a token is the vector that other tokens receive from it, times an attention weight. A "
             "head's output for a token is the sum of all values with these weights.",
-            "qkv", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
+            "heads", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
         ),
         Term(
             "score",
@@ -153,7 +153,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "LayerNorm",
             "LayerNorm gives the vector of each token mean 0 and standard deviation 1. Then it multiplies each "
             "component by a learned gain and, in most models, adds a learned bias.",
-            "layernorm", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
+            "norms", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
             source="Ba et al. 2016",
         ),
         Term(
@@ -199,7 +199,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "norm-weighted attention",
             "Norm-weighted attention multiplies each weight by the norm of the value vector after W_O. A large "
             "weight on a vector with a small norm adds little to the output.",
-            "beyond_weights", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
+            "contribution", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
             source="Kobayashi et al. 2020",
         ),
         Term(
@@ -207,7 +207,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "Attention rollout multiplies the mean attention of all layers, with half the weight for the residual "
             "connection. It estimates what each input token contributes, but ignores values, LayerNorm and the "
             "FFN.",
-            "beyond_weights", words=("rollout",), source="Abnar and Zuidema 2020",
+            "contribution", words=("rollout",), source="Abnar and Zuidema 2020",
         ),
     ),
     "Training and output": (
@@ -215,13 +215,13 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "logit",
             "A logit is a number for one possible answer, such as a word of the vocabulary, before softmax. "
             "Softmax over all logits gives probabilities.",
-            "masked_words", words=("logits",),
+            "predict", words=("logits",),
         ),
         Term(
             "MLM",
             "Masked language modelling (MLM) trains an encoder on masked-word prediction: predict hidden tokens "
             "from the tokens on both sides. BERT selects 15 % of the tokens and replaces most of them by [MASK].",
-            "masked_words", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
+            "predict", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
             words=("masked language modelling", "masked-word prediction"), source="Devlin et al. 2019",
         ),
         Term(
