@@ -85,7 +85,7 @@ function chipPlaces(header, place) {
 export function placeChips(view) {
   const { header, place, chips } = view;
   const wanted = new Map(chipPlaces(header, place));
-  const lanes = new Lanes(place, view.theme.scale);
+  const lanes = lanesOf(wanted, place, view.theme.scale);
   for (const chip of [...chips.children]) if (!wanted.has(chip.dataset.key)) chip.remove();
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
@@ -97,23 +97,22 @@ export function placeChips(view) {
       chips.append(chip);
     }
     chip.dataset.part = STORY_PART[key] ?? "";
-    setLane(chip, place, x, lanes.next(x));
+    setLane(chip, place, x, lanes[key]);
     chip.setAttribute("aria-expanded", String(view.part === key));
   }
 }
 
-// Neighbours that are too close are in two lanes.
-class Lanes {
-  constructor({ lanes, turned }, scale) {
-    this.room = lanes ? (turned ? 25 : 30) * scale : 0;
-    this.ends = [-Infinity, -Infinity];
+// Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
+function lanesOf(places, { lanes, turned }, scale) {
+  const room = lanes ? (turned ? 25 : 30) * scale : 0;
+  const ends = [-Infinity, -Infinity];
+  const found = {};
+  for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
+    const lane = x - ends[0] >= room || x - ends[1] < room ? 0 : 1;
+    Object.assign(found, { [key]: lane });
+    ends[lane] = x;
   }
-
-  next(x) {
-    const lane = x - this.ends[0] >= this.room || x - this.ends[1] < this.room ? 0 : 1;
-    this.ends[lane] = x;
-    return lane;
-  }
+  return found;
 }
 
 function setLane(chip, place, x, lane) {

@@ -214,6 +214,7 @@ export class ModelInput {
     if (canvas === this.strip && event.buttons === 1) {
       const x = (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth;
       this.moved = true;
+      this.mark(null);
       return this.centre(Math.floor(x * this.header.count));
     }
     this.mark(position, event);

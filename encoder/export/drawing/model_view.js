@@ -15,6 +15,7 @@ const MODEL_KEYS =
 const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
+const PAN_MS = 120; // a hand that drags the window asks for its last place only
 const CONTEXT = 8; // tokens before the query, where not all of them have room
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -84,6 +85,7 @@ export class ModelView extends Drawing {
     this.story = story(header, arrays);
     const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
     if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
+    this.asked = clearTimeout(this.asked);
     this.input.read(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
@@ -354,9 +356,14 @@ export class ModelView extends Drawing {
     return this.start - this.header.first;
   }
 
-  // [position of the first token that is shown, their number].
+  // [position of the first token that is shown, their number]; while the host is asked for others, theirs.
   get shownTokens() {
-    return [this.header.first + this.place.first, this.place.count];
+    return [this.asked ? this.start : this.header.first + this.place.first, this.place.count];
+  }
+
+  // The first token of the host's window, so that it stays; null where all tokens are here.
+  get window() {
+    return this.header.count > this.header.labels.length ? this.header.first : null;
   }
 
   // Shows other tokens: at once where their numbers are here, else the host is asked for them.
@@ -365,8 +372,10 @@ export class ModelView extends Drawing {
     const start = Math.max(0, Math.min(position, header.count - place.count));
     this.start = start;
     const spare = header.labels.length - place.count;
-    if (start >= header.first && start <= header.first + spare) this.draw();
-    else this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) });
+    this.asked = clearTimeout(this.asked);
+    if (start >= header.first && start <= header.first + spare) return this.draw();
+    this.asked = setTimeout(() => this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) }), PAN_MS);
+    this.input.paintSoon();
   }
 
   // Selects a token of the whole input as the query.
@@ -402,7 +411,7 @@ export class ModelView extends Drawing {
   choose(query, key) {
     Object.assign(this, { query, keyToken: key });
     const { first } = this.header;
-    this.send("select", { query: first + query, key: key === null ? null : first + key, first });
+    this.send("select", { query: first + query, key: key === null ? null : first + key, first: this.window });
     this.input.paintSoon();
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
@@ -460,7 +469,7 @@ export class ModelView extends Drawing {
       part: this.part,
       query: this.query === null ? null : first + this.query,
       key: this.keyToken === null ? null : first + this.keyToken,
-      first,
+      first: this.window,
       check: Boolean(check),
       ...more,
     });
@@ -593,6 +602,7 @@ export class ModelView extends Drawing {
 
   destroy() {
     this.pause();
+    clearTimeout(this.asked);
     super.destroy();
   }
 }
