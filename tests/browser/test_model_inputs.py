@@ -86,7 +86,9 @@ def test_a_sound_and_its_rows_mark_each_other(shown: Open) -> None:
     assert box
     tab.mouse.move(box["x"] + 2, box["y"] + box["height"] - 3)  # the first moment, the lowest band
     assert tab.evaluate(LIT) == "2"  # after [CLS] and [DIST]
-    assert wave.evaluate("(one) => new Set(one.getContext('2d').getImageData(0, 0, one.width, one.height).data).size") > 9
+    assert (
+        wave.evaluate("(one) => new Set(one.getContext('2d').getImageData(0, 0, one.width, one.height).data).size") > 9
+    )
 
 
 def test_a_model_of_48_layers_is_drawn_at_both_widths(shown: Open) -> None:
@@ -145,7 +147,8 @@ def test_a_narrow_screen_runs_from_top_to_bottom_and_takes_touch(shown: Open, wi
         others = [other for other in boxes if other is not one]
         middle = one["x"] + one["width"] / 2, one["y"] + one["height"] / 2
         assert not any(
-            other["x"] < middle[0] < other["x"] + other["width"] and other["y"] < middle[1] < other["y"] + other["height"]
+            other["x"] < middle[0] < other["x"] + other["width"]
+            and other["y"] < middle[1] < other["y"] + other["height"]
             for other in others
         )
     names = tab.locator(".enc-model-names text")

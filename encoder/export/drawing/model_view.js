@@ -5,8 +5,10 @@ import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
 import { bandPath, layout, linkPath, namePlace } from "./model_layout.js";
 import { neighbour, partPanel } from "./model_parts.js";
+import { saveModel } from "./model_save.js";
 import { story } from "./model_story.js";
 import { drawSwitches, placePowers } from "./model_switches.js";
+import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
 const MODEL_KEYS =
@@ -71,6 +73,7 @@ export class ModelView extends Drawing {
     this.listen(this.scrubber, "input", () => this.show(Number(this.scrubber.value) - 1));
     this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
     this.bar.append(this.playButton, back, this.scrubber, forward, this.caption, this.switches);
+    this.bar.append(saveButtons("the picture", (kind) => saveModel(this, kind)));
   }
 
   read({ header, arrays }) {
