@@ -16,15 +16,11 @@ export function drawEnd(view) {
     group.append(...vector(view, arrays.vector.data, breadth, 0));
     if (arrays.other) group.append(...vector(view, arrays.other.data, breadth, breadth + BETWEEN));
     const after = arrays.other ? 2 * breadth + BETWEEN : breadth;
-    const lines = arrays.other ? pairWords(header.pair) : vectorWords(arrays.vector.data);
-    const changed = header.ending?.length ? ["", ...header.ending] : [];
-    group.append(...endWords(view, [...lines, ...changed], after));
+    const said = arrays.other ? pairWords(header.pair) : vectorWords(arrays.vector.data);
+    group.append(...endWords(view, header.ending?.length ? [...said, "", ...header.ending] : said, after));
   }
   return group;
 }
-
-export const endTitle = ({ classes, pair, pooling }) =>
-  pair ? "both vectors" : classes.length ? "class" : pooling ? "sentence vector" : "output";
 
 function pooled({ header, place, arrays }) {
   const most = arrays.shares.data.reduce((top, value) => Math.max(top, value), 0) || 1;
@@ -55,7 +51,10 @@ function vector({ place }, data, width, aside) {
       "fill-opacity": (Math.abs(value) / top).toFixed(3),
     });
   });
-  return [...boxes, svg("rect", { ...place.box(x, y, width, breadth), class: "enc-model-frame" })];
+  return [
+    ...boxes,
+    svg("rect", { ...place.box(x, y, width, breadth), class: "enc-model-frame", "data-open": "output" }),
+  ];
 }
 
 const vectorWords = (data) => [
@@ -73,17 +72,13 @@ const pairWords = ({ name, cosine }) => [
 function endWords({ place }, lines, after) {
   const x = place.ending + 14 + after;
   return lines.map((text, line) =>
-    svg(
-      "text",
-      place.turned ? wordPlace(place, x + TITLE, line) : { x, y: place.middle + 14 * place.scale * line },
-      text,
-    )
+    svg("text", wordPlace(place, x + TITLE * Number(place.turned), place.middle, line), text)
   );
 }
 
 function classes({ header, place }) {
   return header.classes.flatMap(([name, share], line) => {
-    const words = wordPlace(place, place.ending + (place.turned ? 18 : 0), line * 1.6 + (place.turned ? 0 : 1.6));
+    const words = wordPlace(place, place.ending + (place.turned ? 18 : 0), place.top + 14, line * 1.6);
     const bar = { x: words.x, y: words.y + 3, width: Math.max(1, 96 * share), height: 5, class: "enc-model-positive" };
     return [svg("text", words, `${name}: ${threeDigits(share)}`), svg("rect", bar)];
   });

@@ -71,8 +71,12 @@ export function partsOf({ norms, takes, classes, pooling }) {
 
 // x of the part's button, for every part that the model has.
 function chipPlaces(header, place) {
-  const after = { ids: place.embed * 0.42, embedding: place.embed + 34, final: place.stages.at(-1) - 12 };
-  const ends = { output: place.ending + 24, class: place.ending + (header.pooling ? 84 : 24) };
+  const after = {
+    ids: place.turned ? 12 : place.embed * 0.42,
+    embedding: place.embed + 34,
+    final: place.stages.at(-1) - 12,
+  };
+  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 24) };
   const all = { ...after, ...ends, ...place.parts };
   return partsOf(header).map((key) => [key, all[key]]);
 }
@@ -81,6 +85,7 @@ function chipPlaces(header, place) {
 export function placeChips(view) {
   const { header, place, chips } = view;
   const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
+  const lanes = lanesOf(wanted, place, view.theme.scale);
   const order = [...chips.children].map((chip) => chip.dataset.key);
   if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
   for (const [key, x] of wanted) {
@@ -93,9 +98,28 @@ export function placeChips(view) {
       chips.append(chip);
     }
     chip.dataset.part = STORY_PART[key] ?? "";
-    chip.style.left = `${x}px`;
+    setLane(chip, place, x, lanes[key]);
     chip.setAttribute("aria-expanded", String(view.part === key));
   }
+}
+
+// Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
+function lanesOf(places, { lanes, turned }, scale) {
+  const room = lanes ? (turned ? 25 : 30) * scale : 0;
+  const ends = [-Infinity, -Infinity];
+  const found = {};
+  for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
+    const lane = x - ends[0] >= room || x - ends[1] < room ? 0 : 1;
+    Object.assign(found, { [key]: lane });
+    ends[lane] = x;
+  }
+  return found;
+}
+
+function setLane(chip, place, x, lane) {
+  chip.dataset.at = String(x);
+  const [left, top] = place.turned ? [`${lane ? 36 : 2}px`, `${x}px`] : [`${x}px`, `${27 + 24 * lane}px`];
+  Object.assign(chip.style, { left, top });
 }
 
 // The part of the story that a button belongs to.
@@ -131,15 +155,15 @@ export function glyphs(header, place) {
   const size = Math.min(4.5, place.row * 0.28);
   header.labels.forEach((_, token) => {
     if (!place.shows(token)) return;
-    const at = (key) => place.point(place.parts[key], place.y(token));
+    const across = place.y(token);
     for (const key of ["k", "v", "q"]) {
-      const [cx, cy] = at(key);
+      const [cx, cy] = place.point(place.parts[key], across);
       mark(key, token, "circle", { cx, cy, r: size });
     }
-    const [left, top] = at("mixing");
-    mark("mixing", token, "rect", { x: left - size, y: top - size, width: 2 * size, height: 2 * size, rx: 1.5 });
+    const square = place.box(place.parts.mixing - size, across - size, 2 * size, 2 * size);
+    mark("mixing", token, "rect", { ...square, rx: 1.5 });
     for (const key of ["add-attention", "add-ffn"]) {
-      const [x, y] = at(key);
+      const [x, y] = place.point(place.parts[key], across);
       const plus = `M${x - size} ${y}h${2 * size}M${x} ${y - size}v${2 * size}`;
       mark(key, token, "path", { d: plus });
     }

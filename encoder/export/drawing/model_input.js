@@ -14,7 +14,7 @@ const STRIP_KEYS =
 export class ModelInput {
   constructor(view) {
     this.view = view;
-    this.strip = this.canvas("enc-model-strip enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
+    this.strip = this.canvas("enc-model-window enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
     this.whole = this.canvas("enc-model-whole", { role: "img" });
     this.words = make("p", { class: "enc-model-words" });
     this.element = make("figure", { class: "enc-model-input", hidden: "" }, this.whole, this.words);
@@ -214,6 +214,7 @@ export class ModelInput {
     if (canvas === this.strip && event.buttons === 1) {
       const x = (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth;
       this.moved = true;
+      this.mark(null);
       return this.centre(Math.floor(x * this.header.count));
     }
     this.mark(position, event);

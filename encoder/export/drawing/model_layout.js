@@ -4,29 +4,32 @@
 // the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
 import { partPlaces } from "./model_glyphs.js";
 
-const NARROW = 700; // pixels; in less, tokens are columns
+const NARROW = 860; // pixels; in less, tokens are columns
 const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
 const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
 const OPEN_SHARE = 0.64; // the open layer's share of the rest
+const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where they are close
+const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
+const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
+const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
 const ABOVE = 450; // pixels of the window that other parts of a page need
-const TITLES_HEIGHT = 62; // two rows of buttons
-const TURNED = { names: 92, embed: 74, ending: 128, open: 350, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
-const [GUTTER, WIDEST_COLUMN] = [26, 46]; // left of the columns: numbers of layers
 const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
-// from: the first token that is shown where not all have room; share: how far the norms have slid from the other
-// placement, 0 to 1.
+// from: the first token that is shown where not all have room.
+// share: how far the norms have slid from the other placement, 0 to 1.
 // tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
-export function layout(header, available, scale = 1, from = 0, share = 1, tall = 0) {
+export function layout(header, available, scale = 1, share = 1, from = 0, tall = 0) {
   const turned = available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
   const first = Math.max(0, Math.min(from, header.labels.length - count));
   const made = turned ? columns(header, available, scale, count) : rows(header, available, scale, tall);
-  const { start, room, thin, row, top, ending } = made;
+  const { start, room, thin, row, ending } = made;
   const open = room - thin * (header.layers - 1);
+  const lanes = turned || open < CLOSE * scale;
+  const top = made.top + (lanes && !turned ? LANE * scale : 0);
   const layers = [];
   const stages = [start];
   let parts = {};
@@ -35,7 +38,7 @@ export function layout(header, available, scale = 1, from = 0, share = 1, tall =
     const span = { start: x, end: x + size };
     layers.push(span);
     if (layer === header.layer) {
-      parts = partPlaces(header.norm, span, share);
+      parts = partPlaces(header.norm, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
       stages.push(parts[header.norm === "pre" ? "add-attention" : "norm-attention"] + 9, x + size * 0.985);
     } else stages.push(x + size * 0.55, x + size * 0.97);
     x = span.end;
@@ -50,6 +53,8 @@ export function layout(header, available, scale = 1, from = 0, share = 1, tall =
     ...made,
     scale,
     turned,
+    lanes,
+    top,
     first,
     count,
     layers,
@@ -119,11 +124,10 @@ export function namePlace(place, token) {
   return { x, y, transform: `rotate(-${SLANT} ${tenth(x)} ${tenth(y)})` };
 }
 
-// Where a line of words is written: at x along the way; lines below one another by `line`. Columns are free of words
-// only at the left.
-export function wordPlace(place, x, line = 0) {
+// Where lines of words are written at x along the way: next to `y` or, where columns leave no room, from the left on.
+export function wordPlace(place, x, y, line = 0) {
   const pitch = 14 * place.scale;
-  return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: 2 + pitch * (1 + line) };
+  return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: y + pitch * line };
 }
 
 // A band through all stages: half [S], half its thickness at each.

@@ -1,13 +1,15 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
 import { curves } from "./model_curves.js";
-import { drawEnd, endTitle } from "./model_end.js";
-import { ModelInput } from "./model_input.js";
+import { drawEnd } from "./model_end.js";
 import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
-import { bandPath, layout, linkPath, namePlace, wordPlace } from "./model_layout.js";
+import { ModelInput } from "./model_input.js";
+import { bandPath, layout, linkPath, namePlace } from "./model_layout.js";
 import { neighbour, partPanel } from "./model_parts.js";
+import { saveModel } from "./model_save.js";
 import { story } from "./model_story.js";
 import { drawSwitches, placePowers } from "./model_switches.js";
+import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
 const MODEL_KEYS =
@@ -16,6 +18,7 @@ const MODEL_KEYS =
 const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
+const PAN_MS = 120; // a hand that drags the window asks for its last place only
 const CONTEXT = 8; // tokens before the query, where not all of them have room
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -26,17 +29,17 @@ export class ModelView extends Drawing {
     const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
     const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
-    const drawing = make("div", { class: "enc-model-drawing" });
+    const drawing = make("div", {});
     const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
     const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
+    const place = make("div", { class: "enc-model-place" }, body, opened);
     super(parent, "The model", "enc-model", bar, heads, legend);
     Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
-    Object.assign(this, { hovered: null, step: -1, start: 0, part: "", trail: [], sent: [], slid: 1 });
+    Object.assign(this, { hovered: null, step: -1, part: "", trail: [], sent: [], slid: 1, start: 0 });
     this.input = new ModelInput(this);
-    const place = make("div", { class: "enc-model-place" }, body, opened);
     bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, place));
     this.fillBar();
     this.drawSoon = everyFrame(() => this.header && this.draw());
@@ -71,6 +74,7 @@ export class ModelView extends Drawing {
     this.listen(this.scrubber, "input", () => this.show(Number(this.scrubber.value) - 1));
     this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
     this.bar.append(this.playButton, back, this.scrubber, forward, this.caption, this.switches);
+    this.bar.append(saveButtons("the picture", (kind) => saveModel(this, kind)));
   }
 
   read({ header, arrays }) {
@@ -83,11 +87,12 @@ export class ModelView extends Drawing {
     else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
-    this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
-    this.shownStream = arrays.stream.data;
     const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
     if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
+    this.asked = clearTimeout(this.asked);
     this.input.read(header, arrays);
+    this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
+    this.shownStream = arrays.stream.data;
     this.follow(header.part ?? "");
     this.show(this.step);
     this.drawHeads();
@@ -144,19 +149,19 @@ export class ModelView extends Drawing {
   draw() {
     const { header, theme } = this;
     this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.from, this.slid, this.tall);
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from, this.tall);
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
-    picture.append(this.titles(), this.slices());
+    picture.append(this.slices());
     if (header.curves) picture.append(this.embeddings(), curves(this));
     else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
     picture.append(this.names(), drawEnd(this));
     this.drawing.replaceChildren(picture);
+    this.input.paintSoon();
     placeChips(this);
     placePowers(this);
     this.placeOpened();
-    this.input.paintSoon();
     this.emphasise();
     this.writeLegend();
   }
@@ -164,19 +169,6 @@ export class ModelView extends Drawing {
   // A page of the picture alone is as high as its content.
   get tall() {
     return this.isAlone ? 0 : globalThis.innerHeight;
-  }
-
-  // Above rows of tokens, the buttons of the parts are the titles.
-  titles() {
-    const { header, place } = this;
-    const group = svg("g", { class: "enc-model-titles" });
-    const say = (x, text, part) => group.append(svg("text", { ...wordPlace(place, x), "data-part": part }, text));
-    say(place.ending, endTitle(header), "end");
-    if (!place.turned) return group;
-    if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
-    say(place.layers[header.layer].start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
-    say(place.parts.ffn - 62, "feed-forward", "ffn");
-    return group;
   }
 
   // The other layers: thin, with their number; a click opens one.
@@ -209,9 +201,11 @@ export class ModelView extends Drawing {
 
   // The number of a thin layer; where they are too thin, not each has one.
   numberOf({ start, end }, layer) {
-    const { place } = this;
-    const at = place.turned ? { x: 10, y: (start + end) / 2 + 4 } : { x: (start + end) / 2, y: place.bottom + 18 };
-    return svg("text", { ...at, "text-anchor": "middle" }, String(layer));
+    const [x, y] = this.place.point(
+      (start + end) / 2,
+      this.place.turned ? this.place.top - 20 : this.place.bottom + 18,
+    );
+    return svg("text", { x, y: this.place.turned ? y + 4 : y, "text-anchor": "middle" }, String(layer));
   }
 
   get numbered() {
@@ -242,14 +236,15 @@ export class ModelView extends Drawing {
         const value = this.arrays[name].data[token];
         if (!place.shows(token)) return;
         const breadth = Math.max(1, (value / most) * place.row * 0.7);
-        const x = place.embed + (place.turned ? 22 : 4) + 18 * index;
+        const bar = place.box(
+          place.embed + (place.turned ? 18 : 4) + 18 * index,
+          place.y(token) - breadth / 2,
+          9,
+          breadth,
+        );
         group.append(svg(
           "rect",
-          {
-            ...place.box(x, place.y(token) - breadth / 2, 9, breadth),
-            class: `enc-model-${name}`,
-            "data-token": token,
-          },
+          { ...bar, class: `enc-model-${name}`, "data-token": token },
           svg("title", {}, `norm ${threeDigits(value)}`),
         ));
       })
@@ -287,18 +282,16 @@ export class ModelView extends Drawing {
     const count = arrays.neurons.shape[1];
     const pitch = 15 * this.theme.scale;
     const [width, height] = [112 * this.theme.scale, count * pitch + 4];
-    const [x, y] = place.point(place.parts.ffn, place.y(token));
-    const end = place.turned ? place.width : place.bottom;
-    const inside = (at, half, from, to) => Math.max(from + half, Math.min(to - half, at));
-    const middle = place.turned ? y : inside(y, height / 2, place.top, end);
-    const centre = place.turned ? inside(x, width / 2, 0, end) : x;
+    const edge = place.turned ? width / 2 : 1.5 * pitch;
+    const across = Math.max(place.top + edge, Math.min(place.bottom - edge, place.y(token)));
+    const [x, middle] = place.point(place.parts.ffn, across);
     const box = svg("g", { class: "enc-model-neuron", "data-part": "ffn", "data-open": "ffn" });
-    box.append(svg("rect", { x: centre - width / 2, y: middle - height / 2, width, height, rx: 4 }));
+    box.append(svg("rect", { x: x - width / 2, y: middle - height / 2, width, height, rx: 4 }));
     for (let row = 0; row < count; row++) {
       const at = token * count + row;
+      const y = middle + (row - (count - 1) / 2) * pitch + 4;
       const said = `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`;
-      const spot = { x: centre, y: middle + (row - (count - 1) / 2) * pitch + 4, "text-anchor": "middle" };
-      box.append(svg("text", spot, said));
+      box.append(svg("text", { x, y, "text-anchor": "middle" }, said));
     }
     group.append(box);
     return group;
@@ -379,9 +372,14 @@ export class ModelView extends Drawing {
     return this.start - this.header.first;
   }
 
-  // [position of the first token that is shown, their number].
+  // [position of the first token that is shown, their number]; while the host is asked for others, theirs.
   get shownTokens() {
-    return [this.header.first + this.place.first, this.place.count];
+    return [this.asked ? this.start : this.header.first + this.place.first, this.place.count];
+  }
+
+  // The first token of the host's window, so that it stays; null where all tokens are here.
+  get window() {
+    return this.header.count > this.header.labels.length ? this.header.first : null;
   }
 
   // Shows other tokens: at once where their numbers are here, else the host is asked for them.
@@ -390,8 +388,10 @@ export class ModelView extends Drawing {
     const start = Math.max(0, Math.min(position, header.count - place.count));
     this.start = start;
     const spare = header.labels.length - place.count;
-    if (start >= header.first && start <= header.first + spare) this.draw();
-    else this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) });
+    this.asked = clearTimeout(this.asked);
+    if (start >= header.first && start <= header.first + spare) return this.draw();
+    this.asked = setTimeout(() => this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) }), PAN_MS);
+    this.input.paintSoon();
   }
 
   // Selects a token of the whole input as the query.
@@ -427,7 +427,7 @@ export class ModelView extends Drawing {
   choose(query, key) {
     Object.assign(this, { query, keyToken: key });
     const { first } = this.header;
-    this.send("select", { query: first + query, key: key === null ? null : first + key, first });
+    this.send("select", { query: first + query, key: key === null ? null : first + key, first: this.window });
     this.input.paintSoon();
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
@@ -485,7 +485,7 @@ export class ModelView extends Drawing {
       part: this.part,
       query: this.query === null ? null : first + this.query,
       key: this.keyToken === null ? null : first + this.keyToken,
-      first,
+      first: this.window,
       check: Boolean(check),
       ...more,
     });
@@ -523,13 +523,19 @@ export class ModelView extends Drawing {
   // Beside the part that it explains, so that the part stays visible.
   placeOpened() {
     if (!this.part || !this.place) return;
-    if (this.place.turned) return this.opened.removeAttribute("style");
     const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
-    const x = chip ? parseFloat(chip.style.left) : 0;
+    const x = chip ? Number(chip.dataset.at) : 0;
+    if (this.place.turned) return this.placeBelow(x);
     const right = x < this.body.clientWidth / 2;
     this.opened.style.left = right ? `${x + 34}px` : "auto";
     this.opened.style.right = right ? "auto" : `${this.body.clientWidth - x + 34}px`;
     this.opened.style.top = `${this.place.top - 10}px`;
+  }
+
+  // A picture with columns has no room beside a part: what is open is below it.
+  placeBelow(x) {
+    Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
+    this.opened.scrollIntoView({ block: "nearest" });
   }
 
   panelKey(event) {
@@ -613,6 +619,7 @@ export class ModelView extends Drawing {
 
   destroy() {
     this.pause();
+    clearTimeout(this.asked);
     super.destroy();
   }
 }

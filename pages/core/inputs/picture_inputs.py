@@ -54,7 +54,7 @@ def _pair(view: View, joint: JointEncoder) -> OtherEnd:
     """The vector of the view's input, and of the input that the sidebar has for the other tower."""
     own: InputKind = view.loaded.takes
     kind: InputKind = "image" if own == "text" else "text"
-    key = dataclasses.replace(view.model, tower=kind)
+    key = dataclasses.replace(view.model, tower=kind, edits=())
     source: Any = input_kinds.SOURCES[kind]
     name = state.newest(ViewParams.text) if kind == "text" else source.current(model_store.model(key))
     other = cache.TracedText(key, name, None)

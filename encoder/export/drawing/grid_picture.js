@@ -1,7 +1,7 @@
 // Draws the grid of small maps: on the page's canvas or in a file.
-import { luminance, threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { FILE_SCALE, savePicture, SvgPen } from "../../encoder/export/drawing/picture.js";
-import { fit, rgb } from "../../encoder/export/drawing/shared.js";
+import { luminance, threeDigits } from "./drawing.js";
+import { FILE_SCALE, savePicture, SvgPen } from "./picture.js";
+import { fit, rgb } from "./shared.js";
 
 const SMALLEST = 14; // pixels of a map on a narrow screen
 const LARGEST = 88;
