@@ -60,7 +60,7 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     assert query(page)["i"] == "5"
     assert query(page)["text"] == BANK
 
-    open_page(page, "Training")  # 1
+    open_page(page, "Train")  # 1
     page.get_by_role("heading", level=1).wait_for()
     settle(page)
     page.locator(".stMain").get_by_role("button", name="Train", exact=True).click()  # 2
@@ -127,7 +127,8 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
         for name, vector in expected.get(seen[-1], {}).items():
             component, shown = strip_number(page, name)
             assert shown == pytest.approx(float(vector[component]), rel=6e-3, abs=2e-5), (seen[-1], name)
-    assert seen == ["ids", *[part for part in PARTS if part in expected or part == "softmax"]]
+    assert {"ids", "softmax", *expected} == set(seen)
+    assert set(seen) <= set(PARTS)
     for _ in seen:  # Escape leads back through the parts, then to the whole
         page.keyboard.press("Escape")
         settle(page)
