@@ -179,7 +179,7 @@ def neighbour_in_words(selected: Selected, found: explain.NormMoments) -> str:
     moved = found.apart
     name = input_kinds.of(selected.view.loaded).title(neighbour(selected))
     return (
-        f"“{plain(name)}” joins the batch in training. Largest change in this {words_of(selected.trace).input}: LayerNorm "
-        f"{number(moved['layer'])}, RMSNorm {number(moved['rms'])}, BatchNorm **{number(moved['batch'])}**. "
+        f"“{plain(name)}” joins the batch in training. Largest change in this {words_of(selected.trace).input}: "
+        f"LayerNorm {number(moved['layer'])}, RMSNorm {number(moved['rms'])}, BatchNorm **{number(moved['batch'])}**. "
         "LayerNorm computes the same in training and inference (Ba et al. 2016)."
     )
