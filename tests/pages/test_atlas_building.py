@@ -39,7 +39,8 @@ def test_lines_become_an_atlas_of_the_session(minilm) -> None:
     assert "3 of your texts" in written(app)
     (folder,) = (one.path for one in atlas_folders._FOLDERS)
     assert (folder / "atlas" / "manifest.json").is_file()
-    app.switch_page("pages/token_search/page.py").run()
+    app.query_params["search_for"] = "words"
+    app.switch_page("pages/search/page.py").run()
     assert_well(app)
     assert "Tokens compared: " in written(app)
     press(app, "Delete it")

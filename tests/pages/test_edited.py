@@ -104,15 +104,15 @@ def test_an_edit_with_a_long_text_survives_back() -> None:
 
 def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
     text, edit = "the [MASK] of a country", AblateHead(0, 2)
-    shown = visit("masked_words", text=text, model="twin-post", edits="ablate_l0_h2")
+    shown = visit("predict", text=text, model="twin-post", edits="ablate_l0_h2")
     assert_well(shown)
     assert "without edits" not in written(shown)
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
         assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(shown)
-    for others in ({"text": text}, {"text": TEXT, "model": "twin-post"}):  # another model, another sentence
-        shown = visit("masked_words", edits="ablate_l0_h2", **others)
+    for others in ({"text": text}, {"text": TEXT, "model": "twin-post", "masked": "a [MASK]"}):  # not her model, text
+        shown = visit("predict", edits="ablate_l0_h2", **others)
         assert_well(shown)
         assert "without edits" in written(shown)
 

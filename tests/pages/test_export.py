@@ -187,21 +187,20 @@ OTHERS = [
      lambda names: np.column_stack([names["space"].queries, names["space"].keys, names["space"].weights])),
     ("contribution", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
-    ("masked_words", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
+    ("predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
-    *(("forward_pass", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
+    *(("model", {"start": "1", "step": step, **more}, ["value"],
+       lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
           ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
           ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),
           ("output", {"pooling": "cls", "second": "A dog ran."}))),
-    ("forward_pass", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
-    ("architecture", {}, ["parameters", "flops", "memory_bytes"],
-     lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
-    ("start", {"start": "1", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
+    ("model", {"start": "1", "step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
+    ("model", {"start": "1", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
      lambda names: names["table"][["before", "update", "sum", "after", "cosine"]].to_numpy()),
-    ("architecture", {"show": "cost"}, ["flops", "bytes"],
+    ("model", {"start": "1", "show": "cost"}, ["flops", "bytes"],
      lambda names: names["table"][["flops", "bytes"]].to_numpy()),
     ("similarity", {"similar_to": "A dog ran.", "path_steps": "8"}, ["value"],
      lambda names: names["found"].matrix.reshape(-1, 1)),

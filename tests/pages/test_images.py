@@ -39,7 +39,7 @@ def test_every_page_opens_with_a_model_of_images(model: str):
 
 
 def test_a_page_that_needs_text_offers_a_model_of_text():
-    app = visit("masked_words", model="digits-pre", closed=True)
+    app = visit("similarity", model="digits-pre", closed=True)
     assert "digits-pre" in sentences(app)
     app.button(key="other-input").click().run()
     assert app.selectbox(key="view:model").value == "minilm"

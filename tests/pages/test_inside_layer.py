@@ -11,11 +11,10 @@ from pages.core.view import token_rows
 from pages.core.words import formulas
 from tests.pages.apps import assert_well, sentences, visit, written
 
-PAGES = ("positions", "norms", "masked_words")
+PAGES = ("positions", "norms")
 TITLES = {
     "positions": "Positions",
     "norms": "Norms",
-    "masked_words": "Masked-word prediction",
 }
 
 

@@ -28,10 +28,10 @@ from tests.pages.apps import assert_well, sentences, visit, words, written
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The pages that show the numbers of a sound; the others say what they need.
 SHOWN = (
-    "architecture",
     "feed_forward",
     "heads",
     "interventions",
+    "model",
     "norms",
     "patching",
     "positions",
@@ -141,10 +141,8 @@ def test_a_link_to_a_sound_that_is_not_here_says_so_once() -> None:
     assert len([line for one in app.warning for line in one.value.splitlines() if line.strip()]) == 1
 
 
-@pytest.mark.parametrize(("model", "links"), [("minilm", True), ("spoken-digits", False)])
-def test_what_needs_text_is_not_offered_for_a_sound(model: str, links: bool) -> None:
-    for page, place in (("head_types", {"i": "2", "j": "1"}), ("architecture", {"block": "layers.0.q"})):
-        app = visit(page, model=model, **place)
-        assert_well(app)
-        labels = {button.label for button in app.main.button}
-        assert bool(labels & {"How this weight is made", "Explain it number by number"}) is links
+@pytest.mark.parametrize("model", ["minilm", "spoken-digits"])
+def test_a_weight_leads_to_its_arithmetic(model: str) -> None:
+    app = visit("heads", model=model, i="2", j="1")
+    assert_well(app)
+    assert "How this weight is made" in {button.label for button in app.main.button}

@@ -100,7 +100,6 @@ def run(
             else:
                 go_on()
                 with area:
-                    mobile_bar.script()
                     _link_notes()
                 draw()
         is_whole = True

@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "token",
             "A token is what the model reads as one unit: a piece of text, an image patch, a time step. "
             "The tokenizer splits a text into tokens of its vocabulary.",
-            "forward_pass", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
+            "model", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
             words=("tokens",),
         ),
         Term(
@@ -55,13 +55,13 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "mask",
             "A mask says which keys a query may not attend to: softmax gives them weight 0. Encoders mask "
             "padding; decoders mask later tokens too.",
-            "forward_pass", "The token [MASK] is something else: it hides a word in masked-word prediction.",
+            "model", "The token [MASK] is something else: it hides a word in masked-word prediction.",
         ),
         Term(
             "embedding",
             "An embedding is a vector that the model looks up in a learned table. BERT adds a token, a position "
             "and a segment embedding, and LayerNorm follows.",
-            "forward_pass", words=("embeddings",), source="Devlin et al. 2019",
+            "model", words=("embeddings",), source="Devlin et al. 2019",
         ),
         Term(
             "position",
@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "d_model",
             "d_model is the number of components of each token's vector between the layers. It is the width of "
             "the residual stream.",
-            "architecture", "384 in all-MiniLM-L6-v2, 128 in the twins.",
+            "model", "384 in all-MiniLM-L6-v2, 128 in the twins.",
         ),
     ),
     "Attention": (
@@ -106,7 +106,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "score",
             "A score is the scaled dot product of a query and a key. It can be any number; softmax turns the "
             "scores of a query into weights.",
-            "forward_pass",
+            "model",
             r"$s_{ij} = q_i \cdot k_j / \sqrt{d_k}$, where $d_k$ is the head's width; some models add a bias.",
             words=("scores",), source="Vaswani et al. 2017",
         ),
@@ -114,7 +114,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "softmax",
             "Softmax turns numbers into positive weights that sum to 1. Only differences count: the same number "
             "added to all scores changes no weight.",
-            "forward_pass", r"$A_{ij} = e^{s_{ij}} / \sum_m e^{s_{im}}$",
+            "model", r"$A_{ij} = e^{s_{ij}} / \sum_m e^{s_{im}}$",
         ),
         Term(
             "attention weight",
@@ -140,13 +140,13 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "sublayer",
             "A sublayer is one of the two parts of a layer: attention, or the feed-forward layer. A residual "
             "connection goes around each of them.",
-            "architecture", words=("sublayers",), source="Vaswani et al. 2017",
+            "model", words=("sublayers",), source="Vaswani et al. 2017",
         ),
         Term(
             "feed-forward layer",
             "The feed-forward layer (FFN) changes each token's vector by itself: up to more components, an "
             "activation function, and down again. It moves nothing from token to token.",
-            "forward_pass", "384 to 1,536 to 384 components in all-MiniLM-L6-v2.", words=("FFN",),
+            "model", "384 to 1,536 to 384 components in all-MiniLM-L6-v2.", words=("FFN",),
             source="Vaswani et al. 2017",
         ),
         Term(
@@ -215,20 +215,20 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "logit",
             "A logit is a number for one possible answer, such as a word of the vocabulary, before softmax. "
             "Softmax over all logits gives probabilities.",
-            "masked_words", words=("logits",),
+            "predict", words=("logits",),
         ),
         Term(
             "MLM",
             "Masked language modelling (MLM) trains an encoder on masked-word prediction: predict hidden tokens "
             "from the tokens on both sides. BERT selects 15 % of the tokens and replaces most of them by [MASK].",
-            "masked_words", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
+            "predict", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
             words=("masked language modelling", "masked-word prediction"), source="Devlin et al. 2019",
         ),
         Term(
             "pooling",
             "Pooling turns the vectors of all tokens into one vector for the text. Many sentence encoders take "
             "the mean over all tokens but padding.",
-            "forward_pass", "So does all-MiniLM-L6-v2.",
+            "model", "So does all-MiniLM-L6-v2.",
         ),
         Term(
             "untrained",
