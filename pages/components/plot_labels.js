@@ -5,7 +5,7 @@ import { marginChange } from "./plot_margins.js";
 const MOST_LABELS = 40; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
 const SMALL = { pitch: 11, size: 10 }; // of labels in smaller type, where every one then has room
-const EDGE = 3; // pixels of a selected label without ink, which may cover another
+const EDGE = 5; // pixels of a selected label without ink, which may cover another
 const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 
 // What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
@@ -22,7 +22,11 @@ export function tickLabels(plot, name, layout) {
   const length = lengthOf(plot, name, layout);
   if (axis.labelalias) {
     const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, short(label)]));
-    return { labelalias, nticks: Math.max(2, Math.floor(length / (CATEGORY_PITCH * plot.theme.scale))) };
+    const room = (pitch) => Math.max(2, Math.floor(length / (pitch * plot.theme.scale)));
+    const isSmall = labels.size > room(CATEGORY_PITCH) && labels.size <= room(SMALL.pitch);
+    return isSmall
+      ? { labelalias, nticks: labels.size, tickfont: { size: SMALL.size } }
+      : { labelalias, nticks: room(CATEGORY_PITCH) };
   }
   if (axis.tickmode && axis.tickmode !== "array") return {};
   const all = [...labels.keys()];
@@ -53,13 +57,17 @@ export async function fitLabels(plot) {
   const fitted = { ...plot.host.layout };
   for (const name of Object.keys(plot.labels)) {
     const { tickvals, ticktext, nticks, tickfont } = tickLabels(plot, name, plot.host._fullLayout);
+    const small = tickfont && { size: tickfont.size * plot.theme.scale };
+    const font = small ?? plot.figure.layout[name].tickfont ?? null;
     const [low, high] = plot.host._fullLayout[name].range;
     const step = (count) => Math.ceil(Math.abs(high - low) / count); // a label for every so many tokens
     if (nticks && step(nticks) !== step(plot.host.layout[name].nticks)) change[`${name}.nticks`] = nticks;
     if (tickvals && String(tickvals) !== String(Array.from(plot.host.layout[name].tickvals ?? []))) {
       Object.assign(change, { [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext });
     }
-    if (tickvals && plot.host.layout[name].tickfont?.size !== tickfont?.size) change[`${name}.tickfont`] = tickfont;
+    if ((tickvals || nticks) && plot.host.layout[name].tickfont?.size !== font?.size) {
+      change[`${name}.tickfont`] = font;
+    }
     const count = change[`${name}.nticks`] ?? plot.host.layout[name].nticks;
     fitted[name] = { ...fitted[name], ...(tickvals ? { ticktext } : { nticks: count }) };
   }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import streamlit as st
 
@@ -37,7 +36,7 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         f"{len(head.shown.key_labels)} key tokens to the right.",
         height=320,
         fill=True,
-        reserve=24 + 23 * math.ceil(len(caption) / 120),
+        reserve=8,
         next_head=next_head.offered(view, head, window),
         together=answer.together(),
         selected=(head.queries, head.keys),

@@ -56,9 +56,9 @@ with grid_side:
         f"{view.head}; both count from 0."
     )
     place_of_grid = st.container(gap="small")
+with words_side:
     if kind == "text":
         ask.strip(view)
-with words_side:
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:
     with part:
@@ -79,6 +79,7 @@ def draw_head(view_of_head: str) -> Export:
             drawn = lines.draw_lines(view, head) or head
         else:
             drawn = text.draw_text(view, head)
+        options.hide_special(view)
     return Export(
         view,
         title(view, drawn.name),
@@ -95,8 +96,6 @@ with head_side:
         with line.words_of_picture(options.HEAD):
             st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
-            if shown in ("map", "lines", "text"):
-                options.hide_special(view)
             options.choose_view(view)
             pinned = (view.layer, view.head) in state.get(Params.pins)
             st.button(

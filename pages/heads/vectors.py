@@ -76,7 +76,7 @@ def heatmap(view: View, kind: str, figure: go.Figure, rows: slice, selected: int
         figure,
         key=f"vectors-{kind}",
         alt=f"{title} of layer {view.layer}, head {view.head}: one row per token, {view.trace.config.d_head} columns.",
-        height=token_rows.height(rows.stop - rows.start, most=400),
+        height=token_rows.height(rows.stop - rows.start, most=520),
         together=answer.together(),
         on_event=on_click(row=lambda token: state.put(param, token), clear=lambda: sidebar.select(None, None)),
     )
