@@ -22,6 +22,9 @@ from pages.state.url_state import controlled, state
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048
 
+#: Key of the container of the open head.
+HEAD = "heads-head"
+
 _SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Leave out, rescale"}
 _BETWEEN = {"all": "All", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
 _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"}
