@@ -54,9 +54,7 @@ SECTIONS = {
     ],
     "Pre- vs post-norm": [
         Page("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm"),
-        Page("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
-        Page("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
-             uses=()),
+        Page("training", "Train", "model_training", "Small encoders, trained in seconds", uses=()),
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "A masked word, a class, a caption", uses=NO_HEAD, edits=None,

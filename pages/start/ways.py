@@ -74,7 +74,7 @@ LESSONS = {
     ),
     "warm-up": Lesson(
         "Why does post-norm need warm-up?",
-        Way("Open the view", "gradients"),
+        Way("Open the view", "training", {"train_part": "gradients"}),
         "From 2 to 12 layers, the last layer's gradient falls with every step in pre-norm. In post-norm it stays "
         "within a quarter of its first value.",
         "Xiong et al. (2020): large gradients near the output make the first steps unstable, and warm-up keeps these "

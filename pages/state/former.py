@@ -9,6 +9,7 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy": ("architecture", {}),
     "beyond": ("beyond_weights", {}),
     "find": ("head_types", {}),
+    "gradients": ("training", {"train_part": "gradients"}),
     "image_text": ("predict", {"predict": "caption"}),
     "masked_words": ("predict", {"predict": "word"}),
     "norms": ("layernorm", {}),

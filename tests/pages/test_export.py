@@ -254,7 +254,7 @@ def test_pages_without_a_model_give_programs(
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
-    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    app = visit("training", train_part="gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     assert_well(app)
     lines = app.get("code")[-1].value
     assert "trace" not in lines

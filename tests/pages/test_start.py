@@ -11,8 +11,8 @@ import encoder
 from encoder.measure import norm_weighted, positions, stream
 from encoder.trace.trace import Trace
 from encoder.train import gradients
-from pages.gradients.params import Params as GradientParams
 from pages.start import ways
+from pages.training.params import GradientParams
 from tests.pages.apps import assert_well, registered, visit, words, written
 
 WAYS = [*ways.NEW.values(), *(lesson.way for lesson in ways.LESSONS.values()), *ways.RESEARCH]
