@@ -35,7 +35,7 @@ SECTIONS = {
              edits=True),
         Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights"),
         Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True),
-        Page("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
+        Page("ablation", "Ablation", "tune", "Switch off a head and see what it causes", edits=None),
         Page("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
              why="It measures heads over sentences."),
         Page("compare", "Compare", "difference", "Two heads, two inputs or two models"),

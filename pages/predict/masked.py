@@ -14,6 +14,7 @@ from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store, trained
+from pages.core.view import text_words
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
@@ -117,7 +118,7 @@ def how_trained() -> None:
 
 def choose_word(view: View, chosen: Shown) -> None:
     """The words of the sentence, to hide one of them. Other pages keep the sentence."""
-    words = prediction.words(view.trace, chosen.mask)
+    words = text_words.words(view.trace, chosen.mask)
     if not words:
         return
     few = len(words) <= MOST_BUTTONS

@@ -11,6 +11,7 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "find": ("head_types", {}),
     "gradients": ("training", {"train_part": "gradients"}),
     "image_text": ("predict", {"predict": "caption"}),
+    "interventions": ("ablation", {}),
     "masked_words": ("predict", {"predict": "word"}),
     "norms": ("layernorm", {}),
     "prepost": ("pre_post", {}),

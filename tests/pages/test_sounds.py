@@ -32,7 +32,7 @@ SHOWN = (
     "compare",
     "feed_forward",
     "heads",
-    "interventions",
+    "ablation",
     "layernorm",
     "patching",
     "positions",
