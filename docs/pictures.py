@@ -102,10 +102,10 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
 
 
 def text() -> str:
-    """What pages.md holds: each page with its help and its picture."""
+    """What pages.md holds: each page with its question and its picture."""
     lines = ["# The pages", "", "Each page as it opens on a laptop. `python -m docs.pictures` writes this file."]
     for folder, (title, what) in rooms().items():
-        lines += ["", f"## {title}", "", f"{what}.", "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
+        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
     return "\n".join(lines) + "\n"
 
 

@@ -34,7 +34,7 @@ def answer(query: Query, hits: list[TokenHit]) -> None:
 
 
 def sentences(query: Query, hits: list[TokenHit]) -> list[str]:
-    """A line for each hit; a click opens its sentence in Attention heads. Returns the whole sentences."""
+    """A line for each hit; a click opens its sentence in Heads. Returns the whole sentences."""
     texts = query.atlas.texts([hit.text for hit in hits])
     with st.container(gap=None, key="atlas-lines"):
         for rank, hit in enumerate(hits):
@@ -57,7 +57,7 @@ def _marked(text: str, hit: TokenHit) -> str:
 
 
 def _open(text: str, position: int) -> None:
-    """Let “Attention heads” open with a sentence and the token's row. For callbacks."""
+    """Let “Heads” open with a sentence and the token's row. For callbacks."""
     for param, value in (
         (ViewParams.text, text), (ViewParams.pair, ""), (ViewParams.i, position), (ViewParams.j, None),
         (ViewParams.more_queries, []), (ViewParams.more_keys, []),

@@ -61,8 +61,8 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
-    open_page(page, "Attention heads")
-    page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
+    open_page(page, "Heads")
+    page.get_by_role("heading", name="Heads").wait_for(timeout=PATIENCE)
     left = time.monotonic()
     hide_a_word(visit)
     rest = 12_000 - 1000 * (time.monotonic() - left)  # longer than the heartbeat: a run that nobody polls ends

@@ -30,7 +30,7 @@ def at(page: str, **query: str) -> AppTest:
 
 
 def test_lines_become_an_atlas_of_the_session(minilm) -> None:
-    app = at("head_atlas", text="The cat sat.", layer="1", head="9")
+    app = at("head_types", find="corpus", text="The cat sat.", layer="1", head="9")
     app.text_area(key="atlas:lines").set_value(LINES).run()
     press(app, "Build the atlas")
     assert_well(app)
@@ -52,7 +52,7 @@ def test_a_shared_server_has_lower_limits(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
     most = limits.ATLAS_FILE.value
     assert most == limits.ATLAS_FILE.usual < (limits.ATLAS_FILE.own or 0)
-    app = at("head_atlas", text="The cat sat.", model="twin-pre")
+    app = at("head_types", find="corpus", text="The cat sat.", model="twin-pre")
     app.text_area(key="atlas:lines").set_value("a b c\n" * (most // 6 + 1)).run()
     assert not app.exception
     assert f"{most:,}" in sentences(app)

@@ -22,7 +22,7 @@ from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 
 #: Pages that show the causal encoder of text. Those that need the head of another model are tested with theirs.
-PAGES = ("heads", "head_types", "beyond_weights", "qkv", "positions", "layernorm", "feed_forward", "forward_pass",
+PAGES = ("heads", "head_types", "contribution", "positions", "norms", "feed_forward", "forward_pass",
          "architecture", "pre_post", "similarity")  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def test_a_page_shows_the_encoder_whose_input_it_takes():
     assert input_kinds.fitting(pair, ("text", "image", "sound"), "image") == "image"
     assert input_kinds.fitting(pair, ("pair",), "text") == "image"
     assert input_kinds.fitting(pair, ("sound",), "image") == "image"
-    app = visit("image_attention", model="digit-words", image="4", closed=True)
+    app = visit("heads", model="digit-words", image="4", closed=True)
     assert_well(app)
 
 

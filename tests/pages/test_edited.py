@@ -41,9 +41,7 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
 
 
 def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
-    app = visit(
-        "layernorm", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False)))
-    )
+    app = visit("norms", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False))))
     assert_well(app)
     assert "L0 H1 off." in written(app)
     assert "without edits" not in written(app)
@@ -54,7 +52,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
     assert f"standard deviation **{number(float(after.std[1]))}**" in written(app)
     assert number(float(after.std[1])) != number(float(minilm.trace(TEXT).norms[after.name].std[1]))
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/contribution/page.py").run()
     assert_well(app)
     assert "L0 H1 off. This page shows the run without edits." in written(app)
     app.switch_page("pages/ablation/page.py").run()

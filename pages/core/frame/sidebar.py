@@ -165,6 +165,8 @@ def awaits_source() -> bool:
 def norm_controls(key: cache.ModelKey | None) -> None:
     """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
+    if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
+        return
     if norm == "both":  # on the page that shows both
         st.caption("Norm placement: this page shows both.")
         return

@@ -30,6 +30,8 @@ def say(model: NamedEncoder, takes: Collection[str], why: str) -> None:
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = input_kinds.NOUNS[wanted], input_kinds.NOUNS[model.takes]
     said = f"This page needs a model of {needed}, and {plain(model.name)} takes {given}. {why}"
+    if model.takes == "maps":
+        said = f"{plain(model.name)} is a file of attention maps, and this page needs the model itself. {why}"
     st.info(said, icon=":material/swap_horiz:")
     choice = FIRST[wanted]
     st.button(f"Choose {SOURCES[choice]}", key="other-input", on_click=state.put, args=(ViewParams.model, choice))
