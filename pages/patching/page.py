@@ -14,6 +14,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
+from pages.core.words import references
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
@@ -32,7 +33,7 @@ def main(view: View) -> None:
         both = pair.draw(view)
         if both is not None:
             show(view, both)
-    st.caption(
+    references.caption(
         f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
         "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "
         "(Heimersheim and Nanda 2024)."

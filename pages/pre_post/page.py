@@ -11,7 +11,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view import norm_pair
 from pages.core.view.norm_pair import PairTraces
 from pages.core.view.view import ViewParams, state
-from pages.core.words import glossary
+from pages.core.words import glossary, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.pre_post import recorded
@@ -105,7 +105,7 @@ def takes_text(traces: PairTraces) -> bool:
 
 def which_one() -> None:
     """The two formulas, and which one is known as the Transformer."""
-    st.markdown(
+    references.markdown(
         "Post-norm: x ← LayerNorm(x + f(x)). Pre-norm: x ← x + f(LayerNorm(x)), with a final LayerNorm at the end. "
         "Here f is attention or the FFN.\n\n"
         "The first Transformer (Vaswani et al. 2017) and BERT are post-norm. Much later code is pre-norm. *The "

@@ -15,6 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
@@ -69,7 +70,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    st.caption(
+    references.caption(
         "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
         "probe that learns words by heart does well (Hewitt and Liang 2019)."
     )

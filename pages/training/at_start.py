@@ -15,6 +15,7 @@ from encoder.train import gradients
 from pages.components import plot
 from pages.core.stores import cache
 from pages.core.widgets.export import Export, arguments
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import say_error
@@ -210,7 +211,7 @@ def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
 def limits(setting: gradients.Setting) -> None:
     """What is measured, and what it does not show."""
     with st.expander("What is measured, and what it does not show", icon=":material/help:"):
-        st.markdown(
+        references.markdown(
             "**Gradient.** The chart shows the norm of the loss' gradient in the second FFN matrix, W_out, of a layer. "
             f"An untrained encoder of width {setting.d_model} reads {setting.n_rows} rows of {setting.n_tokens} random "
             f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "

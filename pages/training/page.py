@@ -15,6 +15,7 @@ from encoder.train.tasks import TASKS, make
 from pages.core.frame import placement_toggle, sidebar
 from pages.core.frame.frame import heading
 from pages.core.view.view import state
+from pages.core.words import references
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
@@ -126,7 +127,7 @@ def settings_of(shown: live.Shown) -> str:
 def what_is_known() -> None:
     """Papers on warm-up and the placement of the norms, with their limits and those of this page."""
     with st.expander("What is known about warm-up"):
-        st.markdown(
+        references.markdown(
             "**Xiong et al. 2020** prove: at initialisation, post-norm has large gradients near the output. A large "
             "learning rate is then unstable, and warm-up avoids this. In their experiments, pre-norm trained without "
             "warm-up. The proof holds at initialisation only.  \n"
