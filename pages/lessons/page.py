@@ -14,7 +14,7 @@ COLUMNS = 2
 def _card(number: int, lesson: Lesson, *, is_next: bool) -> None:
     """is_next: the first lesson in which nothing is answered, or the first of all."""
     with st.container(border=True, height="stretch"):
-        st.header(plain(lesson.title), anchor=False)
+        st.header(f"{number} · {plain(lesson.title)}", anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
         st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")

@@ -61,8 +61,8 @@ LESSONS = {
     "previous": Lesson(
         "Does a head attend by word or by position?",
         Way("Open the view", "heads", {"text": BANKS, "layer": "0", "head": "2"}),
-        "In L0 H2, each token of this sentence gives more than 0.99 of its attention to the token before it. Type others: "
-        "the diagonal stays.",
+        "In L0 H2, each token of this sentence gives more than 0.99 of its attention to the token before it. Type "
+        "others: the diagonal stays.",
         "By position: a previous-token head. Voita et al. (2019) call such heads positional.",
     ),
     "contribution": Lesson(

@@ -86,10 +86,6 @@ def draw(view: View) -> Pair | None:
     if view.loaded.takes != "text":
         return _draw_input(view)
     offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
-    st.selectbox(
-        "Example", list(offered), index=None, key="patching:example", placeholder="… or try a pair",
-        label_visibility="collapsed", on_change=_use_example, width=280,
-    )  # fmt: skip
     if state.newest(Params.other).strip():
         other = state.bound(
             st.text_input, Params.other, "Take vectors from this sentence",
@@ -99,6 +95,10 @@ def draw(view: View) -> Pair | None:
     else:
         pairs = {one.text: one.other for one in reversed(offered.values())}
         other = counterpart.draw(view, pairs.get(view.text))
+    st.selectbox(
+        "Example", list(offered), index=None, key="patching:example", placeholder="… or try a pair",
+        label_visibility="collapsed", on_change=_use_example, width=280,
+    )  # fmt: skip
     where, chosen = _what(view)
     if isinstance(chosen, causal.SentenceVector):
         chosen = causal.Similarity(other)
