@@ -21,7 +21,7 @@ from encoder.load.joint import Target, load_joint
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
-from encoder.load.sentence import read_dense, read_steps
+from encoder.load.sentence import TOKEN, read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.towers import image_encoder, text_encoder
@@ -80,12 +80,12 @@ def load_folder(
         name=name,
         encoder=read.encoder,
         tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
-        pooling=steps.pooling,
-        dense=tuple(read_dense(place, weights(place), device, dtype) for place in steps.dense),
-        normalise=steps.normalise,
-        max_embed_tokens=steps.max_tokens,
+        dense=tuple(read_dense(place, weights, device, dtype) for place in steps.dense),
+        token_dense=tuple(read_dense(place, weights, device, dtype, TOKEN) for place in steps.token_dense),
         mlm_head=read.mlm_head,
         classifier=read.classifier,
+        span_head=read.span_head,
+        **steps.settings,
         notes=(*read.notes, *steps.notes),
     )
 

@@ -168,6 +168,8 @@ def _write_steps(model: Any, folder: Path) -> None:
     (folder / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
     first: Any = model[0]
     limits = {"max_seq_length": first.max_seq_length, "do_lower_case": bool(getattr(first, "do_lower_case", False))}
+    more = ("query_length", "document_length", "query_expansion")  # of late interaction
+    limits |= {name: getattr(first, name) for name in more if getattr(first, name, None) is not None}
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")
     names = ("prompts", "default_prompt_name", "truncate_dim")
     settings = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
