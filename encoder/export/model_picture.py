@@ -79,6 +79,9 @@ def _header(
         "query": query,
         "key": key,
         "norm": config.norm_placement,
+        "norms": _norms(trace, found.place.layer),
+        "takes": trace.kind,
+        "hasClass": False,
         "stages": list(found.stages),
         "width": config.d_model,
         "neuronCount": config.d_ffn,
@@ -89,6 +92,13 @@ def _header(
         "alt": f"The forward pass of {trace.n_tokens} tokens through {config.n_layers} layers; layer "
         f"{found.place.layer} is open, with head {found.place.head}.",
     }
+
+
+def _norms(trace: Trace, layer: int) -> list[str]:
+    """The parts of the picture that are a LayerNorm: those of the open layer, and the last one."""
+    parts = {f"layers.{layer}.attention_norm": "norm-attention", f"layers.{layer}.ffn_norm": "norm-ffn",
+             "final_norm": "final"}  # fmt: skip
+    return [part for name, part in parts.items() if name in trace.norms]
 
 
 def _arrays(found: Whole) -> dict[str, np.ndarray]:

@@ -44,11 +44,10 @@ class Trace(RecordedPass):
     def contexts(self) -> tuple[AttentionContext, ...]:
         """Scale, mask and bias of each layer, with the edits of positions; q and k are recorded with their rotation."""
         encoded = self._edited(torch.arange(self.n_tokens, device=self.mask.device), "positions", None)
-        learned = self.encoder.relative_bias
-        table = None if learned is None else learned.weight.detach().float()
-        return attend.contexts(
-            self.config, encoded, None if self.n_real == self.n_tokens else self.mask, table, rotates=False
-        )
+        key_mask = None if self.n_real == self.n_tokens else self.mask
+        with torch.no_grad():
+            learned = [one.in_float32() for one in self.encoder.learned_scores()]
+        return attend.contexts(self.config, encoded, key_mask, learned, rotates=False)
 
     def scores(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T], or the window queries x keys: q_i . k_j x scale + bias; masked keys have the lowest number.

@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
+from encoder.export.model_parts import PARTS
 from pages.core.work.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import ZoomWindow
@@ -62,9 +63,17 @@ class TextEvent(TypedDict):
 
 class ModelEvent(TypedDict):
     """One event of `model_picture`: "open" has `layer` and `head`; "select" has the tokens `query` and `key`, positions
-    in the whole input, key None where only a query is selected."""
+    in the whole input, key None where only a query is selected; "part" has the same, the opened `part`, "" for none,
+    whether its numbers are checked, and the chosen component or neuron, None for the largest; "switch" has the `name`
+    of a switch and whether it is `on`."""
 
-    event: Literal["open", "select"]
+    event: Literal["open", "select", "part", "switch"]
+    part: NotRequired[str]
+    check: NotRequired[bool]
+    component: NotRequired[int | None]
+    neuron: NotRequired[int | None]
+    name: NotRequired[str]
+    on: NotRequired[bool]
     layer: NotRequired[int]
     head: NotRequired[int]
     query: NotRequired[int]
@@ -164,7 +173,8 @@ def grid_event(value: object) -> GridEvent | None:
 
 
 def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEvent | None:
-    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count"); None for another."""
+    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count", "width", "neuronCount");
+    None for another."""
     if not isinstance(value, dict):
         return None
 
@@ -177,6 +187,14 @@ def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEve
         return {"event": "open", "layer": layer, "head": head}
     if name == "select" and query is not None:
         return {"event": "select", "query": query, "key": at("key", "count")}
+    if name == "part" and value.get("part") in ("", *PARTS):
+        chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount")}
+        return {
+            "event": "part", "part": value["part"], "query": query, "key": at("key", "count"),
+            "check": value.get("check") is True, **chosen,
+        }  # type: ignore[typeddict-item]  # fmt: skip
+    if name == "switch" and isinstance(value.get("name"), str):
+        return {"event": "switch", "name": value["name"], "on": value.get("on") is True}
     return None
 
 

@@ -28,7 +28,7 @@ PARTS = [
     "/architecture?show=cost",
     "/pre_post?model=twin-pre&sides=stream",
     "/qkv?layer=3&head=7&i=2&j=5&" + SENTENCE,
-    "/layernorm?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
+    "/norms?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
     "/positions?model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
     "/positions?model=scratch&positions=sinusoidal&" + SENTENCE,
     f"/compare?model=other&source={HOSTILE}&text={HOSTILE}",

@@ -181,6 +181,8 @@ def says_a_line(page: Page, weights: np.ndarray, labels: Sequence[str]) -> None:
     """Pointing at a line says which weight it is: the last query's weights in all heads end at the left side."""
     canvas = page.locator(".enc-lines canvas")
     canvas.scroll_into_view_if_needed()
+    # The scroll event comes with the next frame, and hides a tip.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 3, box["y"] + box["height"] / len(labels) / 2)

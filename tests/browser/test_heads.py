@@ -1,4 +1,4 @@
-"""The page “Attention heads” in Chromium: three views with one selection, the keyboard, pins, layout, the next head."""
+"""The page “Heads” in Chromium: three views with one selection, the keyboard, pins, layout, the next head."""
 
 from __future__ import annotations
 

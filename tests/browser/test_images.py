@@ -74,7 +74,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
 
 
 def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., Page]) -> None:
-    page = visit("/image_text?model=digit-words&image_from=draw&image=7", width=1366, height=768)
+    page = visit("/predict?model=digit-words&image_from=draw&image=7", width=1366, height=768)
     said = page.locator(".st-key-answer")
     expect(said).to_contain_text("a handwritten seven: ")
     square = page.locator(".enc-draw canvas")

@@ -79,6 +79,6 @@ def test_a_head_of_the_atlas_is_clicked_and_its_example_opens_on_a_phone(visit: 
     expect(answer).to_be_in_viewport()
     check_width(page)
     page.locator(".st-key-atlas-lines button").first.click()
-    page.get_by_role("heading", name="Attention heads").wait_for()
+    page.get_by_role("heading", name="Heads").wait_for()
     settle(page)
     assert A not in page.url

@@ -82,7 +82,7 @@ def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.sidebar.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
     app.switch_page("pages/pre_post/page.py").run()
@@ -108,7 +108,7 @@ def test_the_page_opens_on_the_twins_and_leaves_the_model_and_the_place_as_they_
     assert app.query_params["model"] == "twin-pre"
     assert "twin-post" in written(app)
     assert {"head", "i", "j"}.isdisjoint(app.query_params)
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert {name: app.query_params[name] for name in ("layer", "head", "i", "j")} == {
         "layer": "5", "head": "11", "i": "2", "j": "3",
@@ -122,12 +122,12 @@ def test_a_model_chosen_on_the_page_stays() -> None:
     assert_well(app)
     assert app.query_params["moved_norms"] == "1"
     assert "all-MiniLM-L6-v2" in written(app)
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     app.switch_page("pages/pre_post/page.py").run()
     assert "all-MiniLM-L6-v2" in written(app)
     app.sidebar.selectbox(key="view:model").set_value("twin-post").run()
     assert "moved_norms" not in app.query_params
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert app.query_params["model"] == "twin-post"
 
 

@@ -1,14 +1,16 @@
 // Where everything of the model's picture is. Nothing here needs a page.
+import { partPlaces } from "./model_glyphs.js";
 
 const NARROWEST = 860; // a narrower screen scrolls the picture sideways
 const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
-const OPEN_SHARE = 0.58; // the open layer's share of the rest
-const TITLES_HEIGHT = 30;
+const OPEN_SHARE = 0.64; // the open layer's share of the rest
+const TITLES_HEIGHT = 62; // two rows of buttons
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
-export function layout(header, available, scale = 1) {
+// share: how far the norms have slid from the other placement, 0 to 1.
+export function layout(header, available, scale = 1, share = 1) {
   const row = header.row * scale;
   const width = Math.max(NARROWEST, available);
   const start = NAMES_WIDTH * scale + EMBED_WIDTH;
@@ -17,14 +19,15 @@ export function layout(header, available, scale = 1) {
   const open = room - thin * (header.layers - 1);
   const layers = [];
   const stages = [start];
+  let parts = {};
   for (let layer = 0, x = start; layer < header.layers; layer++) {
     const size = layer === header.layer ? open : thin;
     const span = { start: x, end: x + size };
-    if (layer === header.layer) {
-      Object.assign(span, { attended: x + size * 0.5, ffn: x + size * 0.6, added: x + size * 0.93 });
-    }
     layers.push(span);
-    stages.push(x + size * 0.58, x + size * 0.97);
+    if (layer === header.layer) {
+      parts = partPlaces(header.norm, span, share);
+      stages.push(parts[header.norm === "pre" ? "add-attention" : "norm-attention"] + 9, x + size * 0.985);
+    } else stages.push(x + size * 0.55, x + size * 0.97);
     x = span.end;
   }
   if (header.stages.length > stages.length) stages.push(width - ENDING_WIDTH + 2); // the final norm
@@ -33,6 +36,7 @@ export function layout(header, available, scale = 1) {
     width,
     row,
     layers,
+    parts,
     stages,
     bottom,
     top: TITLES_HEIGHT,

@@ -1,13 +1,16 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
+import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
 import { bandPath, layout, linkPath } from "./model_layout.js";
-import { openings } from "./model_parts.js";
+import { neighbour, partPanel } from "./model_parts.js";
 import { story } from "./model_story.js";
+import { drawSwitches, placePowers } from "./model_switches.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
 const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
-  "Escape closes.";
+  "Escape closes. Tab goes to a button for each part.";
+const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
@@ -16,19 +19,26 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 export class ModelView extends Drawing {
   constructor(parent) {
     const bar = make("div", { class: "enc-model-bar" });
-    const stage = make("div", { class: "enc-model-stage" });
+    const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
+    const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
+    const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
+    const drawing = make("div", {});
+    const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
-    const opened = make("section", { class: "enc-model-opened", hidden: "" });
-    super(parent, "The model", "enc-model", bar, body, opened, heads, legend);
-    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0 });
+    const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
+    const place = make("div", { class: "enc-model-place" }, body, opened);
+    super(parent, "The model", "enc-model", bar, place, heads, legend);
+    Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
+    Object.assign(this, { hovered: null, step: -1, part: "", trail: [], sent: [], slid: 1 });
     this.fillBar();
     this.drawSoon = everyFrame(() => this.header && this.draw());
     this.listenToSize(body, () => this.drawSoon());
     this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
     this.listen(stage, "pointerleave", () => this.hover(null));
-    this.listen(this.opened, "keydown", (event) => event.key === "Escape" && this.back());
+    this.listen(drawing, "click", (event) => this.openAt(event.target.closest("[data-open]")));
+    this.listen(opened, "keydown", (event) => this.panelKey(event));
     this.listenToKeys(body);
   }
 
@@ -43,29 +53,47 @@ export class ModelView extends Drawing {
       "Play the story of this sentence",
       () => this.timer ? this.pause() : this.play(),
     );
-    this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const back = button("◀", "One step back", () => this.show(this.step - 1));
     const forward = button("▶", "One step forward", () => this.show(this.step + 1));
-    this.bar.append(this.playButton, back, forward, this.caption);
+    this.scrubber = make("input", {
+      type: "range",
+      min: "0",
+      max: "12",
+      value: "0",
+      "aria-label": "Step of the story",
+    });
+    this.listen(this.scrubber, "input", () => this.show(Number(this.scrubber.value) - 1));
+    this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
+    this.bar.append(this.playButton, back, this.scrubber, forward, this.caption, this.switches);
   }
 
   read({ header, arrays }) {
-    const before = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
-        this.header.layers === header.layers
-      ? this.arrays.stream.data.slice()
-      : null;
-    const changed = before && this.header.norm !== header.norm ? this.largestChange(before, arrays, header) : "";
-    if (!before || this.header.layer !== header.layer || this.header.head !== header.head) this.close();
+    const same = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
+      this.header.layers === header.layers;
+    const before = same ? this.arrays.stream.data.slice() : null;
+    const moved = before && this.header.norm !== header.norm;
+    const changed = moved ? this.largestChange(before, arrays, header) : "";
+    if (!before) Object.assign(this, { trail: [], changed: "" });
+    if (changed) this.changed = changed;
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
-    if (this.step < 0) this.caption.textContent = changed || "Play tells what happens, in twelve steps.";
-    else this.show(this.step);
+    this.follow(header.part ?? "");
+    this.show(this.step);
     this.drawHeads();
-    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before);
+    drawSwitches(this);
+    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before, moved);
     else this.draw();
-    if (this.depth) this.open(this.depth);
+    this.drawOpened();
+  }
+
+  // The open part is the reader's newest choice: an answer to an older one of hers changes nothing, a link does.
+  follow(part) {
+    const answered = this.sent.indexOf(part);
+    if (answered >= 0) this.sent.splice(0, answered + 1);
+    else if (part !== this.followed && !this.sent.length) this.part = part;
+    this.followed = part;
   }
 
   // The numbers of a token at a stage, by row-major arrays.
@@ -88,13 +116,14 @@ export class ModelView extends Drawing {
       `${threeDigits(before[most])} → ${threeDigits(now[most])}.`;
   }
 
-  moveFrom(before) {
+  // Bands go from their thickness before to that of now; moved norms slide to their place.
+  moveFrom(before, moved) {
     const [after, start] = [this.arrays.stream.data, performance.now()];
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
-      const share = Math.min(1, (now - start) / MOVE_MS);
-      this.shownStream = after.map((value, at) => before[at] + (value - before[at]) * share);
-      if (share === 1) this.shownStream = after;
+      const share = Math.max(0, Math.min(1, (now - start) / MOVE_MS));
+      this.slid = moved ? share : 1;
+      this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
       this.draw();
       if (share < 1) requestAnimationFrame(frame);
     };
@@ -105,34 +134,24 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale);
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid);
     this.place = place;
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(
-      this.titles(),
       this.slices(),
       this.bands(),
       this.lines(),
+      glyphs(header, place),
       this.parts(),
       this.names(),
       this.ending(),
     );
-    this.stage.replaceChildren(picture);
+    this.drawing.replaceChildren(picture);
+    placeChips(this);
+    placePowers(this);
+    this.placeOpened();
     this.emphasise();
     this.writeLegend();
-  }
-
-  titles() {
-    const { header, place } = this;
-    const group = svg("g", { class: "enc-model-titles" });
-    const say = (x, text, part) => group.append(svg("text", { x, y: 16, "data-part": part }, text));
-    say(4, "tokens", "names");
-    if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
-    const open = place.layers[header.layer];
-    say(open.start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
-    say(open.ffn + 6, "feed-forward", "ffn");
-    say(place.ending, header.pooling ? "sentence vector" : "output", "end");
-    return group;
   }
 
   // The other layers: thin, with their number; a click opens one.
@@ -145,9 +164,9 @@ export class ModelView extends Drawing {
       slice.append(
         svg("rect", {
           x: span.start + 1,
-          y: 24,
+          y: place.top - 8,
           width: Math.max(2, span.end - span.start - 2),
-          height: place.bottom - 20,
+          height: place.bottom - place.top + 14,
           rx: 5,
         }),
         svg("title", {}, isOpen ? `Layer ${layer}` : `Open layer ${layer}`),
@@ -193,13 +212,12 @@ export class ModelView extends Drawing {
   lines() {
     const { header, place } = this;
     const group = svg("g", { class: "enc-model-lines", "data-part": "lines" });
-    const open = place.layers[header.layer];
     header.labels.forEach((_, query) =>
       header.labels.forEach((_, key) => {
         const weight = this.weight(query, key);
         if (weight < FAINTEST_LINE) return;
         const line = svg("path", {
-          d: linkPath(open.start + 14, place.y(key), open.attended, place.y(query)),
+          d: linkPath(place.parts.v + 6, place.y(key), place.parts.q - 6, place.y(query)),
           "data-token": query,
           "data-key": key,
           "stroke-width": (0.6 + 3 * weight).toFixed(2),
@@ -214,40 +232,22 @@ export class ModelView extends Drawing {
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
   parts() {
-    const { header, place, arrays } = this;
-    const group = svg("g", { class: "enc-model-parts" });
-    const open = place.layers[header.layer];
-    const n = header.labels.length;
-    const scale = place.row * 0.88 / this.widest;
-    header.labels.forEach((_, token) =>
-      [["attention", open.attended + 4, "update"], ["ffn", open.added, "ffn"]].forEach(([kind, x, part], sublayer) => {
-        const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
-        const height = Math.min(place.row, Math.max(1, value * scale));
-        group.append(svg("rect", {
-          x,
-          y: place.y(token) - height / 2,
-          width: 6,
-          height,
-          class: `enc-model-update enc-model-${kind}`,
-          "data-token": token,
-          "data-part": part,
-        }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
-      })
-    );
-    const token = this.token;
+    const { place, arrays, token } = this;
+    const group = svg("g", { class: "enc-model-parts" }, updateBars(this));
     if (token === null) return group;
     const count = arrays.neurons.shape[1];
-    const found = Array.from({ length: count }, (_, at) => token * count + at);
-    found.forEach((at, row) => {
-      const y = Math.min(place.bottom - 4, Math.max(40, place.y(token) + (row - 1) * 14 + 4));
-      group.append(
-        svg(
-          "text",
-          { x: open.ffn + 12, y, class: "enc-model-neuron", "data-part": "ffn" },
-          `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`,
-        ),
-      );
-    });
+    const pitch = 15 * this.theme.scale;
+    const middle = Math.max(place.top + 1.5 * pitch, Math.min(place.bottom - 1.5 * pitch, place.y(token)));
+    const box = svg("g", { class: "enc-model-neuron", "data-part": "ffn", "data-open": "ffn" });
+    const [width, height] = [112 * this.theme.scale, count * pitch + 4];
+    box.append(svg("rect", { x: place.parts.ffn - width / 2, y: middle - height / 2, width, height, rx: 4 }));
+    for (let row = 0; row < count; row++) {
+      const at = token * count + row;
+      const y = middle + (row - (count - 1) / 2) * pitch + 4;
+      const said = `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`;
+      box.append(svg("text", { x: place.parts.ffn, y, "text-anchor": "middle" }, said));
+    }
+    group.append(box);
     return group;
   }
 
@@ -289,23 +289,26 @@ export class ModelView extends Drawing {
     });
     const { data } = arrays.vector;
     const top = data.reduce((size, value) => Math.max(size, Math.abs(value)), 0) || 1;
-    const [height, left, width] = [place.bottom - 30, place.ending + 8, 26];
+    const [height, left, width] = [place.bottom - place.top, place.ending + 8, 26];
     const cells = Math.min(data.length, 96); // wider vectors: each cell is the largest number of its part
     for (let cell = 0; cell < cells; cell++) {
       const part = data.subarray(Math.floor(cell * data.length / cells), Math.floor((cell + 1) * data.length / cells));
       const value = part.reduce((most, one) => Math.abs(one) > Math.abs(most) ? one : most, 0);
       group.append(svg("rect", {
         x: left,
-        y: 28 + cell * height / cells,
+        y: place.top + cell * height / cells,
         width,
         height: height / cells + 0.3,
         class: value < 0 ? "enc-model-negative" : "enc-model-positive",
         "fill-opacity": (Math.abs(value) / top).toFixed(3),
       }));
     }
-    group.append(svg("rect", { x: left, y: 28, width, height, class: "enc-model-frame" }));
+    group.append(
+      svg("rect", { x: left, y: place.top, width, height, class: "enc-model-frame", "data-open": "output" }),
+    );
     const norm = Math.sqrt(data.reduce((total, value) => total + value * value, 0));
-    [`${data.length} numbers`, `norm ${threeDigits(norm)}`].forEach((text, row) =>
+    const ending = header.ending?.length ? ["", ...header.ending] : [];
+    [`${data.length} numbers`, `norm ${threeDigits(norm)}`, ...ending].forEach((text, row) =>
       group.append(svg("text", { x: left + width + 6, y: place.middle + 14 * row }, text))
     );
     return group;
@@ -358,7 +361,7 @@ export class ModelView extends Drawing {
   hover(token) {
     if (token === this.hovered || !this.header) return;
     this.hovered = token;
-    this.stage.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.drawing.querySelector(".enc-model-parts")?.replaceWith(this.parts());
     this.emphasise();
   }
 
@@ -379,10 +382,12 @@ export class ModelView extends Drawing {
 
   choose(query, key) {
     Object.assign(this, { query, keyToken: key });
-    this.send("select", { query: this.header.first + query, key: key === null ? null : this.header.first + key });
+    const { first } = this.header;
+    this.send("select", { query: first + query, key: key === null ? null : first + key });
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
-    if (key !== null) this.open(1);
+    if (key !== null && !this.part) this.open("softmax");
+    else this.drawOpened();
   }
 
   nameOfWeight() {
@@ -392,25 +397,116 @@ export class ModelView extends Drawing {
     }`;
   }
 
-  // Depth 1: how the weight comes from scores; depth 2: how the score comes from query and key.
-  open(depth) {
-    if (this.query === null || this.keyToken === null) return this.close();
-    this.depth = depth;
-    this.opened.hidden = false;
-    this.opened.replaceChildren(...openings[depth](this));
-    this.opened.querySelector("button")?.focus({ preventScroll: true });
+  // ---- The open part ----
+
+  // Whether the numbers that came with the picture are those of this pair.
+  isPartsOf(query, key) {
+    const { partsOf, first } = this.header;
+    return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key);
+  }
+
+  // A mark of a token opens its part for this token: a key or a value belongs to the key token.
+  openAt(mark) {
+    if (!mark) return;
+    const key = mark.dataset.open;
+    const token = mark.dataset.token === undefined ? null : Number(mark.dataset.token);
+    if (token !== null && ["k", "v"].includes(key)) this.keyToken = token;
+    else if (token !== null && token !== this.query) Object.assign(this, { query: token, keyToken: null });
+    this.open(key);
+  }
+
+  open(key) {
+    const { labels } = this.header;
+    this.query ??= Math.min(1, labels.length - 1);
+    if (this.part && this.part !== key) this.trail.push(this.part);
+    this.part = key;
+    if ((key === "softmax" || key === "scores") && this.keyToken === null) this.keyToken = this.strongestKey();
+    this.ask({});
+    this.aloud.textContent = PANEL_KEYS;
+    this.drawOpened();
+    this.opened.querySelector("h3")?.focus({ preventScroll: true });
+  }
+
+  strongestKey() {
+    const weights = this.header.labels.map((_, key) => this.weight(this.query, key));
+    return weights.indexOf(Math.max(...weights));
+  }
+
+  // Tells the host what is open, of which tokens; it answers with the numbers. more: a component or a neuron.
+  ask(more) {
+    const { first, check } = this.header;
+    this.sent.push(this.part);
+    this.send("part", {
+      part: this.part,
+      query: this.query === null ? null : first + this.query,
+      key: this.keyToken === null ? null : first + this.keyToken,
+      check: Boolean(check),
+      ...more,
+    });
+  }
+
+  toggleCheck() {
+    this.ask({ check: !this.header.check });
+  }
+
+  // A row or a cell of the open part was clicked: another component, neuron, head or token.
+  choosePlace(place, at) {
+    const { first, layer, labels } = this.header;
+    const inside = at >= first && at < first + labels.length;
+    if (place === "head") this.send("open", { layer, head: at });
+    else if (place === "component" || place === "neuron") this.ask({ [place]: at });
+    else if (place === "key" && inside) this.choose(this.query, at - first);
+    else if (place === "query" && inside) this.choose(at - first, null);
+  }
+
+  drawOpened() {
+    this.opened.hidden = !this.part;
+    this.root.dataset.opened = this.part;
+    if (!this.part) return this.opened.replaceChildren();
+    const focus = this.opened.contains(document.activeElement) ? focusPlace(this.opened) : null;
+    const { scrollTop } = this.opened;
+    this.opened.replaceChildren(...partPanel(this));
+    this.opened.scrollTop = scrollTop;
+    if (focus) (this.opened.querySelectorAll("button, h3")[focus.at] ?? this.opened.querySelector("h3"))?.focus();
+    this.placeOpened();
+    for (const chip of this.chips.children) {
+      chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
+    }
+  }
+
+  // Beside the part that it explains, so that the part stays visible.
+  placeOpened() {
+    if (!this.part || !this.place) return;
+    const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
+    const x = chip ? parseFloat(chip.style.left) - this.body.scrollLeft : 0;
+    const right = x < this.body.clientWidth / 2;
+    this.opened.style.left = right ? `${x + 34}px` : "auto";
+    this.opened.style.right = right ? "auto" : `${this.body.clientWidth - x + 34}px`;
+    this.opened.style.top = `${this.place.top - 10}px`;
+  }
+
+  panelKey(event) {
+    const offset = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = offset && neighbour(this, offset);
+    if (event.key === "Escape") this.back();
+    else if (next) this.open(next);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   back() {
-    if (this.depth > 1) return this.open(this.depth - 1);
-    this.close();
-    this.body.focus({ preventScroll: true });
+    const before = this.trail.pop();
+    if (!before) return this.close();
+    this.open(before);
+    this.trail.pop();
   }
 
   close() {
-    this.depth = 0;
-    this.opened.hidden = true;
-    this.opened.replaceChildren();
+    Object.assign(this, { part: "", trail: [] });
+    this.ask({});
+    this.drawOpened();
+    this.body.focus({ preventScroll: true });
   }
 
   // ---- The story ----
@@ -436,7 +532,13 @@ export class ModelView extends Drawing {
     this.step = Math.max(-1, Math.min(this.story.length - 1, step));
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
-    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : "";
+    const otherwise = this.header.effect || this.changed || "Click a part to see its arithmetic. Play tells the story.";
+    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
+    this.scrubber.value = String(this.step + 1);
+    this.scrubber.setAttribute(
+      "aria-valuetext",
+      told ? `${this.step + 1} of ${this.story.length}` : "before the story",
+    );
     this.emphasise();
   }
 
@@ -444,18 +546,18 @@ export class ModelView extends Drawing {
     const { labels, layer, layers, head } = this.header;
     const along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.target !== this.body) return false;
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
       const next = Math.max(0, Math.min(layers - 1, layer + across));
       if (next !== layer) this.send("open", { layer: next, head });
     } else if (event.key === "Enter" && this.query !== null) {
-      const weights = labels.map((_, key) => this.weight(this.query, key));
-      this.choose(this.query, weights.indexOf(Math.max(...weights)));
+      this.choose(this.query, this.strongestKey());
     } else if (event.key === "Escape") {
-      if (!this.depth && !this.hovered && this.step < 0) return false;
+      if (!this.part && !this.hovered && this.step < 0) return false;
       this.hover(null);
-      this.depth ? this.back() : this.show(-1);
+      this.part ? this.back() : this.show(-1);
     } else return false;
     return true;
   }
@@ -464,4 +566,9 @@ export class ModelView extends Drawing {
     this.pause();
     super.destroy();
   }
+}
+
+// Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.
+function focusPlace(panel) {
+  return { at: [...panel.querySelectorAll("button, h3")].indexOf(document.activeElement) };
 }

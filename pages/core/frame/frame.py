@@ -53,7 +53,7 @@ def import_params() -> None:
 
 
 def is_former_home() -> bool:
-    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
     asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
@@ -100,7 +100,6 @@ def run(
             else:
                 go_on()
                 with area:
-                    mobile_bar.script()
                     _link_notes()
                 draw()
         is_whole = True

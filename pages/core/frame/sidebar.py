@@ -143,10 +143,10 @@ def tower_controls() -> None:
     """Which encoder of a model of images and text, where the page can show both."""
     with contextlib.suppress(EncoderError):  # said where the model is loaded
         key = model_key()
-        if is_pair(key) and {"text", "image"} <= set(page_takes()):
+        if is_pair(key) and input_kinds.PAIR not in page_takes() and {"text", "image"} <= set(page_takes()):
             state.segmented(
                 ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
-                help="This model has two encoders. The page “Image and text” shows what both say of each other.",
+                help="This model has two encoders. The page “Predict” compares their vectors.",
             )  # fmt: skip
 
 

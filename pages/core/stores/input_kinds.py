@@ -106,6 +106,8 @@ def fitting(kinds: Sequence[InputKind], takes: Collection[str], wanted: str) -> 
 
     kinds: `kinds_of`; takes: what the page takes. Where no encoder fits, the first one: the page says so.
     """
-    shown = {"image" if kind == PAIR else kind for kind in takes}
+    if PAIR in takes and "image" in kinds:  # its captions are typed on the page
+        return "image"
+    shown = set(takes)
     offered = [kind for kind in kinds if kind in shown] or list(kinds)
     return next((kind for kind in offered if kind == wanted), offered[0])

@@ -17,7 +17,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.lazy import popover
-from pages.core.inputs import chosen_input, edited
+from pages.core.inputs import edited
 from pages.core.view.view import ViewParams
 from pages.core.words import token_names
 from pages.state import links
@@ -45,18 +45,17 @@ def draw(
     """Draw the line, in the area and before the maps.
 
     first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
-    the page “Forward pass” for this weight, which can also be edited, None where there is no single weight; clear:
+    the page Model for this weight, which can also be edited, None where there is no single weight; clear:
     undoes the selection, None where nothing is selected.
     """
     with st.container(key="answer"):
         with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
             st.markdown(first, width="content")
             if cell is not None:
-                if chosen_input.kind() == "text":  # the page “Forward pass” takes no other input
-                    links.button(
-                        "forward_pass", "How this weight is made", "calculate", "open-softmax",
-                        {"step": "softmax", **cell}, type="tertiary", width="content",
-                    )  # fmt: skip
+                links.button(
+                    "model", "How this weight is made", "calculate", "open-softmax",
+                    {"step": "softmax", **cell}, type="tertiary", width="content",
+                )  # fmt: skip
                 _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):
