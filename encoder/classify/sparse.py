@@ -53,7 +53,7 @@ def sparse_vector(model: TextEncoder, trace: Trace) -> SparseVector:
     how = model.sparse or SparseConfig()
     total = torch.zeros(model.config.vocab_size, device=trace.output.device)
     largest, source = torch.zeros_like(total), torch.zeros_like(total, dtype=torch.long)
-    for places in torch.arange(trace.n_real, device=total.device).split(POSITIONS_AT_ONCE):
+    for places in torch.split(torch.arange(trace.n_real, device=total.device), POSITIONS_AT_ONCE):
         given = token_weights(model, trace.output[places], how)  # [t, V]
         most, place = given.max(dim=0)
         total = torch.maximum(total, most) if how.pooling == "max" else total + given.sum(dim=0)

@@ -89,8 +89,8 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Ca
 def _signal(
     name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
 ) -> tuple[Modules, Callable[[], ImageEncoder | AudioEncoder]]:
-    kind: type[ImageEncoder] | type[AudioEncoder] = AudioEncoder if config.patches is None else ImageEncoder
-    preparation = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
+    kind: Any = AudioEncoder if config.patches is None else ImageEncoder
+    preparation: Any = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
     if fields.get("vector_head") is not None:
         with unfilled():
             head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")

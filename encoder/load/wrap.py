@@ -41,8 +41,8 @@ class LiveWeights(WeightFiles):
 
     def __init__(self, folder: Path, module: nn.Module) -> None:
         self.folder = folder
-        self._tensors = {name: value.detach() for name, value in module.state_dict().items()}
-        self._stored = dict.fromkeys(self._tensors)  # type: ignore[arg-type]
+        self._tensors: dict[str, Tensor] = {name: value.detach() for name, value in module.state_dict().items()}
+        self._stored = dict.fromkeys(self._tensors)  # type: ignore[assignment]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight."""
@@ -133,7 +133,8 @@ def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
         raise LoadError(f"wrap takes a model in memory, not {kind}: for a name or a folder call encoder.load.")
     if _is_sentence_transformer(model):
         found = []
-        for index, module in enumerate(model):
+        modules: Any = model
+        for index, module in enumerate(modules):
             inner = getattr(module, "auto_model", None)
             if inner is not None:
                 found.append(LivePart(inner, tokenizer=tokenizer or module.tokenizer))

@@ -36,7 +36,7 @@ def accuracy_with_noise(model: JointEncoder, spectrograms: Tensor, digits: Tenso
     prepared = model.sound.preparation
     assert isinstance(prepared, KaldiMel)
     scaled = (spectrograms.float() - (prepared.mean or 0.0)) / (2 * prepared.std)
-    vectors = torch.cat([model.sound.pool(model.sound.encoder(some)) for some in scaled.split(256)])
+    vectors = torch.cat([model.sound.pool(model.sound.encoder(some)) for some in torch.split(scaled, 256)])
     texts = model.embed_texts([filled(SHOWN, word) for word in WORDS])
     return float(((vectors @ texts.T).argmax(-1) == digits).float().mean())
 
