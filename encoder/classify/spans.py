@@ -16,6 +16,7 @@ from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.model.classifier import Classifier
 from encoder.trace.trace import Trace
 
 #: Tokens of the longest answer, as in the scripts of BERT.
@@ -38,6 +39,7 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
 
     Raises EncoderError for a model without such a head, for a trace without a passage, and for a `k` below 1.
     """
+    head_of(model)
     if trace.source is None or trace.source.pair is None:
         raise EncoderError("Question answering needs a question and a passage: give the passage as second sentence.")
     if k < 1:
@@ -65,10 +67,16 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
 @torch.no_grad()
 def span_logits(model: TextEncoder, trace: Trace) -> Tensor:
     """[T, 2]: the logits to be the first and the last token of the answer. Raises EncoderError without a head."""
-    if model.span_head is None:
-        raise EncoderError(f"{model.name} has no question-answering head: choose a checkpoint that was saved with one.")
-    found: Tensor = model.span_head(trace.output[None], trace.mask[None])[0]
+    found: Tensor = head_of(model)(trace.output[None], trace.mask[None])[0]
     return found
+
+
+def head_of(model: TextEncoder) -> Classifier:
+    """The head. Raises EncoderError for a model without one."""
+    head: Classifier | None = getattr(model, "span_head", None)  # an encoder of images has no such field
+    if head is None:
+        raise EncoderError(f"{model.name} has no question-answering head: choose a checkpoint that was saved with one.")
+    return head
 
 
 def _texts(trace: Trace) -> list[int]:
