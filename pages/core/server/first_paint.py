@@ -15,11 +15,12 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.core.server import reconnect
 from pages.core.server.gzip_static import takes_gzip
 
 PAGES = Path(__file__).resolve().parents[2]
 #: In a block, so that its names are its own.
-SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}"
+SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}" + reconnect.SCRIPT
 #: Streamlit's names of the scripts of elements that most pages have.
 SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea", "rehype-raw")
 #: What a script of Streamlit imports when it starts.
