@@ -465,6 +465,33 @@ def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypa
     assert len(school.store.members(code)) == 1
 
 
+def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
+    one, code = school.teacher()
+    key = one.line["key"]
+    one.open("heads").type(TEXT)
+    other = Person(school, "heads", room=code).tell(event="greet", kept={"key": key})
+    student = school.student(code).news()
+    one.open("layernorm")
+    other.open("positions")  # before she has heard of it
+    assert school.room(code).view["page"] == "positions"
+    student.news()
+    one.news()
+    assert one.app.session_state["_room_page"] == "positions"
+    # The browser asks for the page before, as it did not know yet that it is left.
+    one.app.session_state["_room_news"] = True
+    one.open("layernorm")
+    assert school.room(code).view["page"] == "positions"
+    for person in (one, other, student.news()):
+        assert person.app.session_state["_room_page"] == "positions"
+    one.open("layernorm")  # by a click
+    assert school.room(code).view["page"] == "layernorm"
+    version = school.room(code).version
+    for person in (other, student, one):
+        person.news()
+        assert person.app.session_state["_room_page"] == "layernorm"
+    assert school.room(code).version == version
+
+
 def test_rooms_can_be_switched_off(school: School) -> None:
     school.store = None  # type: ignore[assignment]
     person = Person(school)

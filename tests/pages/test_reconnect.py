@@ -135,7 +135,11 @@ globalThis.WebSocket = class {
 };
 """
 SAYS = """
-const connect = () => { const one = new window.WebSocket("ws://a.test/x/_stcore/stream"); one.tell("open"); return one; };
+const connect = () => {
+  const one = new window.WebSocket("ws://a.test/x/_stcore/stream");
+  one.tell("open");
+  return one;
+};
 const bytes = (text) => Uint8Array.from(text.split(","));
 const asks = (socket, number) => socket.send(new Uint8Array([0x5a, number]));
 const runs = (socket, ...messages) => messages.forEach((one) => socket.tell("message", bytes(one)));
