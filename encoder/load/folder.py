@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
+from encoder.load.notes import note_on_dtype, note_on_tokenizer
 from encoder.load.sentence import read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
@@ -50,7 +52,9 @@ def load_folder(
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
+    files = WeightFiles(steps.folder)
+    read = read_checkpoint(files, fields, family, device, dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, dtype)))
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -70,7 +74,7 @@ def load_folder(
         max_embed_tokens=steps.max_tokens,
         mlm_head=read.mlm_head,
         classifier=read.classifier,
-        notes=(*read.notes, *steps.notes),
+        notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
     )
 
 
