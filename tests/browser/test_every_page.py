@@ -26,11 +26,11 @@ PARTS = [
     "/?start=1&show=stream&" + SENTENCE,
     "/?start=1&show=cost",
     "/pre_post?model=twin-pre&sides=stream",
-    "/qkv?layer=3&head=7&i=2&j=5&" + SENTENCE,
+    "/heads?view=vectors&layer=3&head=7&i=2&j=5&" + SENTENCE,
     "/norms?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
     "/positions?model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
     "/positions?model=scratch&positions=sinusoidal&" + SENTENCE,
-    f"/compare?model=other&source={HOSTILE}&text={HOSTILE}",
+    f"/heads?view=beside&compare=models&model=other&source={HOSTILE}&text={HOSTILE}",
 ]
 
 #: Everything to read: prose, captions, headings, tables in the text, formulas.

@@ -40,7 +40,8 @@ HOST = """async ({ script, style, traits, block }) => {
     off: (name) => heard.delete(name),
   };
   window.setBlock = (text) => { state.block = bytes(text); heard.get("change:block")(); };
-  window.endWidget = widget.render({ model: window.widgetModel, el: document.body.appendChild(document.createElement("div")) });
+  const el = document.body.appendChild(document.createElement("div"));
+  window.endWidget = widget.render({ model: window.widgetModel, el });
 }"""
 
 
@@ -60,7 +61,7 @@ def mounted(tab: Page, widget: Any) -> Callable[[], None]:
     told: list[object] = []
     tab.goto("about:blank")
     tab.set_content("<!DOCTYPE html><title>notebook</title>")
-    tab.expose_function("tellKernel", told.append)
+    tab.expose_function("tellKernel", lambda message: told.append(message))
     sent = base64.b64encode(widget.block).decode()
     traits = {"kind": widget.kind, "height": widget.height}
     tab.evaluate(HOST, {"script": notebook.script(), "style": widget._css, "traits": traits, "block": sent})
@@ -153,6 +154,7 @@ def test_a_saved_file_opens_other_layers_offline(tab: Page, tmp_path: Path) -> N
     tab.locator(".enc-model-names text", has_text="tired").click()
     tab.locator(".enc-model-slice").nth(0).click()
     expect(tab.locator(".enc-model-legend")).to_contain_text("L0 H1")
+    tab.mouse.move(1, 1)
     expect(tab.locator(".enc-model-names text.enc-on")).to_have_text(re.compile("tired"))
 
 

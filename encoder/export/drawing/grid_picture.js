@@ -202,11 +202,11 @@ export function saveGrid(shown, kind) {
     const grid = kind === "png" ? new OffscreenCanvas(w, h) : new SvgPen(w, h);
     drawGrid(view, kind === "png" ? grid.getContext("2d") : grid, layout, FILE_SCALE);
     pen.drawImage(grid, 0, top, w / FILE_SCALE, h / FILE_SCALE);
-    if (top) drawLegend(view, pen);
+    if (top) drawMeasureLegend(view, pen);
   });
 }
 
-function drawLegend(view, pen) {
+function drawMeasureLegend(view, pen) {
   const [low, high] = view.header.measureRange.map(threeDigits);
   const start = `${view.header.measureLabel} ${low}`.trim();
   write(view, pen, start, 8, 12, "left", view.theme.text, { size: 12 });
