@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.edits import CausalMask
 from encoder.explain.output import PoolingKind
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
@@ -122,6 +123,7 @@ def _header(
         "norm": config.norm_placement,
         "norms": _norms(trace, found.place.layer),
         "takes": trace.kind,
+        "sees": _sees(trace, found.place.layer),
         "stages": list(found.stages),
         "width": config.d_model,
         "neuronCount": config.d_ffn,
@@ -132,6 +134,12 @@ def _header(
         "alt": f"The forward pass of {trace.n_tokens} tokens through {config.n_layers} layers; layer "
         f"{found.place.layer} is open, with head {found.place.head}.",
     }
+
+
+def _sees(trace: Trace, layer: int) -> str:
+    """Which keys a query of the layer is compared with: "all", "earlier" and its own, or "near" ones."""
+    causal = trace.config.causal or any(isinstance(edit, CausalMask) for edit in trace.edits)
+    return "earlier" if causal else "all" if trace.config.window_of_layer(layer) is None else "near"
 
 
 def _norms(trace: Trace, layer: int) -> list[str]:

@@ -15,7 +15,7 @@ from pages import components
 from pages.components import ModelEvent
 from pages.core.frame import sidebar
 from pages.core.inputs.picture_inputs import picture_inputs
-from pages.core.view import first_view, selection
+from pages.core.view import first_view, selection, token_rows
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
@@ -70,8 +70,17 @@ def answer(view: View, query: int) -> str:
     rank, count = ranking.rank(row, key)
     return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}."
+        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
+
+
+def _before(view: View, query: int, key: int) -> str:
+    """The same weight in the unchanged model; "" where nothing is changed."""
+    unchanged = switches.original(view)
+    if unchanged.model == view.model:
+        return ""
+    weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
+    return f" In the unchanged model: {three_digits(weight)}."
 
 
 def caution(view: View, query: int | None) -> str:
@@ -106,5 +115,7 @@ def turn(view: View, name: str, on: bool) -> None:
     if name in ("scaled", "causal row"):
         state.put(Params.scaled if name == "scaled" else Params.causal, on)
     else:
-        first_view.keep()  # the reader compares the same head and tokens
+        first_view.keep()  # the reader compares the same head, token and weight
+        if view.i is not None:
+            sidebar.select(*token_rows.pair(view))
         switches.turn(view, name, on)

@@ -16,6 +16,7 @@ export function fadingPicture(drawn) {
   const ghost = drawn.cloneNode(true);
   // A copied canvas is empty. Plotly's maps are images inside SVG.
   if (drawn.matches("canvas") && drawn.width) ghost.getContext("2d").drawImage(drawn, 0, 0);
+  ghost.querySelector(".modebar-container")?.remove(); // its buttons have no style outside Plotly's element
   // Plotly's parts are found by their ids, which the copy keeps for itself.
   ghost.classList.add("enc-fading");
   ghost.setAttribute("aria-hidden", "true");

@@ -84,9 +84,10 @@ function chipPlaces(header, place) {
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
 export function placeChips(view) {
   const { header, place, chips } = view;
-  const wanted = new Map(chipPlaces(header, place));
+  const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);
-  for (const chip of [...chips.children]) if (!wanted.has(chip.dataset.key)) chip.remove();
+  const order = [...chips.children].map((chip) => chip.dataset.key);
+  if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {

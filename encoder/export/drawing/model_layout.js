@@ -14,20 +14,22 @@ const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where t
 const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
 const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
 const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
+const ABOVE = 450; // pixels of the window that other parts of a page need
 const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
 // from: the first token that is shown where not all have room.
 // share: how far the norms have slid from the other placement, 0 to 1.
-export function layout(header, available, scale = 1, share = 1, from = 0) {
+// tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
+export function layout(header, available, scale = 1, share = 1, from = 0, tall = 0) {
   const turned = available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
   const first = Math.max(0, Math.min(from, header.labels.length - count));
-  const made = turned ? columns(header, available, scale, count) : rows(header, available, scale);
+  const made = turned ? columns(header, available, scale, count) : rows(header, available, scale, tall);
   const { start, room, thin, row, ending } = made;
   const open = room - thin * (header.layers - 1);
   const lanes = turned || open < CLOSE * scale;
-  const top = made.top + (lanes && !turned ? LANE : 0);
+  const top = made.top + (lanes && !turned ? LANE * scale : 0);
   const layers = [];
   const stages = [start];
   let parts = {};
@@ -44,11 +46,12 @@ export function layout(header, available, scale = 1, share = 1, from = 0) {
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
   const bottom = top + row * count;
   const [along, across] = [
-    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH - 18),
-    bottom + (turned ? 0 : 30),
+    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH * scale - 18),
+    bottom + (turned ? 0 : 30 * scale),
   ];
   return {
     ...made,
+    scale,
     turned,
     lanes,
     top,
@@ -70,19 +73,27 @@ export function layout(header, available, scale = 1, share = 1, from = 0) {
 }
 
 // Tokens as rows.
-function rows(header, available, scale) {
+function rows(header, available, scale, tall) {
   const start = NAMES_WIDTH * scale + EMBED_WIDTH;
-  const room = available - start - ENDING_WIDTH;
+  const room = available - start - ENDING_WIDTH * scale;
+  const row = rowHeight(header, scale, tall);
   return {
-    row: header.row * scale,
+    row,
     start,
     room,
     thin: header.layers > 1 ? room * (1 - OPEN_SHARE) / (header.layers - 1) : 0,
-    top: TITLES_HEIGHT,
+    top: TITLES_HEIGHT * scale,
     embed: NAMES_WIDTH * scale,
-    ending: available - ENDING_WIDTH + 18,
-    type: Math.max(9, Math.min(13 * scale, header.row * scale * 0.72)),
+    ending: available - ENDING_WIDTH * scale + 18,
+    type: Math.max(9, Math.min(13 * scale, row * 0.72)),
   };
+}
+
+// Few tokens fill the window; large type needs rows of its size.
+function rowHeight({ row, labels }, scale, tall) {
+  if (!tall) return row * scale;
+  const least = scale > 1 ? Math.max(row, 15 * scale) : row;
+  return Math.max(least, Math.min(row * 1.6 * scale, (tall - ABOVE * Math.sqrt(scale)) / labels.length));
 }
 
 // Tokens as columns.
@@ -115,7 +126,8 @@ export function namePlace(place, token) {
 
 // Where lines of words are written at x along the way: next to `y` or, where columns leave no room, from the left on.
 export function wordPlace(place, x, y, line = 0) {
-  return place.turned ? { x: 2, y: x + 13 + 14 * line } : { x, y: y + 14 * line };
+  const pitch = 14 * place.scale;
+  return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: y + pitch * line };
 }
 
 // A band through all stages: half [S], half its thickness at each.

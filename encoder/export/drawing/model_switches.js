@@ -4,11 +4,13 @@ import { make, svg } from "./drawing.js";
 // The bar's switches: { name, label, title, on }, as the host offers them. A host without a model offers none.
 export function drawSwitches(view) {
   const known = view.header.switches?.bar ?? [];
+  const focused = [...view.switches.children].indexOf(document.activeElement);
   view.switches.replaceChildren(...known.map(({ name, label, title, on }) => {
-    const button = make("button", { type: "button", "aria-pressed": String(on), title }, label);
+    const button = make("button", { type: "button", "aria-pressed": String(on), "aria-label": label, title }, label);
     button.addEventListener("click", () => view.send("switch", { name, on: !on }));
     return button;
   }));
+  view.switches.children[focused]?.focus({ preventScroll: true });
 }
 
 // The power buttons of the open layer: its attention, the open head, its feed-forward layer.
@@ -41,7 +43,7 @@ export function placePowers(view) {
 }
 
 function powerSign() {
-  const sign = svg("svg", { viewBox: "0 0 16 16", width: 11, height: 11, "aria-hidden": "true" });
+  const sign = svg("svg", { viewBox: "0 0 16 16", width: "0.9em", height: "0.9em", "aria-hidden": "true" });
   sign.append(
     svg("path", { d: "M8 1v7M4.2 3.6a5.6 5.6 0 1 0 7.6 0", fill: "none", stroke: "currentcolor", "stroke-width": 2 }),
   );

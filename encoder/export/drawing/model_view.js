@@ -1,5 +1,6 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
+import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
 import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
@@ -81,9 +82,9 @@ export class ModelView extends Drawing {
       this.header.layers === header.layers;
     const before = same ? this.arrays.stream.data.slice() : null;
     const moved = before && this.header.norm !== header.norm;
-    const changed = moved ? this.largestChange(before, arrays, header) : "";
-    if (!before) Object.assign(this, { trail: [], changed: "" });
-    if (changed) this.changed = changed;
+    if (!before) this.trail = [];
+    if (moved) this.changed = this.largestChange(before, arrays, header);
+    else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
     const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
@@ -147,19 +148,15 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from);
+    this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from, this.tall);
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
-    picture.append(
-      this.slices(),
-      this.bands(),
-      this.lines(),
-      glyphs(header, place),
-      this.parts(),
-      this.names(),
-      drawEnd(this),
-    );
+    picture.append(this.slices());
+    if (header.curves) picture.append(this.embeddings(), curves(this));
+    else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
+    picture.append(this.names(), drawEnd(this));
     this.drawing.replaceChildren(picture);
     this.input.paintSoon();
     placeChips(this);
@@ -167,6 +164,11 @@ export class ModelView extends Drawing {
     this.placeOpened();
     this.emphasise();
     this.writeLegend();
+  }
+
+  // A page of the picture alone is as high as its content.
+  get tall() {
+    return this.isAlone ? 0 : globalThis.innerHeight;
   }
 
   // The other layers: thin, with their number; a click opens one.
@@ -213,14 +215,20 @@ export class ModelView extends Drawing {
 
   bands() {
     const { header, place } = this;
-    const top = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    this.widest = top;
+    const top = this.widest;
     const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
     header.labels.forEach((_, token) => {
       if (!place.shows(token)) return;
       const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
       group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
     });
+    return group;
+  }
+
+  // The norms of the token's and of its position's vector.
+  embeddings() {
+    const { header, place } = this;
+    const group = svg("g", { "data-part": "embed" });
     const parts = ["tokens", "positions"].filter((name) => this.arrays[name]);
     const most = Math.max(...parts.map((name) => this.arrays[name].data.reduce((size, one) => Math.max(size, one), 0)));
     parts.forEach((name, index) =>
@@ -328,6 +336,11 @@ export class ModelView extends Drawing {
   writeLegend() {
     const { header } = this;
     const [first, count] = this.shownTokens;
+    if (header.curves) {
+      this.legend.textContent = "Curve: norm of a token’s vector in the residual stream, after each sublayer. " +
+        "Point at a token’s name to find its curve.";
+      return;
+    }
     const shown = header.count > count
       ? ` Tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window.`
       : "";
@@ -572,7 +585,8 @@ export class ModelView extends Drawing {
     this.step = Math.max(-1, Math.min(this.story.length - 1, step));
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
-    const otherwise = this.header.effect || this.changed || "Click a part to see its arithmetic. Play tells the story.";
+    const changes = [this.header.effect, this.changed].filter(Boolean).join(" ");
+    const otherwise = changes || "Click a part to see its arithmetic. Play tells the story.";
     this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
     this.scrubber.value = String(this.step + 1);
     this.scrubber.setAttribute(
