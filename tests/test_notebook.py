@@ -78,7 +78,7 @@ def test_a_view_of_a_head_has_the_bytes_of_its_picture(trace: encoder.Trace, nam
     widget = encoder.show(view)
     assert (widget.kind, widget.block) == (picture.kind, picture.block())
     assert "<iframe" in picture._repr_html_()
-    page = encoder.save_html(view, tmp_path / "view.html").read_text(encoding="utf-8")
+    page = export.save_html(view, tmp_path / "view.html").read_text(encoding="utf-8")
     assert picture._data() in page
     assert "http" not in page.split("<script>")[0].replace("http-equiv", "")
     with pytest.raises(EncoderError, match="pooling"):
