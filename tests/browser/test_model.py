@@ -240,7 +240,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
         expect(page.get_by_test_id(part)).to_be_hidden()
     page.wait_for_function(f"() => !({TYPE})().length")
     page.keyboard.press("PageDown")
-    page.get_by_role("heading", level=1, name="Beyond attention weights").wait_for()
+    page.get_by_role("heading", level=1, name="Head types").wait_for()
     settle(page)
     assert query(page)["present"] == "1"
     page.keyboard.press("PageUp")
