@@ -12,7 +12,7 @@ from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
-from pages.similarity import attributed, controls, map, measures
+from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
 from pages.state.links import next_page
 
@@ -27,6 +27,7 @@ def main(view: View) -> None:
         found = attributed.attribution(view, params)
     if found is not None:
         show(view, params, found)
+    late.draw(view, params.other)
     next_page("contribution", "Contribution, what else matters")
 
 
