@@ -25,8 +25,8 @@ STEPS = """
 ## Compare two models, or two steps of a training
 
 On Head types, “Over a corpus”, "Compare with another atlas" sets any two side by side: the twins at once, and yours
-from a folder. Steps of a training need a checkpoint of each, as a folder. The twins' own training saves such folders (ten minutes on
-one core; it fetches WordNet):
+from a folder. Steps of a training need a checkpoint of each, as a folder. The twins' own training saves such folders
+(ten minutes on one core; it fetches WordNet):
 
 ```bash
 python -m recipes.twins --runs twin-post --save-at 0 500 1000 2000
