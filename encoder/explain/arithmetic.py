@@ -41,9 +41,7 @@ def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64
     return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle))
 
 
-def rotary_angles(
-    positions: NDArray[np.integer], width: int, base: float, scaling: Any = None
-) -> Floats:
+def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scaling: Any = None) -> Floats:
     """positions [T] -> [T, R/2]: the rotation angle of pair c, position / base^(2c/R), in radians; R is `width`.
 
     scaling: the config's RotaryScaling, whose docstring names the formulas; None: frequencies as above.

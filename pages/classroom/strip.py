@@ -90,7 +90,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     buttons += [
         {"name": "spotlight", "label": "Spotlight", "pressed": now.spotlight,
          "title": "What you select pulses on every screen"},
-        {"name": "freeze", "label": "Freeze", "pressed": now.frozen, "title": "Nobody leaves your view"},
+        {"name": "freeze", "label": "Freeze", "pressed": now.frozen, "title": "Keep everyone on your view"},
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
     ]  # fmt: skip
     if folder == DESK:

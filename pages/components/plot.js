@@ -4,7 +4,7 @@ import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "../../encoder/export/drawing/finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
-import { fadeOut, fadingPicture, showsOther } from "./fade.js";
+import { fadeOut, fadingPicture, showsOther } from "../../encoder/export/drawing/fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
 import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";

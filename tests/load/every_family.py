@@ -88,13 +88,35 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
 }  # fmt: skip
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
-DISTANCES = {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0}
-XLM = {"emb_dim": 48, "n_heads": 6, "n_layers": 3, "vocab_size": 99, "max_position_embeddings": 211, "pad_token_id": 0,
-       "pad_index": 0, "n_langs": 2}
+DISTANCES = {
+    "relative_attention": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+XLM = {
+    "emb_dim": 48,
+    "n_heads": 6,
+    "n_layers": 3,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    "pad_token_id": 0,
+    "pad_index": 0,
+    "n_langs": 2,
+}
 T5 = {"d_model": 48, "d_kv": 10, "d_ff": 52, "num_layers": 3, "num_heads": 6, "vocab_size": 99, "pad_token_id": 0}
-BART = {"d_model": 48, "encoder_layers": 3, "decoder_layers": 1, "encoder_attention_heads": 6,
-        "decoder_attention_heads": 6, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "vocab_size": 99,
-        "max_position_embeddings": 211, **ROBERTA_IDS}
+BART = {
+    "d_model": 48,
+    "encoder_layers": 3,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 6,
+    "decoder_attention_heads": 6,
+    "encoder_ffn_dim": 52,
+    "decoder_ffn_dim": 52,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    **ROBERTA_IDS,
+}
 TEXTS = {
     "llama": Case("Llama", "Llama", WIDE),
     "llama, untied, biased": Case("Llama", "Llama", {**WIDE, "attention_bias": True, "mlp_bias": True}, "LlamaForCausalLM"),

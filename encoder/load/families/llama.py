@@ -79,9 +79,7 @@ def gemma_fields(fields: Fields, **more: Any) -> dict[str, Any]:
     """Gemma (2024): token vectors times sqrt(D), GELU in the gate."""
     named = "hidden_activation" if fields.get("hidden_activation") is not None else "hidden_act"
     scale = fields.integer("hidden_size") ** 0.5
-    return llama_fields(
-        fields, embedding_scale=scale, activation=fields.activation(named, "gelu_pytorch_tanh"), **more
-    )
+    return llama_fields(fields, embedding_scale=scale, activation=fields.activation(named, "gelu_pytorch_tanh"), **more)
 
 
 def gemma2_fields(fields: Fields, **more: Any) -> dict[str, Any]:
@@ -174,7 +172,9 @@ GEMMA = family(gemma_fields, gains(NORMS, 1.0))
 GEMMA2 = family(gemma2_fields, gains(FOUR_NORMS, 1.0))
 GEMMA3 = family(gemma3_fields, gains(FOUR_NORMS, 1.0))
 #: Boizard et al. 2025: Llama's block, and every token attends to every token.
-EUROBERT = family(lambda fields: llama_fields(fields, causal=False, norm_eps=fields.number("rms_norm_eps", 1e-5)), gains(NORMS))
+EUROBERT = family(
+    lambda fields: llama_fields(fields, causal=False, norm_eps=fields.number("rms_norm_eps", 1e-5)), gains(NORMS)
+)
 
 
 def gpt2_config(fields: Fields) -> EncoderConfig:

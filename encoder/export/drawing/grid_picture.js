@@ -1,7 +1,7 @@
 // Draws the grid of small maps: on the page's canvas or in a file.
-import { luminance, threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { FILE_SCALE, savePicture, SvgPen } from "../../encoder/export/drawing/picture.js";
-import { fit, rgb } from "../../encoder/export/drawing/shared.js";
+import { luminance, threeDigits } from "./drawing.js";
+import { FILE_SCALE, savePicture, SvgPen } from "./picture.js";
+import { fit, rgb } from "./shared.js";
 
 const SMALLEST = 14; // pixels of a map on a narrow screen
 const LARGEST = 88;
@@ -202,11 +202,11 @@ export function saveGrid(shown, kind) {
     const grid = kind === "png" ? new OffscreenCanvas(w, h) : new SvgPen(w, h);
     drawGrid(view, kind === "png" ? grid.getContext("2d") : grid, layout, FILE_SCALE);
     pen.drawImage(grid, 0, top, w / FILE_SCALE, h / FILE_SCALE);
-    if (top) drawLegend(view, pen);
+    if (top) drawMeasureLegend(view, pen);
   });
 }
 
-function drawLegend(view, pen) {
+function drawMeasureLegend(view, pen) {
   const [low, high] = view.header.measureRange.map(threeDigits);
   const start = `${view.header.measureLabel} ${low}`.trim();
   write(view, pen, start, 8, 12, "left", view.theme.text, { size: 12 });
