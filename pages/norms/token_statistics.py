@@ -39,7 +39,7 @@ def overview(selected: Selected) -> Figures:
             MapParams.scale,
             "Colour scale of the standard deviations",
             ["linear", "log"],
-            help="Log: small values stay visible beside an outlier.",
+            help="Log: small values stay visible next to an outlier.",
         )
     drawn: Figures = {}
     with answer.area():

@@ -152,9 +152,9 @@ def cover_of(view: View) -> Cover:
 
 
 def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
-    """The curves of several orders beside random ones, and what they say. weights: name of an order -> [P]."""
+    """The curves of several orders and of random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
-    fixed = {"largest fall alone first": occlusion.largest_first(alone)}
+    fixed = {"largest single fall first": occlusion.largest_first(alone)}
     gradient = _gradient(found)
     if gradient is not None:
         fixed["largest gradient first"] = occlusion.largest_first(gradient)
@@ -205,6 +205,6 @@ def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
     if rank.value != rank.value:  # NaN: all values of a side are equal
         return ""
     return (
-        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95 % interval "
+        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95% interval "
         f"{signed(rank.low, 2)} to {signed(rank.high, 2)})."
     )
