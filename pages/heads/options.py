@@ -96,7 +96,7 @@ def controls(view: View) -> None:
 
 
 def hide_special(view: View) -> None:
-    """The switch beside the map that sets the weights from and to special tokens to 0."""
+    """The switch next to the map that sets the weights from and to special tokens to 0."""
     special = tokens.is_special(view.trace)
     names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
     if names:
@@ -128,7 +128,7 @@ def open_head(view: View) -> Map:
 
 
 def as_trained(view: View) -> View:
-    """The view without edits and padding, which Q K V and Beside show."""
+    """The view without edits and padding, which Q K V and Next to show."""
     model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
     plain_view = dataclasses.replace(view, model=model)
     inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]
