@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="cases in all (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=600.0, help="seconds in all (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
-    parser.add_argument("--only", choices=list(SHARES), help="one kind alone")
+    parser.add_argument("--only", choices=list(SHARES), help="one kind only")
     options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     import torch

@@ -184,7 +184,7 @@ export class ModelView extends Drawing {
     this.writeLegend();
   }
 
-  // A page of the picture alone is as high as its content.
+  // A page with the picture only is as high as its content.
   get tall() {
     return this.isAlone ? 0 : globalThis.innerHeight;
   }
@@ -547,7 +547,7 @@ export class ModelView extends Drawing {
     }
   }
 
-  // Beside the part that it explains, so that the part stays visible.
+  // Next to the part that it explains, so that the part stays visible.
   placeOpened() {
     if (!this.part || !this.place) return;
     const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
@@ -559,7 +559,7 @@ export class ModelView extends Drawing {
     this.opened.style.top = `${this.place.top - 10}px`;
   }
 
-  // A picture with columns has no room beside a part: what is open is below it.
+  // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
     this.opened.scrollIntoView({ block: "nearest" });
