@@ -94,10 +94,9 @@ def with_parts(
 
     Raises EncoderError for a place that does not exist.
     """
-    head = None if model is None else model.classifier
-    known = {**picture.header, "hasClass": head is not None and head.config.kind == "sequence"}
     if not part:
-        return replace(picture, header=known)
+        return picture
+    known = dict(picture.header)
     arrays, parts = dict(picture.arrays), {}
     chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
                     neuron, pooling, model, variant, temperature)  # fmt: skip

@@ -113,6 +113,10 @@ class WeightFiles:
         """The shape of a weight, from the header."""
         return self._stored[name].shape
 
+    def kinds(self) -> set[str]:
+        """The number types of the weights, as safetensors names them."""
+        return {one.kind for one in self._stored.values()}
+
     def read(self, name: str) -> Tensor:
         """A copy of the weight, in the number type of the file.
 

@@ -9,11 +9,14 @@ Shapes: L layers, H heads, h some heads, T tokens (queries i, keys j), K width o
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -138,6 +141,12 @@ class Trace(RecordedPass):
         wanted = range(self.config.n_heads)[heads or slice(None)]
         step = max(1, CHUNK_NUMBERS // (FEW_ROWS * self.n_tokens))
         return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
+
+    def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
+        """Saves the whole model at work on this input as a page that opens offline (`encoder.save_html`)."""
+        # By its name: exports are made of traces, so this module imports none of them.
+        saved: Path = importlib.import_module("encoder.export.saved").save_html(self, file, layer, head, **options)
+        return saved
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""

@@ -62,12 +62,16 @@ class TextEvent(TypedDict):
 
 
 class ModelEvent(TypedDict):
-    """One event of `model_picture`: "open" has `layer` and `head`; "select" has the tokens `query` and `key`, positions
-    in the whole input, key None where only a query is selected; "part" has the same, the opened `part`, "" for none,
-    whether its numbers are checked, and the chosen component or neuron, None for the largest; "switch" has the `name`
-    of a switch and whether it is `on`."""
+    """One event of `model_picture`, with positions in the whole input.
 
-    event: Literal["open", "select", "part", "switch"]
+    "open" has `layer` and `head`; "select" has the tokens `query` and `key`, key None where only a query is selected,
+    and `first`, the window that it is in, or None; "pan" has `first`, the first token of another window; "part" has the
+    same as "select", the opened `part`, "" for none, whether its numbers are checked, and the chosen component or
+    neuron, None for no change; "switch" has the `name` of a switch and whether it is `on`.
+    """
+
+    event: Literal["open", "select", "pan", "part", "switch"]
+    first: NotRequired[int | None]
     part: NotRequired[str]
     check: NotRequired[bool]
     component: NotRequired[int | None]
@@ -183,19 +187,20 @@ def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEve
         return int(found) if _is_index(found) and found < limits[limit] else None
 
     layer, head, query = at("layer", "layers"), at("head", "heads"), at("query", "count")
+    first = at("first", "count")
     if name == "open" and layer is not None and head is not None:
         return {"event": "open", "layer": layer, "head": head}
     if name == "select" and query is not None:
-        return {"event": "select", "query": query, "key": at("key", "count")}
+        return {"event": "select", "query": query, "key": at("key", "count"), "first": first}
     if name == "part" and value.get("part") in ("", *PARTS):
-        chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount")}
+        chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount"), "first": first}
         return {
             "event": "part", "part": value["part"], "query": query, "key": at("key", "count"),
             "check": value.get("check") is True, **chosen,
         }  # type: ignore[typeddict-item]  # fmt: skip
     if name == "switch" and isinstance(value.get("name"), str):
         return {"event": "switch", "name": value["name"], "on": value.get("on") is True}
-    return None
+    return {"event": "pan", "first": first} if name == "pan" and first is not None else None
 
 
 def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:

@@ -19,7 +19,7 @@ def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent]
     """Draws the tokens' residual streams through all layers, with one layer and one head in full.
 
     Pointing at a token lights its way up. A click on a line opens the arithmetic of that weight, in the browser; a
-    click on a token, a layer, a head, a part or a switch is an event.
+    click on a token, a layer, a head, a part or a switch is an event, and so is another window of a long input.
 
     Args:
         picture: of `encoder.export.model_picture.model_picture`.
@@ -39,4 +39,5 @@ def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent]
         on_select_change=lambda: told("select"),
         on_part_change=lambda: told("part"),
         on_switch_change=lambda: told("switch"),
+        on_pan_change=lambda: told("pan"),
     )

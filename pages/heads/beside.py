@@ -39,11 +39,11 @@ def draw(view: View) -> Export | None:
 
 def show(view: View, compared: Compared) -> Export:
     """The maps and what differs."""
-    st.markdown(compared.differences())
     drawn = beside_maps.figures_of(compared, view.colours)
     with answer.area():
         beside_details.draw_answer(compared)
         beside_maps.draw(compared, drawn)
+    st.markdown(compared.differences())
     st.caption(compared.legend())
     beside_details.pairs(compared)
     first, second = compared.sides.first, compared.sides.second

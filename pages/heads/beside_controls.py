@@ -22,11 +22,11 @@ def draw(view: View) -> None:
     examples = EXAMPLES[view.loaded.takes]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
+        _side_b(view, state.read(SideB))
         st.selectbox(
             "Example", list(examples), index=None, key="compare:example", placeholder="Try an example …",
-            label_visibility="collapsed", on_change=_use_example, args=(examples,), width=300,
+            label_visibility="collapsed", on_change=_use_example, args=(examples,), width=200,
         )  # fmt: skip
-    _side_b(view, state.read(SideB))
 
 
 def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
@@ -38,26 +38,25 @@ def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
 
 
 def _side_b(view: View, params: SideB) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = words_of(view.trace)
-        if params.what == "sentences" and view.loaded.takes != "text":
-            second_input.picture(view, view.text, "A")
-            other = second_input.choose(
-                view, SideB.input_b, f"{words.input.capitalize()} B",
-                help=f"{words.input.capitalize()} A is the open one. Both run through the same model; the same head "
-                "is shown.",
-            )  # fmt: skip
-            second_input.picture(view, other, "B")
-            return
-        if params.what == "sentences":
-            state.bound(
-                st.text_input, SideB.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
-                help="Sentence A is the open one. Both run through the same model; the same head is shown.",
-            )  # fmt: skip
-            return
-        if params.what == "models":
-            params = _choose_model(view)
-        _choose_head(view, params)
+    words = words_of(view.trace)
+    if params.what == "sentences" and view.loaded.takes != "text":
+        second_input.picture(view, view.text, "A")
+        other = second_input.choose(
+            view, SideB.input_b, f"{words.input.capitalize()} B",
+            help=f"{words.input.capitalize()} A is the open one. Both run through the same model; the same head "
+            "is shown.",
+        )  # fmt: skip
+        second_input.picture(view, other, "B")
+        return
+    if params.what == "sentences":
+        state.bound(
+            st.text_input, SideB.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
+            help="Sentence A is the open one. Both run through the same model; the same head is shown.",
+        )  # fmt: skip
+        return
+    if params.what == "models":
+        params = _choose_model(view)
+    _choose_head(view, params)
 
 
 def _choose_model(view: View) -> SideB:

@@ -6,6 +6,7 @@ import streamlit as st
 from encoder import figures
 from encoder.figures import difference
 from pages.components import plot
+from pages.core.widgets import answer
 from pages.heads.compared import Compared
 from pages.heads.sides import select_on_click
 
@@ -66,6 +67,7 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> None:
                 key=f"compare-{name}",
                 alt=alt,
                 height=HEIGHT if fits else TALL,
+                together=answer.together(),
                 selected=compared.selected if compared.found.block == 1 else None,
                 on_event=select_on_click(sides.alignment, compared.found.block),
             )

@@ -34,8 +34,8 @@ from pages.heads.params import Params
 from pages.state.links import next_page
 from pages.state.url_state import state
 
-#: Views that need the width of the page: the grid beside them is small.
-WIDE = ("vectors", "beside")
+#: Views of the run without edits and padding.
+TRAINED = ("vectors", "beside")
 #: What draws the input itself, by its kind.
 DRAW_INPUT = {"image": image.draw, "sound": sound.draw}
 
@@ -43,9 +43,9 @@ view = current_view()
 words, kind = words_of(view.trace), view.trace.kind
 shown = options.shown_view(view)
 
-with st.container(key="heads-page"), st.container(key=f"heads-body{'-wide' if shown in WIDE else ''}"):
+with st.container(key="heads-page"), st.container(key="heads-body"):
     grid_side = st.container(key="heads-grid")
-    head_side = st.container(key="heads-head")
+    head_side = st.container(key=options.HEAD)
     words_side = st.container(key="heads-words")
 below = st.container(key="heads-below")
 
@@ -55,15 +55,16 @@ with grid_side:
         f"Which {words.tokens} does each head attend to? **L{view.layer} H{view.head}** means layer {view.layer}, head "
         f"{view.head}; both count from 0."
     )
+    place_of_grid = st.container(gap="small")
+with words_side:
     if kind == "text":
         ask.strip(view)
-with words_side:
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:
     with part:
         options.controls(view)
 head = options.open_head(view)
-if shown in WIDE or (shown == "text" and kind in DRAW_INPUT):  # these show one head, as the model computes it
+if shown in TRAINED or (shown == "text" and kind in DRAW_INPUT):  # these show one head, as the model computes it
     head = options.one_head(view)
 
 
@@ -72,13 +73,13 @@ def draw_head(view_of_head: str) -> Export:
     drawn: HeadView = head
     with line.area():
         answer.draw(view, head)
-        options.hide_special(view)
         if view_of_head == "map":
             map.draw_map(view, head)
         elif view_of_head == "lines":
             drawn = lines.draw_lines(view, head) or head
         else:
             drawn = text.draw_text(view, head)
+        options.hide_special(view)
     return Export(
         view,
         title(view, drawn.name),
@@ -92,7 +93,8 @@ def draw_head(view_of_head: str) -> Export:
 # The large map comes first: in a long text, the small maps take longer.
 with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header(head.name, anchor=False, width="content")
+        with line.words_of_picture(options.HEAD):
+            st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             options.choose_view(view)
             pinned = (view.layer, view.head) in state.get(Params.pins)
@@ -102,7 +104,7 @@ with head_side:
                 help="Unpin this head" if pinned else "Pin this head: compare it with others below",
                 on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
             )  # fmt: skip
-    if shown in WIDE:
+    if shown in TRAINED:
         trained = options.as_trained(view)
         if trained.model != view.model:
             st.caption("This view shows the run without edits and padding.")
@@ -117,11 +119,11 @@ with words_side:
     if single(head) is not None:
         corpus_line.draw(view)
     summary.sink_note(view, head)
-    if shown not in WIDE:
+    if shown not in TRAINED:
         summary.strongest_weights(head)
 with below:
     pins.draw_pins(view, head.options)
-with grid_side:
+with place_of_grid:
     grid.draw_grid(view, head.options)
 with below:
     if exported is not None:

@@ -17,7 +17,8 @@ from pages.core.frame import sidebar
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
-from pages.core.widgets.export import Export, place, title
+from pages.core.widgets.export import Export, title
+from pages.core.widgets.export import place as place_of
 from pages.core.words import formulas, token_names
 from pages.core.words.markdown import plain
 from pages.heads.params import Params
@@ -57,7 +58,7 @@ def heatmaps(view: View, query: int, key: int) -> None:
         query_rows = token_rows.part(view.trace.n_tokens, query, "qkv-i", "Query tokens")
     with of_key:
         key_rows = token_rows.part(view.trace.n_tokens, key, "qkv-j", "Key tokens")
-    drawn = []  # before any is shown, so that the line above and the maps change together
+    drawn = []  # before any is shown, so that the maps change together
     for kind, vectors in zip("qkv", view.trace.layer_qkv(view.layer), strict=True):
         rows, selected = (query_rows, query) if kind == "q" else (key_rows, key)
         look = {"title": VECTORS[kind][0], "selected": selected, "first": rows.start}
@@ -75,7 +76,8 @@ def heatmap(view: View, kind: str, figure: go.Figure, rows: slice, selected: int
         figure,
         key=f"vectors-{kind}",
         alt=f"{title} of layer {view.layer}, head {view.head}: one row per token, {view.trace.config.d_head} columns.",
-        height=token_rows.height(rows.stop - rows.start, most=400),
+        height=token_rows.height(rows.stop - rows.start, most=520),
+        together=answer.together(),
         on_event=on_click(row=lambda token: state.put(param, token), clear=lambda: sidebar.select(None, None)),
     )
     st.caption(f"{title}: {role}.{token_rows.which(rows, view.trace.n_tokens, selected)}")
@@ -98,7 +100,7 @@ def exported(view: View) -> Export:
         lambda: tables.vectors_frame(view.trace, layer, head),
         figures=drawn,
         lines=f"q, k, v = (part[{head}] for part in trace.layer_qkv({layer}))",
-        settings=place(view),
+        settings=place_of(view),
     )
 
 

@@ -14,6 +14,7 @@ from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
+from pages.core.words import references
 from pages.model import cost, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
@@ -36,6 +37,7 @@ def main() -> None:
             links.link(f"{kind}_attention", f"This model runs on your {kind}: change it here")
     with right:
         sidebar.model_controls()
+        sidebar.tower_controls()
         show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
     said, place = st.container(key="model-said"), st.container(key="model-place")
     below = st.container(key="model-ways")
@@ -91,11 +93,17 @@ def sentence() -> None:
     """The field, with the same sentence as in the sidebar of the other pages, and three examples."""
     state.bound(
         st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
-        placeholder="Type a sentence and press Enter", on_change=sidebar.select, args=(None, None),
+        placeholder="Type a sentence and press Enter", on_change=another_text,
     )  # fmt: skip
     st.pills(
         "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example
     )  # fmt: skip
+
+
+def another_text() -> None:
+    """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
+    sidebar.select(None, None)
+    state.put(Params.first, None)
 
 
 def use_example() -> None:
@@ -103,7 +111,7 @@ def use_example() -> None:
     chosen = st.session_state.get(_EXAMPLE)
     if chosen is not None:
         state.put(ViewParams.text, EXAMPLES[chosen])
-        sidebar.select(None, None)
+        another_text()
         st.session_state[_EXAMPLE] = None
 
 
@@ -122,7 +130,7 @@ def teachers() -> None:
         for lesson in ways.LESSONS.values():
             with st.expander(lesson.question):
                 links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
-                st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
+                references.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
         part = expander("Serve a class", "model-class")
         if part is not None:
             part.markdown("One machine serves all: start the app with this line, then open a room.")

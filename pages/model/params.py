@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.state.params import Param, choice, flag, number
+from pages.state.params import Param, choice, flag, number, whole_number
 from pages.state.url_state import state
 
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
@@ -21,7 +21,8 @@ STEPS = (
 @dataclass(frozen=True)
 class Params:
     """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
-    temperature: how the open part computes scores and weights, by default as the model does."""
+    temperature: how the open part computes scores and weights, by default as the model does; first: the first token of
+    the picture's window, for a long input, None for a window around the query."""
 
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
@@ -30,6 +31,7 @@ class Params:
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
     temperature: Param[float] = number(1.0, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE)
+    first: Param[int | None] = whole_number(None, 0, url="from")
 
 
 def opened(params: Params) -> str:

@@ -14,7 +14,8 @@ from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
 from pages.core.frame import sidebar
-from pages.core.view import first_view, selection
+from pages.core.inputs.picture_inputs import picture_inputs
+from pages.core.view import first_view, selection, token_rows
 from pages.core.view.selection import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
@@ -29,7 +30,10 @@ def draw(view: View, show: str) -> None:
     part = opened(params)
     reference, why_not = _reference(view) if part and state.get(PlaceParams.check) else (None, "")
     # The same numbers have the same bytes: the browser then keeps what is open.
-    picture = views.model(view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name)
+    picture = views.model(
+        view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
+        **picture_inputs(view),
+    )  # fmt: skip
     picture = with_parts(
         picture, view.trace, place, part=part, component=state.get(PlaceParams.component),
         neuron=state.get(PlaceParams.neuron), pooling=state.get(PlaceParams.pooling), model=view.loaded,
@@ -66,8 +70,17 @@ def answer(view: View, query: int) -> str:
     rank, count = ranking.rank(row, key)
     return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}."
+        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
+
+
+def _before(view: View, query: int, key: int) -> str:
+    """The same weight in the unchanged model; "" where nothing is changed."""
+    unchanged = switches.original(view)
+    if unchanged.model == view.model:
+        return ""
+    weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
+    return f" In the unchanged model: {three_digits(weight)}."
 
 
 def caution(view: View, query: int | None) -> str:
@@ -79,13 +92,15 @@ def caution(view: View, query: int | None) -> str:
 def take(view: View, event: ModelEvent) -> None:
     """Open a layer and head, select tokens, open a part, or turn a switch, on every page. For callbacks."""
     kind = event["event"]
+    if "first" in event:
+        state.put(Params.first, event["first"])
     if kind == "open":
         sidebar.open_head(event["layer"], event["head"])
     elif kind == "select":
         sidebar.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
-    else:
+    elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
         if event["query"] is not None and event["part"]:
@@ -100,5 +115,7 @@ def turn(view: View, name: str, on: bool) -> None:
     if name in ("scaled", "causal row"):
         state.put(Params.scaled if name == "scaled" else Params.causal, on)
     else:
-        first_view.keep()  # the reader compares the same head and tokens
+        first_view.keep()  # the reader compares the same head, token and weight
+        if view.i is not None:
+            sidebar.select(*token_rows.pair(view))
         switches.turn(view, name, on)

@@ -58,7 +58,7 @@ def turn(view: View, name: str, on: bool) -> None:
     """Turn a switch of the picture. For callbacks."""
     if name == "norm":
         wanted = "pre" if on else "post"
-        if state.get(ViewParams.model) != "scratch" and wanted == _original(view).loaded.config.norm_placement:
+        if state.get(ViewParams.model) != "scratch" and wanted == original(view).loaded.config.norm_placement:
             wanted = "trained"
         state.put(ViewParams.norm, wanted)
     elif (edit := edits_of(view).get(name)) is not None:
@@ -68,7 +68,7 @@ def turn(view: View, name: str, on: bool) -> None:
             edited.add(edit)
 
 
-def _original(view: View) -> View:
+def original(view: View) -> View:
     """The same input through the model as it was trained: without edits, with its own norm placement."""
     norm = view.model.norm if view.model.scratch else "trained"
     return dataclasses.replace(view, model=dataclasses.replace(view.model, norm=norm, edits=()))
@@ -76,18 +76,18 @@ def _original(view: View) -> View:
 
 def effect(view: View) -> tuple[str, list[str]]:
     """What the changes do to the picture's end: one sentence, and two short lines beside the vector; or nothing."""
-    original = _original(view)
-    if original.model == view.model:
+    before_it = original(view)
+    if before_it.model == view.model:
         return "", []
     head = view.loaded.classifier
     outcome: causal.Outcome = causal.SentenceVector()
-    said = "Similarity to the vector before the change"
+    said = "Similarity to the vector of the unchanged model"
     if head is not None and head.config.kind == "sequence" and head.config.reads_output:
-        best = classify.predict(original.loaded, original.trace).best
+        best = classify.predict(before_it.loaded, before_it.trace).best
         outcome, said = causal.ClassProbability(best, None, "probability"), f"Probability of “{best}”"
-    name = ("effect on the end", original.model)
+    name = ("effect on the end", before_it.model)
     before, after = view.derived(
-        name, lambda trace: causal.outcomes_of(view.loaded, original.trace, [trace], outcome)
+        name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome)
     )  # fmt: skip
     numbers = f"{three_digits(before)} → {three_digits(after)}"
     difference = f"{after - before:+.3f}".replace("-", "−")

@@ -10,6 +10,7 @@ from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
@@ -18,12 +19,7 @@ from pages.state.links import next_page
 
 def main(view: View) -> None:
     heading()
-    st.markdown(
-        "You see the cosine similarity of two sentences as a sum over pairs of tokens.  \n"
-        "Look for the strongest cells: teal pairs make the sentences more alike, orange pairs less alike.  \n"
-        "For “output (exact)” the cells sum to the cosine; for earlier vectors, reference terms remain (Moeller et al. "
-        "2023)."
-    )
+    opening("Which pairs of tokens make two sentences similar? The method is that of Moeller et al. (2023).")
     params = controls.draw(view)
     attributed.sentences(view, params)
     found = None

@@ -47,10 +47,10 @@ def fetched(page: Page, part: Locator, name: str) -> Download:
 
 
 def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
-    page = visit(f"/compare?compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
+    page = visit(f"/heads?view=beside&compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
     maps = page.locator(MAP)
-    page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 4")
-    expect(maps).to_have_count(4)
+    page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 3")
+    expect(maps).to_have_count(3)
     model = encoder.load("minilm", device="cpu")
     steps = align.align_traces(model.trace(RIVER), model.trace(MONEY))
     select_cell(page, 2, 1, 0, len(steps))

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder import causal
+from encoder.edits import AblateHead, CausalMask
+from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, positions, stream
 from encoder.trace.trace import Trace
 from encoder.train import gradients
-from pages.gradients.params import Params as GradientParams
-from pages.model import ways
+from pages.model import switches, ways
+from pages.training.params import GradientParams
 from tests.pages.apps import assert_well, registered, visit, words, written
+from tests.test_components import unpack
 
 WAYS = [*ways.NEW.values(), *(lesson.way for lesson in ways.LESSONS.values()), *ways.RESEARCH]
 
@@ -178,3 +184,73 @@ def test_a_drawing_has_the_picture_too() -> None:
     app = visit("model", start="1", model="digits-pre")
     assert_well(app)
     assert not [field for field in app.text_area if field.key == "view:text"]
+
+
+# --- The picture ------------------------------------------------------------------------------------------------------
+
+
+def picture(app: AppTest) -> dict[str, Any]:
+    """The header of the drawn picture."""
+    (drawn,) = (one.proto for one in app.get("bidi_component") if "model_picture" in one.proto.component_name)
+    return unpack(drawn.bytes)[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ({"step": "qkv", "vector": "v"}, "v"),
+        ({"step": "norm", "part": "ffn"}, "norm-ffn"),
+        ({"step": "softmax", "model": "digits-pre"}, "softmax"),
+        ({"step": "ids", "model": "digits-pre"}, ""),  # an image has no words
+        ({"step": "final", "model": "twin-pre"}, "final"),
+    ],
+)
+def test_a_link_opens_a_part(query: dict[str, str], part: str) -> None:
+    app = visit("model", start="1", **query)
+    assert_well(app)
+    assert picture(app)["part"] == part
+
+
+@pytest.mark.parametrize("show", ["diagram", "stream", "cost"])
+def test_former_views_open(show: str) -> None:
+    app = visit("model", start="1", show=show, text="a cat")
+    assert_well(app)
+    if show == "cost":
+        assert "FLOP" in written(app)
+    else:
+        assert picture(app)["curves"] is (show == "stream")
+
+
+def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: encoder.TextEncoder) -> None:
+    text = ways.BANKS
+    app = visit("model", start="1", text=text, layer="3", head="4", i="5", edits="ablate_l3_h4~causal")
+    assert_well(app)
+    header = picture(app)
+    on = {one["name"]: one["on"] for kind in header["switches"].values() for one in kind}
+    assert on == {
+        "norm": False, "causal": True, "positions": True, "attention": True, "head": False, "ffn": True
+    }  # fmt: skip
+    edited = minilm.trace(text, edits=[AblateHead(3, 4), CausalMask()])
+    before, after = causal.outcomes_of(minilm, minilm.trace(text), [edited], "sentence")
+    assert f"{three_digits(before)} → {three_digits(after)}" in header["effect"]
+    assert header["sees"] == "earlier"
+    assert "In the unchanged model" in written(app)
+
+
+def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:
+    app = visit("model", start="1", text=ways.BANKS, layer="3", head="4", i="5")
+    effects = causal.ablate_each_head(minilm, ways.BANKS).abs()
+    rank = 1 + int((effects > effects[3, 4]).sum())
+    assert three_digits(float(effects[3, 4])) in written(app)
+    assert f"{switches.ordinal(rank)} largest of 72" in written(app)
+
+
+@pytest.mark.parametrize(("rank", "said"), [(1, "the"), (2, "2nd"), (11, "11th"), (23, "23rd"), (111, "111th")])
+def test_ranks_in_words(rank: int, said: str) -> None:
+    assert switches.ordinal(rank) == said
+
+
+def test_the_check_of_an_edited_run_says_why_there_is_none() -> None:
+    app = visit("model", start="1", text="a cat", step="softmax", check="1", edits="ablate_l3_h4")
+    assert_well(app)
+    assert "edited" in picture(app)["checkSaid"]

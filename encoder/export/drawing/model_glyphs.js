@@ -60,19 +60,23 @@ export function partPlaces(norm, span, share = 1) {
 }
 
 // Which parts this model and input have.
-export function partsOf({ norms, takes, hasClass, pooling }) {
+export function partsOf({ norms, takes, classes, pooling }) {
   return Object.keys(CHIPS).filter((key) => {
     if (key.startsWith("norm") || key === "final") return norms.includes(key);
     if (key === "ids" || key === "embedding") return takes === "text";
     if (key === "output") return Boolean(pooling);
-    return key !== "class" || hasClass;
+    return key !== "class" || classes.length > 0;
   });
 }
 
 // x of the part's button, for every part that the model has.
 function chipPlaces(header, place) {
-  const after = { ids: place.embed * 0.42, embedding: place.embed + 34, final: place.stages.at(-1) - 12 };
-  const ends = { output: place.ending + 24, class: place.ending + 92 };
+  const after = {
+    ids: place.turned ? 12 : place.embed * 0.42,
+    embedding: place.embed + 34,
+    final: place.stages.at(-1) - 12,
+  };
+  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 24) };
   const all = { ...after, ...ends, ...place.parts };
   return partsOf(header).map((key) => [key, all[key]]);
 }
@@ -80,8 +84,10 @@ function chipPlaces(header, place) {
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
 export function placeChips(view) {
   const { header, place, chips } = view;
-  const wanted = new Map(chipPlaces(header, place));
-  for (const chip of [...chips.children]) if (!wanted.has(chip.dataset.key)) chip.remove();
+  const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
+  const lanes = lanesOf(wanted, place, view.theme.scale);
+  const order = [...chips.children].map((chip) => chip.dataset.key);
+  if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
@@ -92,9 +98,28 @@ export function placeChips(view) {
       chips.append(chip);
     }
     chip.dataset.part = STORY_PART[key] ?? "";
-    chip.style.left = `${x}px`;
+    setLane(chip, place, x, lanes[key]);
     chip.setAttribute("aria-expanded", String(view.part === key));
   }
+}
+
+// Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
+function lanesOf(places, { lanes, turned }, scale) {
+  const room = lanes ? (turned ? 25 : 30) * scale : 0;
+  const ends = [-Infinity, -Infinity];
+  const found = {};
+  for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
+    const lane = x - ends[0] >= room || x - ends[1] < room ? 0 : 1;
+    Object.assign(found, { [key]: lane });
+    ends[lane] = x;
+  }
+  return found;
+}
+
+function setLane(chip, place, x, lane) {
+  chip.dataset.at = String(x);
+  const [left, top] = place.turned ? [`${lane ? 36 : 2}px`, `${x}px`] : [`${x}px`, `${27 + 24 * lane}px`];
+  Object.assign(chip.style, { left, top });
 }
 
 // The part of the story that a button belongs to.
@@ -129,22 +154,23 @@ export function glyphs(header, place) {
     }, svg("title", {}, `${CHIPS[key][1]}: ${header.labels[token]}`)));
   const size = Math.min(4.5, place.row * 0.28);
   header.labels.forEach((_, token) => {
-    const y = place.y(token);
-    for (const key of ["k", "v", "q"]) mark(key, token, "circle", { cx: place.parts[key], cy: y, r: size });
-    const z = place.parts.mixing;
-    mark("mixing", token, "rect", { x: z - size, y: y - size, width: 2 * size, height: 2 * size, rx: 1.5 });
+    if (!place.shows(token)) return;
+    const across = place.y(token);
+    for (const key of ["k", "v", "q"]) {
+      const [cx, cy] = place.point(place.parts[key], across);
+      mark(key, token, "circle", { cx, cy, r: size });
+    }
+    const square = place.box(place.parts.mixing - size, across - size, 2 * size, 2 * size);
+    mark("mixing", token, "rect", { ...square, rx: 1.5 });
     for (const key of ["add-attention", "add-ffn"]) {
-      const x = place.parts[key];
+      const [x, y] = place.point(place.parts[key], across);
       const plus = `M${x - size} ${y}h${2 * size}M${x} ${y - size}v${2 * size}`;
       mark(key, token, "path", { d: plus });
     }
   });
   for (const key of ["norm-attention", "norm-ffn"].filter((one) => header.norms.includes(one))) {
     group.append(svg("rect", {
-      x: place.parts[key] - 5,
-      y: place.top - 2,
-      width: 10,
-      height: place.bottom - place.top + 4,
+      ...place.box(place.parts[key] - 5, place.top - 2, 10, place.bottom - place.top + 4),
       rx: header.norm === "pre" ? 5 : 1,
       class: `enc-model-norm enc-${header.norm}`,
       "data-open": key,
@@ -163,12 +189,10 @@ export function updateBars(view) {
   header.labels.forEach((_, token) =>
     [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
       const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
-      const height = Math.min(place.row, Math.max(1, value * scale));
+      if (!place.shows(token)) return;
+      const breadth = Math.min(place.row, Math.max(1, value * scale));
       group.append(svg("rect", {
-        x: place.parts[stop] - 3.5,
-        y: place.y(token) - height / 2,
-        width: 7,
-        height,
+        ...place.box(place.parts[stop] - 3.5, place.y(token) - breadth / 2, 7, breadth),
         class: `enc-model-update enc-model-${kind}`,
         "data-token": token,
         "data-part": part,

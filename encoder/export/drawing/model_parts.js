@@ -86,7 +86,7 @@ function strips(view, found) {
       const map = make("canvas", { width: values.length, height: 1, role: "img" });
       map.setAttribute("aria-label", `${name}: ${values.length} numbers`);
       paintStrip(map, values, view.theme.dark);
-      const strip = make("div", { class: "enc-model-strip", style: `width:${100 * values.length / widest}%` }, map);
+      const strip = make("div", { class: "enc-model-vector", style: `width:${100 * values.length / widest}%` }, map);
       if (own) {
         strip.append(make("i", { style: `left:${100 * (found.component + 0.5) / values.length}%` }));
         map.addEventListener("click", (event) => {
@@ -134,7 +134,7 @@ function barRows(view, found) {
         at >= 0 && at === found.chosen ? { class: "enc-now" } : {},
         name,
         make("u", {}, bar),
-        make("b", {}, threeDigits(value)),
+        make("b", {}, Number.isInteger(value) ? String(value) : threeDigits(value)), // an id is not rounded
         make("em", {}, more),
       );
     }),
@@ -145,7 +145,7 @@ function barRows(view, found) {
 function options(view) {
   if (!["scores", "softmax"].includes(view.part) || view.isAlone) return [];
   const buttons = (view.header.options ?? []).map(({ name, label, on }) =>
-    button(label, null, () => view.send("switch", { name, on: !on }), { "aria-pressed": String(on) })
+    button(label, label, () => view.send("switch", { name, on: !on }), { "aria-pressed": String(on) })
   );
   return [make("div", { class: "enc-model-options" }, ...buttons)];
 }

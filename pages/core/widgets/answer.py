@@ -6,7 +6,9 @@ map of the area does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
@@ -23,6 +25,7 @@ from pages.core.words import token_names
 from pages.state import links
 from pages.state.url_state import state
 
+_TOGETHER = "_words_of_picture"
 #: Largest weights of a row that are named.
 NAMED = 3
 #: The place of a weight.
@@ -33,6 +36,21 @@ HINT = "Select a cell to read its weight, or a token’s name to read its row or
 def area() -> DeltaGenerator:
     """A container for the line and its maps. One on a page."""
     return st.container(key="answer-area")
+
+
+@contextmanager
+def words_of_picture(key: str) -> Iterator[None]:
+    """A place, in the container of this key, for words that are shown when the plots of `together` fit them."""
+    values = repr(sorted(state.newest_of_all().items(), key=lambda pair: pair[0]))
+    name = hashlib.blake2b(values.encode("utf-8", "replace"), digest_size=6).hexdigest()
+    st.session_state[_TOGETHER] = {"key": key, "name": name}
+    with st.container(key=f"says-{name}", width="content"):
+        yield
+
+
+def together() -> dict[str, str] | None:
+    """For `plot`: the words of this run that its picture belongs to, if the page has such words."""
+    return st.session_state.get(_TOGETHER)
 
 
 def draw(

@@ -88,4 +88,4 @@ def _draw(view: View, over: np.ndarray, **look: object) -> None:
 
     image = image_input.IMAGES.shown(view.loaded, view.text)
     selected = None if view.i is None else grid.place(view.i)
-    patch_map(image, over, selected=selected, size=520, on_event=select, **look)  # type: ignore[arg-type]
+    patch_map(image, over, selected=selected, size=440, on_event=select, **look)  # type: ignore[arg-type]
