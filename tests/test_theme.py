@@ -97,6 +97,14 @@ def test_controls_can_be_seen(name: str):
     assert contrast(primary, "#ffffff") >= SHAPE_CONTRAST
 
 
+@pytest.mark.parametrize(("variable", "option"), [("ground", "backgroundColor"), ("accent", "primaryColor")])
+def test_the_frame_has_the_colours_of_the_theme(variable: str, option: str):
+    style = (ROOT / "pages/core/frame/frame.css").read_text(encoding="utf-8")
+    pair = re.search(rf"--enc-{variable}: light-dark\((#\w+), (#\w+)\)", style)
+    assert pair is not None
+    assert list(pair.groups()) == [SETTINGS["theme"][name][option] for name in ("light", "dark")]
+
+
 def test_contrast_is_the_standards():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the grey that just fails AA

@@ -97,7 +97,7 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
         {"name": "no-spotlight" if now.spotlight else "spotlight", "label": "Spotlight", "pressed": now.spotlight,
          "title": "What you select pulses on every screen"},
         {"name": "unfreeze" if now.frozen else "freeze", "label": "Freeze", "pressed": now.frozen,
-         "title": "Nobody leaves your view"},
+         "title": "Keep everyone on your view"},
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
     ]  # fmt: skip
     if folder == DESK:

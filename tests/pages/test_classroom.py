@@ -124,7 +124,7 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
         key = f"view:{name}"
         assert student.app.number_input(key=key).value == teacher.app.number_input(key=key).value
     assert "following" in student.line["words"]
-    teacher.open("layernorm")
+    teacher.open("norms")
     student.news()
     assert student.app.text_area(key="view:text").value == TEXT
     assert student.line["buttons"] == ["around"]

@@ -25,6 +25,7 @@ from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.widgets import glossary_panel
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
@@ -53,7 +54,7 @@ def import_params() -> None:
 
 
 def is_former_home() -> bool:
-    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
     asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
@@ -100,9 +101,10 @@ def run(
             else:
                 go_on()
                 with area:
-                    mobile_bar.script()
                     _link_notes()
                 draw()
+            if is_shown and entry.folder != "glossary":
+                glossary_panel.draw(entry.folder)
         is_whole = True
     finally:
         # However the page ended, the address names the view and nothing typed is lost.

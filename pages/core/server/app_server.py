@@ -85,7 +85,6 @@ def _value(text: str) -> Any:
 
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
-    from pages.core.frame import mobile_bar
     from pages.core.server import first_paint
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
@@ -99,7 +98,7 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"
     policy = Policy.of(os.environ, st.get_option("server.address"))
-    scripts = [first_paint.SCRIPT, mobile_bar.SCRIPT]
+    scripts = [first_paint.SCRIPT, first_paint.FRAME]
     if (folder / "index.html").is_file():
         # Every script inside a page, as it is there: the browser runs no other.
         scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
