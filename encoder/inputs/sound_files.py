@@ -1,9 +1,9 @@
 """Sound files from anywhere -> Sound.
 
-SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3 (`decoder`),
-block by block, so memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by the name, and
-1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555) and fails in MAT4
-(CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
+SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3 (`decoder`), block
+by block, so memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by
+the name. 1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555), and it fails in
+MAT4 (CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
 """
 
 from __future__ import annotations
