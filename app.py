@@ -1,6 +1,6 @@
 """The frame and the registry of pages: page settings, navigation, the last resort for errors; then the page itself.
 
-The first paint needs Streamlit alone: the engine (torch) is imported after the frame is on the screen.
+The first paint needs Streamlit only: the engine (torch) is imported after the frame is on the screen.
 """
 
 from __future__ import annotations

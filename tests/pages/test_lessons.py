@@ -1,4 +1,4 @@
-"""The lessons as a reader meets them: the list, a step beside its page, an answer, the way on."""
+"""The lessons as a reader meets them: the list, a step next to its page, an answer, the way on."""
 
 from __future__ import annotations
 
