@@ -95,7 +95,7 @@ def test_clicks_in_a_notebook_open_what_the_kernel_computes(tab: Page) -> None:
     answer()
     weights = trace.attention(5, 7)[widget.query]
     assert widget.key == int(weights.argmax())
-    expect(tab.locator(".enc-model-opened h3")).to_contain_text(three_digits(float(weights[widget.key])))
+    expect(tab.locator(".enc-model-opened h2")).to_contain_text(three_digits(float(weights[widget.key])))
     tab.get_by_role("button", name="Check this number").click()
     answer()
     expect(tab.locator(".enc-model-opened table")).to_contain_text("equal")

@@ -29,7 +29,7 @@ export class ModelView extends Drawing {
     const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
     const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
-    const drawing = make("div", {});
+    const drawing = make("div", { class: "enc-model-drawing" });
     const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
@@ -184,7 +184,7 @@ export class ModelView extends Drawing {
     this.writeLegend();
   }
 
-  // A page of the picture alone is as high as its content.
+  // A page with the picture only is as high as its content.
   get tall() {
     return this.isAlone ? 0 : globalThis.innerHeight;
   }
@@ -496,7 +496,7 @@ export class ModelView extends Drawing {
     this.ask({});
     this.aloud.textContent = PANEL_KEYS;
     this.drawOpened();
-    this.opened.querySelector("h3")?.focus({ preventScroll: true });
+    this.opened.querySelector("h2")?.focus({ preventScroll: true });
   }
 
   strongestKey() {
@@ -540,14 +540,14 @@ export class ModelView extends Drawing {
     const { scrollTop } = this.opened;
     this.opened.replaceChildren(...partPanel(this));
     this.opened.scrollTop = scrollTop;
-    if (focus) (this.opened.querySelectorAll("button, h3")[focus.at] ?? this.opened.querySelector("h3"))?.focus();
+    if (focus) (this.opened.querySelectorAll("button, h2")[focus.at] ?? this.opened.querySelector("h2"))?.focus();
     this.placeOpened();
     for (const chip of this.chips.children) {
       chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
     }
   }
 
-  // Beside the part that it explains, so that the part stays visible.
+  // Next to the part that it explains, so that the part stays visible.
   placeOpened() {
     if (!this.part || !this.place) return;
     const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
@@ -559,7 +559,7 @@ export class ModelView extends Drawing {
     this.opened.style.top = `${this.place.top - 10}px`;
   }
 
-  // A picture with columns has no room beside a part: what is open is below it.
+  // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
     this.opened.scrollIntoView({ block: "nearest" });
@@ -628,7 +628,7 @@ export class ModelView extends Drawing {
     const [vertical, horizontal] = [{ ArrowUp: -1, ArrowDown: 1 }, { ArrowLeft: -1, ArrowRight: 1 }];
     const [tokens, ways] = this.place.turned ? [horizontal, vertical] : [vertical, horizontal];
     const [along, across] = [tokens[event.key], ways[event.key]];
-    if (event.target !== this.body) return false;
+    if (event.target !== this.body && event.key !== "Escape") return false; // a button has its own keys
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
@@ -653,5 +653,5 @@ export class ModelView extends Drawing {
 
 // Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.
 function focusPlace(panel) {
-  return { at: [...panel.querySelectorAll("button, h3")].indexOf(document.activeElement) };
+  return { at: [...panel.querySelectorAll("button, h2")].indexOf(document.activeElement) };
 }
