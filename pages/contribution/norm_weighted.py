@@ -1,4 +1,4 @@
-"""Norm-weighted attention of a head beside its attention; and of a whole layer, in `by_layer`."""
+"""Norm-weighted attention of a head next to its attention; and of a whole layer, in `by_layer`."""
 
 import plotly.graph_objects as go
 import streamlit as st

@@ -40,7 +40,7 @@ def draw(found: Opened) -> None:
 
 
 def _types(found: Opened) -> str:
-    """The head's types by the corpus means, and how often one text alone shows them."""
+    """The head's types by the corpus means, and how often one text by itself shows them."""
     rows = found.atlas.types()
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)]
     by_mean = rows[rows["by_mean"]]

@@ -196,7 +196,7 @@ def _chooses_b() -> bool:
 
 
 def _on_event(event: GridEvent) -> None:
-    """Open or pin a head, or clear the selection; beside the open head, choose the other one."""
+    """Open or pin a head, or clear the selection; next to the open head, choose the other one."""
     if event["event"] == "clear":
         select((), ())
     elif event["event"] == "pin" or event.get("shift"):

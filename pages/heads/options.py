@@ -100,7 +100,7 @@ def controls(view: View) -> None:
 
 
 def hide_special(view: View) -> None:
-    """The switch beside the map that sets the weights from and to special tokens to 0."""
+    """The switch next to the map that sets the weights from and to special tokens to 0."""
     special = tokens.is_special(view.trace)
     names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
     if names:

@@ -19,7 +19,7 @@ AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
 MOST_OVERLAID = MOST_HEADS
 
-#: What is beside the open head. "sentences": another input, of any kind.
+#: What is next to the open head. "sentences": another input, of any kind.
 WHAT = {"heads": "Another head", "sentences": "Another {input}", "models": "Another model"}
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 #: Models to compare with the open one.

@@ -106,7 +106,7 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
             return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
         return dataclasses.replace(key, norm="trained" if key.norm == current else other)
     if chosen == "scratch":
-        # Beside an untrained encoder, another draw of the same one: what chance alone does.
+        # Next to an untrained encoder, another draw of the same one: what chance does.
         seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
     if chosen == "other":
@@ -128,7 +128,7 @@ def select_on_click(steps: Alignment, block: int) -> Callable[[PlotEvent], None]
     """What a map's clicks do: select a query, a key or both in all three maps."""
 
     def select(first: Param[int | None], second: Param[int | None], step: int) -> None:
-        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is no token."""
+        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is not a token."""
         if block == 1 and step < len(steps):
             token = steps.first[step]
             state.put(first, token)

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of every token's vector: at all LayerNorms, and beside RMSNorm and BatchNorm."""
+"""Mean and standard deviation of every token's vector: at all LayerNorms, and next to RMSNorm and BatchNorm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A button that builds an atlas of the reader's own texts in the sidebar's model. The session alone has it.
+"""A button that builds an atlas of the reader's own texts in the sidebar's model. Only this session has it.
 
 An atlas is a folder, so it is written to a temporary one, which is removed with the session.
 """
@@ -48,7 +48,7 @@ def _build(view: View) -> None:
     cut = f", cut at {tokens} tokens" if tokens else ""
     st.caption(
         f"At most {limits.ATLAS_TEXTS.value:,} texts{cut}; token vectors of {limits.ATLAS_VECTORS.value:,} of them. "
-        "They are in a temporary folder of the server, only for your session, and are deleted when you close the page."
+        "They are in a temporary folder of the server, for your session only, and are deleted when you close the page."
     )
     if given is not None:
         built = long_work.result(
