@@ -31,7 +31,7 @@ WITH_MAPS = ("text", "image", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
-        Page("model", "The model at work on your sentence", "home",
+        Page("model", "The model at work", "home",
              "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
     ],
     "Attention": [

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.encoder import unfilled
 
@@ -42,7 +42,7 @@ def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
     try:
         head = _filled(_config(json.loads(about["head"])), weights)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise EncoderError(f"This head does not fit together ({error}): save it again.") from None
+        raise EncoderError(f"This head does not fit together ({quoted(str(error))}): save it again.") from None
     return head.eval(), str(about.get("model", ""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from encoder.load.joint import Target, load_joint
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
+from encoder.load.notes import note_on_dtype, note_on_tokenizer
 from encoder.load.sentence import TOKEN, read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
@@ -67,7 +69,9 @@ def load_folder(
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
+    files = weights(steps.folder)
+    read = read_checkpoint(files, fields, family, device, dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, dtype)))
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -87,7 +91,7 @@ def load_folder(
         classifier=read.classifier,
         span_head=read.span_head,
         **steps.settings,
-        notes=(*read.notes, *steps.notes),
+        notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
     )
 
 

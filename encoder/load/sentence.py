@@ -100,8 +100,8 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     prompts, notes = read_prompts(folder, kinds)
     lower_case = limits.pop("lower_case")
     if "SpladePooling" in kinds:
-        settings = {"sparse": read_sparse(of["SpladePooling"][0])}
-        return EmbeddingSteps(places[0], settings={**settings, **limits, **prompts}, lower_case=lower_case, notes=notes)
+        sparse = {"sparse": read_sparse(of["SpladePooling"][0])}
+        return EmbeddingSteps(places[0], settings={**sparse, **limits, **prompts}, lower_case=lower_case, notes=notes)
     if "Pooling" not in kinds and ("MultiVectorMask" in kinds or "Dense" in kinds):
         mask = of.get("MultiVectorMask")
         late = read_late(places[0], None if mask is None else mask[0], normalise="Normalize" in kinds)

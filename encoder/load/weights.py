@@ -113,6 +113,10 @@ class WeightFiles:
         """The shape of a weight, from the header."""
         return self._stored[name].shape
 
+    def kinds(self) -> set[str]:
+        """The number types of the weights, as safetensors names them."""
+        return {one.kind for one in self._stored.values()}
+
     def read(self, name: str) -> Tensor:
         """A copy of the weight, in the number type of the file.
 
@@ -150,7 +154,8 @@ def read_tensor(
             raise LoadError(f"{path.name} has {name} as {stored.kind}: save it as one of {', '.join(NUMBERS)}.")
         check(stored.shape)
         content = stored.file.read(stored.start, stored.n_bytes).view(NUMBERS[stored.kind]).reshape(stored.shape)
-        return content, safe_open(path, framework="pt").metadata() or {}
+        metadata: dict[str, str] | None = safe_open(path, framework="pt").metadata()  # type: ignore[no-untyped-call]
+        return content, metadata or {}
     except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{path.name} is not a readable safetensors file ({error}): save it again.") from error
 

@@ -97,10 +97,11 @@ def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
     line.
     """
     if isinstance(given, Path):
+        path = given
         try:
-            given = given.read_bytes()
+            given = path.read_bytes()
         except OSError as error:
-            raise EncoderError(f"{given.name} cannot be read ({error.strerror}): specify a CSV file.") from None
+            raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
     if isinstance(given, bytes):
         given = given.decode("utf-8-sig", "replace")
     if len(given) > MOST_CHARACTERS:

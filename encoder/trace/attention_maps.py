@@ -124,7 +124,7 @@ class CrossAttention:
 
     def entropy(self) -> Tensor:
         """[L, H]: the mean over queries of the entropy of a row, divided by log S: 0 one key, 1 all keys alike."""
-        surprise = torch.special.entr(self.maps).sum(-1).mean(-1)
+        surprise: Tensor = torch.special.entr(self.maps).sum(-1).mean(-1)
         return surprise / max(float(np.log(len(self.keys))), 1e-9)
 
 

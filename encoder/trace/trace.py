@@ -143,7 +143,7 @@ class Trace(RecordedPass):
         return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
 
     def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
-        """Saves the whole model at work on this input as a page that opens offline (`encoder.save_html`)."""
+        """Saves the whole model at work on this input as a page that opens offline (`encoder.export.save_html`)."""
         # By its name: exports are made of traces, so this module imports none of them.
         saved: Path = importlib.import_module("encoder.export.saved").save_html(self, file, layer, head, **options)
         return saved

@@ -12,7 +12,7 @@ import json
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError, LoadError
+from encoder.errors import EncoderError, LoadError, quoted
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
@@ -84,8 +84,7 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
             raise ValueError(f"{wrong[0]!r} has no valid value" if wrong else f"step {step} is negative")
         return TaskSettings(**fields), step
     except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
-        why = str(error).rstrip(".")
-        raise LoadError(f"The settings in {name} are not valid: {why}. Save the run again.") from error
+        raise LoadError(f"The settings in {name} are not valid ({quoted(str(error))}): save the run again.") from error
 
 
 def _same_kind(value: object, default: object) -> bool:

@@ -166,7 +166,7 @@ def as_csv(question: Question, look: Look | None, answers: Mapping[str, str], me
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         right = _is_right(question, look, value)
         writer.writerow([_cell(question.ask), _cell(who), _cell(text), "" if right is None else int(right)])
-    return out.getvalue().encode("utf-8-sig")
+    return out.getvalue().encode("utf-8-sig", "replace")
 
 
 def _cell(text: str) -> str:

@@ -49,7 +49,7 @@ def _types(found: Opened) -> str:
         often = f"; {TYPES[best['type']].title.lower()} in {best['share']:.0%} of them" if best["share"] > 0.05 else ""
         return f"no head type over all texts{often}"
     return "; ".join(
-        f"{TYPES[row['type']].title.lower()} over all texts, by one text only in {row['share']:.0%} "
+        f"{TYPES[row['type']].title.lower()} over all texts, in single texts {row['share']:.0%} "
         f"({row['low']:.0%} to {row['high']:.0%})"
         for row in by_mean.to_dict("records")
     )

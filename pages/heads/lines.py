@@ -28,7 +28,7 @@ def draw_lines(view: View, head: Map) -> Lines | None:
     if not is_whole(view):
         st.info(
             f"Lines are available up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. Choose Map, "
-            "which takes any length, or a shorter text."
+            "which accepts any length, or a shorter text."
         )
         return None
     heads = [*head.heads, *overlay][:MOST_OVERLAID]

@@ -12,7 +12,7 @@ from pages.state.params import Head, Param, choice, flag, heads, number, span, s
 from pages.state.url_state import state
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
-VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Beside"}
+VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
 INPUTS = {"text": "Text", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")

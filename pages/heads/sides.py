@@ -1,4 +1,4 @@
-"""The two sides of the view “Beside”, and the selection that their maps and the grid share."""
+"""The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -77,8 +77,8 @@ def sides(view: View, params: SideB) -> Sides:
     other = model_store.model(model)
     if other.takes != view.loaded.takes:
         raise EncoderError(
-            f"Model A takes {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
-            f"{input_kinds.NOUNS[other.takes]}: choose a model B that takes the same."
+            f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
+            f"{input_kinds.NOUNS[other.takes]}: choose a model B that accepts the same."
         )
     layer, head = other_head(view, params, other.config)
     return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))

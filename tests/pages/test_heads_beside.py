@@ -28,7 +28,7 @@ def minilm() -> encoder.TextEncoder:
 
 
 def beside(**query: str) -> AppTest:
-    """The view “Beside” of the page Heads."""
+    """The view “Compare” of the page Heads."""
     return visit("heads", view="beside", **query)
 
 

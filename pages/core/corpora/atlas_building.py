@@ -53,7 +53,7 @@ def _build(view: View) -> None:
     if given is not None:
         built = long_work.result(
             "atlas-build", (view.model.of_model, given.digest), lambda: _work(view, given),
-            label="Build the atlas", ask=f"{plain(view.loaded.name)} reads each text once.",
+            label="Build the atlas", ask=f"{plain(view.loaded.name)} processes each text once.",
         )  # fmt: skip
         if built is not None:
             atlases.keep_built(*built)

@@ -154,7 +154,7 @@ def cover_of(view: View) -> Cover:
 def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
     """The curves of several orders next to random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
-    fixed = {"largest fall first": occlusion.largest_first(alone)}
+    fixed = {"largest single fall first": occlusion.largest_first(alone)}
     gradient = _gradient(found)
     if gradient is not None:
         fixed["largest gradient first"] = occlusion.largest_first(gradient)
