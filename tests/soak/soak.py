@@ -138,8 +138,7 @@ class Soak:
         fifth = max(1, len(self.memory) // 5)
         fifths = [statistics.median(self.memory[k * fifth : (k + 1) * fifth] or [0]) / 1e6 for k in range(5)]
         lines.append(f"memory of process 1 in each fifth of the time, MB: {', '.join(f'{one:.0f}' for one in fifths)}")
-        lines.append(
-            f"other processes killed: {self.kills}; room store killed: {self.stops}; clicks of the teacher checked: {self.clicks}"
-        )
+        lines.append(f"killed: other processes {self.kills} times, the room store {self.stops} times")
+        lines.append(f"clicks of the teacher that were checked: {self.clicks}")
         lines.append(f"members who reloaded while the store was away, and came back by themselves: {self.reloads}")
         return "\n".join(lines)
