@@ -58,7 +58,7 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
         raise SoundError(str(error).replace("This sound", name, 1)) from None
     except Exception as error:  # a broken file may raise anything in a decoder
         raise SoundError(
-            f"{name} is no sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
+            f"{name} is not a sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
         ) from None
 
 
@@ -105,7 +105,7 @@ def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
     data = data if data.ndim == 2 else data[:, None]
     _check_header(int(rate), data.shape[1])
     data = data[: int(MOST_SECONDS * rate)]
-    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers alone
+    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers only
         return _scaled(data).mean(axis=1, dtype=np.float32), int(rate)
 
 

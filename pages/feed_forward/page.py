@@ -1,4 +1,4 @@
-"""Feed-forward: the neurons of a layer, what the FFN adds beside attention, and what is lost without either."""
+"""Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main(view: View) -> None:
     opening(
         f"You see the {config.d_ffn:,} neurons of layer {view.layer}’s feed-forward network (FFN), for each token.  \n"
         "Look for neurons that are active at few tokens, and for layers where the FFN adds more than attention.  \n"
-        "Attention moves information between tokens; the FFN transforms each token alone."
+        "Attention moves information between tokens; the FFN transforms each token only."
     )
     activations.controls()
     selected = activations.select(view)

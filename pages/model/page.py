@@ -34,9 +34,12 @@ def main() -> None:
         if kind == "text":
             sentence()
         else:
-            links.link(f"{kind}_attention", f"This model runs on your {kind}: change it here")
+            part = expander(f"Change the {kind}", "model-input", icon=":material/upload:")
+            if part is not None:
+                with part:
+                    sidebar.input_controls()
     with right:
-        sidebar.model_controls()
+        sidebar.model_controls(expanded=False)
         sidebar.tower_controls()
         show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
     said, place = st.container(key="model-said"), st.container(key="model-place")

@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="cases in all (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=600.0, help="seconds in all (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the first seed (default: %(default)s)")
-    parser.add_argument("--only", choices=list(SHARES), help="one kind alone")
+    parser.add_argument("--only", choices=list(SHARES), help="one kind only")
     options = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     import torch
@@ -38,7 +38,7 @@ def main() -> int:
     transformers.logging.set_verbosity(50)
     transformers.logging.disable_progress_bar()
     # Pages run without a browser (AppTest): each asks the log for a session that it does not have.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     _bound_memory()
     found: list[str] = []
     try:

@@ -220,7 +220,7 @@ def change_folder(folder: Path, chance: random.Random) -> str:
         (folder / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": {"a": chance.choice(("model.safetensors", "../x.safetensors", "", 3))}})
         )
-        return "an index beside the weights"
+        return "an index next to the weights"
     kind = f"sentence_transformers.models.{chance.choice(('Transformer', 'Pooling', 'Dense', 'x'))}"
     module = {"type": kind, "path": str(chance.choice(VALUES))}
     (folder / "modules.json").write_text(json.dumps([module]), errors="surrogatepass")

@@ -131,7 +131,7 @@ class Soak:
 
     def table(self) -> str:
         """The waits and the memory, as text."""
-        lines = [f"{'':42} {'number':>7} {'median':>8} {'95 %':>8} {'longest':>8} {'silent':>8}"]
+        lines = [f"{'':42} {'number':>7} {'median':>8} {'95%':>8} {'longest':>8} {'silent':>8}"]
         for what, waits in sorted(self.waits.items()):
             figures = (statistics.median(waits), percentile(waits, 95), max(waits), self.silences[what])
             lines.append(f"{what:42} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures))

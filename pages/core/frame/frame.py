@@ -152,7 +152,7 @@ def _with_sidebar(draw: Callable[[], None], area: DeltaGenerator, go_on: Callabl
 
 
 def heading() -> None:
-    """The title of the open page. Beside it, so that nothing moves, the badge of a model whose norms were moved."""
+    """The title of the open page. Next to it, so that nothing moves, the badge of a model whose norms were moved."""
     title, view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
     st.title(f"{title} :orange-badge[norms moved]" if moved else title, anchor=False, help=moved or None)
@@ -258,7 +258,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
         if view.model.scratch is not None:
             st.info(
-                "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
+                "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
             )
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")

@@ -117,8 +117,11 @@ def _another_model() -> None:
         state.put(ViewParams.norm, "trained")
 
 
-def model_controls() -> None:
-    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
+def model_controls(*, expanded: bool = True) -> None:
+    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one.
+
+    expanded: whether the controls of an untrained encoder's architecture are open.
+    """
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
     offered = [name for name in SOURCES if name != "trained" or has_trained]
     kind = state.bound(
@@ -136,7 +139,7 @@ def model_controls() -> None:
         runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
         state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
-        _untrained_controls()
+        _untrained_controls(expanded)
     settings.check_device()
 
 
@@ -196,9 +199,9 @@ def norm_controls(key: cache.ModelKey | None) -> None:
         st.caption(plain(moved))
 
 
-def _untrained_controls() -> None:
+def _untrained_controls(expanded: bool) -> None:
     own = UntrainedParams
-    with st.expander("Architecture", expanded=True):
+    with st.expander("Architecture", expanded=expanded):
         left, right = st.columns(2)
         state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
         state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
@@ -290,7 +293,7 @@ def open_from(event: GridEvent) -> None:
 def select_from(event: PlotEvent, block: int = 1) -> None:
     """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
 
-    block: tokens that one cell covers; a cell of a pooled map is no single token.
+    block: tokens that one cell covers; a cell of a pooled map is not a single token.
     """
     on_click(
         cell=lambda i, j: select(i, j) if block == 1 else None,

@@ -24,7 +24,7 @@ from pages.core.work.page_slots import leave_if_asked
 LONG_FLOPS = 100_000_000_000
 AT_ONCE, LONG_AT_ONCE = 2, 1
 #: Seconds that a long computation gives way between two parts, at most, and that anyone waits for a turn. After that
-#: it runs beside the others: slow, but never stuck.
+#: it runs next to the others: slow, but never stuck.
 GIVE_WAY, PATIENCE = 0.25, 120.0
 _STEP = 0.02
 #: Seconds of a computation, its queue included, that the log names; seconds of a wait whose place is said.
