@@ -9,7 +9,7 @@ from encoder.measure import stream
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import norm_pair
 from pages.core.view.norm_pair import PairTraces
-from pages.core.view.view import state
+from pages.core.view.view import ViewParams, state
 from pages.core.words import glossary
 from pages.core.words.formulas import number
 from pages.pre_post import recorded
@@ -56,9 +56,13 @@ def introduction(traces: PairTraces, look_for: str) -> None:
         agreement = traces.of_both("agreement", stream.output_agreement)
         st.info(
             f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
-            "orthogonal). To compare two encoders that were both trained, choose one of the twins.",
+            "orthogonal).",
             icon=":material/science:",
         )
+        st.button(
+            "Compare two encoders that were both trained", key="choose-twins", icon=":material/compare:",
+            on_click=state.put, args=(ViewParams.model, norm_pair.PAIRS[0]),
+        )  # fmt: skip
 
 
 def what_differs(traces: PairTraces) -> str:

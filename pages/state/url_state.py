@@ -130,6 +130,10 @@ class UrlState:
             self.params[param.name] = param
         return owner
 
+    def owner(self, param: Param[Any]) -> str:
+        """The dotted name of the class that declares a Param."""
+        return self._owners[param.name]
+
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
         return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})

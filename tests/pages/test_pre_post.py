@@ -16,11 +16,12 @@ from tests.pages.apps import assert_well, charts, visit, written
 
 UNTRAINED = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
 #: MiniLM beside its weights with the norms moved.
-MOVED = {"model": "minilm", "moved_norms": "1"}
+MOVED = {"model": "minilm"}
+TWINS = {"model": "twin-pre"}
 
 
 @pytest.mark.parametrize("sides", ["heads", "stream", "curves"])
-@pytest.mark.parametrize("model", [{}, UNTRAINED, MOVED], ids=["twins", "untrained", "moved"])
+@pytest.mark.parametrize("model", [TWINS, UNTRAINED, MOVED], ids=["twins", "untrained", "moved"])
 def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     app = visit("pre_post", sides=sides, text="the cat sat", **model)
     assert_well(app)
@@ -75,16 +76,15 @@ def test_any_text_opens() -> None:
         assert_well(visit("pre_post", text=text, **UNTRAINED))
 
 
-def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
+def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    assert "pre_post" in [link.proto.page for link in app.sidebar.get("page_link")]
-    app.switch_page("pages/pre_post/page.py").run()
+    app.segmented_control(key="view:norm").set_value("both").run()
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
     app.switch_page("pages/qkv/page.py").run()
     assert_well(app)
-    assert app.sidebar.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
+    assert app.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
     app.switch_page("pages/pre_post/page.py").run()
     assert app.query_params["norm"] == "both"
     assert app.query_params["text"] == "one two"
@@ -97,38 +97,29 @@ def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     assert app.title[0].value == "Pre-norm vs post-norm"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
-    assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")
+    assert app.segmented_control(key="view:norm").value == ("post" if model else "trained")
 
 
-def test_the_page_opens_on_the_twins_and_leaves_the_model_and_the_place_as_they_were() -> None:
-    app = visit(text="one two three", layer="5", head="11", i="2", j="3")
+def test_the_page_keeps_the_readers_subject() -> None:
+    place = {"text": "one two three", "layer": "5", "head": "11", "i": "2", "j": "3"}
+    app = visit(**place)
     app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
     assert not app.warning
-    assert app.query_params["model"] == "twin-pre"
+    assert "model" not in app.query_params
+    assert "all-MiniLM-L6-v2" in written(app)
+    app.switch_page("pages/qkv/page.py").run()
+    assert_well(app)
+    assert {name: app.query_params[name] for name in place} == place
+
+
+def test_the_twins_are_one_click_away_and_an_older_link_opens() -> None:
+    app = visit("pre_post", text="one two", moved_norms="1")
+    assert not app.warning
+    app.button(key="choose-twins").click().run()
+    assert_well(app)
     assert "twin-post" in written(app)
-    assert {"head", "i", "j"}.isdisjoint(app.query_params)
-    app.switch_page("pages/qkv/page.py").run()
-    assert_well(app)
-    assert {name: app.query_params[name] for name in ("layer", "head", "i", "j")} == {
-        "layer": "5", "head": "11", "i": "2", "j": "3",
-    }  # fmt: skip
-    assert app.sidebar.selectbox(key="view:model").value == "minilm"
-
-
-def test_a_model_chosen_on_the_page_stays() -> None:
-    app = visit("pre_post", text="one two")
-    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
-    assert_well(app)
-    assert app.query_params["moved_norms"] == "1"
-    assert "all-MiniLM-L6-v2" in written(app)
-    app.switch_page("pages/qkv/page.py").run()
-    app.switch_page("pages/pre_post/page.py").run()
-    assert "all-MiniLM-L6-v2" in written(app)
-    app.sidebar.selectbox(key="view:model").set_value("twin-post").run()
-    assert "moved_norms" not in app.query_params
-    app.switch_page("pages/qkv/page.py").run()
-    assert app.query_params["model"] == "twin-post"
+    assert app.query_params["model"].startswith("twin")
 
 
 def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:

@@ -66,10 +66,8 @@ def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch
     assert "0.0" in words(app)
 
 
-def test_sound_attention_offers_a_model_of_sound():
+def test_sound_attention_opens_with_a_model_of_sound():
     app = visit("sound_attention", closed=True)
-    assert "all-MiniLM-L6-v2" in sentences(app)
-    app.button(key="other-input").click().run()
     assert app.selectbox(key="view:model").value == "spoken-digits"
     assert not app.text_area
     assert_well(app)

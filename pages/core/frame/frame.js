@@ -15,11 +15,6 @@ if (!window.__encoderscopeFrame) {
     event.stopPropagation();
     field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
   }, true);
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest?.(".enc-bar button")) return;
-    const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
-    (opener?.querySelector("button") ?? opener)?.click();
-  });
   // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other. Its list
   // of pages has sections between the list and its items: without these roles it is a group of links.
   const pageList = '[data-testid="stSidebarNavItems"]';

@@ -1,4 +1,4 @@
-"""The sidebar: sentence, model, layer and head, the same on every page."""
+"""The controls above every page: sentence, model, norms, layer and head; and what a click in a page does to them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import encoder
 from encoder.errors import EncoderError
 from encoder.model.config import POSITION_KINDS
 from pages.components import GridEvent, PlotEvent, on_click
+from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
@@ -31,7 +32,6 @@ from pages.core.view.view import (  # fmt: skip
     page_takes,
 )
 from pages.core.words.markdown import plain as plain  # other modules find it here
-from pages.state import links
 from pages.state.params import Param
 from pages.state.url_state import state
 
@@ -39,10 +39,10 @@ _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
 CAPTION = "a picture of a handwritten three"
 
-#: What a page may need of the sidebar, declared in app.py.
+#: What a page may need of these controls, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
 _PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
-_NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
+_NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
 _ACTIVATIONS = {
     "relu": "ReLU",
     "gelu": "GELU",
@@ -77,23 +77,49 @@ def open_head(layer: int, head: int) -> None:
 
 
 def sentence_controls() -> None:
-    """One sentence, and a second one for segment B."""
+    """The field of the sentence, and of a second one where there is one."""
     state.bound(
-        st.text_area, ViewParams.text, "Sentence", height=96, placeholder="Type a sentence and press Enter",
-        help="Enter runs the sentence; Shift+Enter starts a new line. Any language and any length: a text longer than "
-        "the model takes is cut, or shown window by window.",
+        st.text_area, ViewParams.text, "Sentence", height="content", label_visibility="collapsed",
+        placeholder="Type a sentence and press Enter",
     )  # fmt: skip
-    st.selectbox(
-        "Example", list(EXAMPLES), index=None, key="example", placeholder="… or choose an example",
-        label_visibility="collapsed", on_change=_use_example,
-    )  # fmt: skip
+    if state.newest(ViewParams.pair):
+        _second_sentence()
     if state.too_long_for_url(ViewParams.text):
         st.caption("The sentence is too long for a link: a copied link opens without it. This tab keeps it.")
-    with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
-        state.bound(
-            st.text_area, ViewParams.pair, "Second sentence", height=68, label_visibility="collapsed",
-            placeholder="Segment B", help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
-        )  # fmt: skip
+
+
+def _second_sentence() -> None:
+    state.bound(
+        st.text_area, ViewParams.pair, "Second sentence", height="content", label_visibility="collapsed",
+        placeholder="Second sentence (segment B)",
+    )  # fmt: skip
+
+
+def options() -> None:
+    """What an input may have besides: an example, a second sentence, the encoder of a pair."""
+    is_text, key = chosen_input.kind() == "text", None
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        key = model_key()
+    has_towers = key is not None and is_pair(key) and {"text", "image"} <= set(page_takes())
+    if not is_text and not has_towers:
+        return
+    part = popover("Examples" if is_text else "Encoder", "input")
+    if part is None:
+        return
+    with part:
+        if is_text:
+            st.selectbox(
+                "Example", list(EXAMPLES), index=None, key="example", placeholder="Choose a sentence",
+                on_change=_use_example,
+            )  # fmt: skip
+            if not state.newest(ViewParams.pair):
+                st.caption("A second sentence: the model then reads both as a pair, [CLS] A [SEP] B [SEP].")
+                _second_sentence()
+        if has_towers:
+            state.segmented(
+                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
+                help="This model has two encoders. The page “Captions” shows what both say of each other.",
+            )  # fmt: skip
 
 
 def remember_sentence(sample: str) -> None:
@@ -121,33 +147,31 @@ def model_controls() -> None:
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
     offered = [name for name in SOURCES if name != "trained" or has_trained]
     kind = state.bound(
-        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model
-    )
+        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model,
+        label_visibility="collapsed",
+    )  # fmt: skip
     if kind == "other":
         state.bound(
             st.text_input,
             ViewParams.source,
             "Folder or Hub id",
-            placeholder="org/name",
+            placeholder="Folder or Hub id, as org/name",
+            label_visibility="collapsed",
             help=model_access.source_help(),
         )
     if kind == "trained":
         runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
-        state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
+        state.bound(
+            st.selectbox,
+            ViewParams.run,
+            "Trained model",
+            list(runs),
+            format_func=runs.get,
+            label_visibility="collapsed",
+        )
     if kind == "scratch":
         _untrained_controls()
     settings.check_device()
-
-
-def tower_controls() -> None:
-    """Which encoder of a model of images and text, where the page can show both."""
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
-        key = model_key()
-        if is_pair(key) and {"text", "image"} <= set(page_takes()):
-            state.segmented(
-                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
-                help="This model has two encoders. The page “Image and text” shows what both say of each other.",
-            )  # fmt: skip
 
 
 def _fitting_sentence(key: cache.ModelKey) -> None:
@@ -163,36 +187,33 @@ def awaits_source() -> bool:
 
 
 def norm_controls(key: cache.ModelKey | None) -> None:
-    """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
+    """The placement of the norms, or the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if norm == "both":  # on the page that shows both
-        st.caption("Norm placement: this page shows both.")
         return
+    titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":
         if norm == "trained":
             state.put(ViewParams.norm, "post")
-        titles = dict(_NORMS)
     elif key is None:
         return
     else:
         original = model_store.model(dataclasses.replace(key, norm="trained")).config.norm_placement
         if norm == original:
             state.put(ViewParams.norm, "trained")
-        titles = {"trained": f"Original ({_NORMS[original].lower()})"}
-        titles |= {name: title for name, title in _NORMS.items() if name != original}
+        titles = {"trained" if name == original else name: title for name, title in _NORMS.items()}
     state.segmented(
-        ViewParams.norm, "Norm placement", titles, width="stretch", wrap=False,
-        help="Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
-        "Moving the norms of a trained model changes its results; it is not retrained.",
+        ViewParams.norm, "Norm placement", titles | {"both": "Both"}, width="content", wrap=False,
+        label_visibility="collapsed",
     )  # fmt: skip
-    links.link("pre_post", "Compare both", "compare")
-    if key is not None and (moved := model_store.model(key).moved_norms):
-        st.caption(plain(moved))
 
 
 def _untrained_controls() -> None:
     own = UntrainedParams
-    with st.expander("Architecture", expanded=True):
+    part = popover("Architecture", "architecture", icon=":material/account_tree:")
+    if part is None:
+        return
+    with part:
         left, right = st.columns(2)
         state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
         state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
@@ -210,7 +231,7 @@ def _untrained_controls() -> None:
 def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = PARTS) -> None:
     """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next.
 
-    uses: the parts of the sidebar that the page shows.
+    uses: the parts that the page shows.
     """
     shown = [(param, title) for param, title in _PLACE if param.name in uses]
     if config is not None:
@@ -218,15 +239,12 @@ def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = 
             state.limit(param, 0, _last(config, param), f"this model has {param.name}s")
     if not shown:
         return
-    for place, (param, title) in zip(st.columns(len(shown)), shown, strict=True):
+    for param, title in shown:
         if config is None:
             value = max(0, state.get(param))
-            place.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
+            st.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
         else:
-            last = _last(config, param)
-            state.bound(
-                place.number_input, param, title, min_value=0, max_value=last, help=f"{title}s count from 0 to {last}."
-            )
+            state.bound(st.number_input, param, title, min_value=0, max_value=_last(config, param))
 
 
 def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
@@ -234,7 +252,7 @@ def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
 
 
 def input_controls() -> None:
-    """What the model of the sidebar reads: a sentence, or an input of another kind."""
+    """What the model reads: a sentence, or an input of another kind."""
     if chosen_input.turned():  # tokens, layers and heads of the other encoder
         select(None, None)
         open_head(0, 0)
@@ -249,7 +267,7 @@ def input_controls() -> None:
 
 
 def current_view(key: cache.ModelKey) -> View:
-    """The View of this run, after the sidebar is drawn."""
+    """The View of this run, after the controls are drawn."""
     own = state.read(ViewParams)
     text, pair = chosen_input.current(key)
     return View(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import streamlit as st
 
 from encoder.errors import EncoderError
@@ -48,16 +46,6 @@ def kind() -> InputKind:
 def was_guessed(kind: InputKind) -> bool:
     """Whether the sidebar has drawn the input of another kind than the model takes, now that it is loaded."""
     return st.session_state.get(_KIND, kind) != kind
-
-
-def in_words() -> tuple[str, str | None]:
-    """The input for a line above the page: the sentence and the second one, or a name."""
-    if (chosen := kind()) == "text":
-        return state.get(ViewParams.text), state.get(ViewParams.pair)
-    with contextlib.suppress(EncoderError):
-        source = input_kinds.SOURCES[chosen]
-        return source.title(source.current(model_store.model(model_key()))), None
-    return "", None
 
 
 def current(key: cache.ModelKey) -> tuple[str, str | None]:

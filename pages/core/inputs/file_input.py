@@ -135,10 +135,13 @@ class FileInput(Input):
 
     def controls(self, model: NamedEncoder) -> None:
         """The part of the sidebar for this input."""
-        way = self.choose_way(model)
+        with st.container(horizontal=True, gap="xsmall"):
+            way = self.choose_way(model)
+            if way == "example":
+                self._choose_example(model)
         if way == "example":
-            self._choose_example(model)
-        elif way == "file":
+            return
+        if way == "file":
             given = st.file_uploader(
                 f"{self.kind.capitalize()} file", type=self.endings(), key=f"{self.kind}-file",
                 label_visibility="collapsed", max_upload_size=self.most_bytes // 1_000_000,
