@@ -215,6 +215,16 @@ class UrlState:
                 st.session_state[_LOST] = True
         touch()
 
+    def adopt(self, query: Mapping[str, str]) -> None:
+        """Take the values of another address, as if it had been opened. For callbacks."""
+        not_chosen.remember_asked(query)
+        for name, param in self.params.items():
+            if name in query:
+                self._adopt(param, query[name])
+            elif KEPT + name in query:
+                self._adopt_kept(param, query[KEPT + name])
+        touch()
+
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
         found = [(self.params[name], value) for name, value in self.newest_of_all().items() if name in self.params]

@@ -34,11 +34,14 @@ if (!window.__encoderscopeFrame) {
     start.tabIndex = -1;
     start.focus();
   }, true);
+  // A session that the server has dropped reads its view from here: pages/components/kept_text.js sends it.
+  window.__encoderscopeBefore = "";
   let bare = false; // a page was just opened, and its address does not hold the view yet
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {
     const next = new URL(url ?? location.href, location.href);
     const other = next.pathname !== location.pathname;
+    if (other && !next.search) window.__encoderscopeBefore = location.search;
     if (bare && !other && !location.search) history.replaceState(state, unused, url);
     else push(state, unused, url);
     bare = other && !next.search;
