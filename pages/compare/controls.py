@@ -58,7 +58,7 @@ def _side_b(view: View, params: Params) -> None:
             second_input.picture(view, view.text, "A")
             other = second_input.choose(
                 view, Params.input_b, f"{words.input.capitalize()} B",
-                help=f"{words.input.capitalize()} A is the sidebar's. Both run through the same model; the same head "
+                help=f"{words.input.capitalize()} A is the one above. Both run through the same model; the same head "
                 "is shown.",
             )  # fmt: skip
             second_input.picture(view, other, "B")
@@ -66,7 +66,7 @@ def _side_b(view: View, params: Params) -> None:
         if params.what == "sentences":
             state.bound(
                 st.text_input, Params.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
-                help="Sentence A is the sidebar's. Both run through the same model; the same head is shown.",
+                help="Sentence A is the one above. Both run through the same model; the same head is shown.",
             )  # fmt: skip
             return
         if params.what == "models":
@@ -85,7 +85,7 @@ def _choose_model(view: View) -> Params:
         state.put(Params.model_b, Params.model_b.default)
     chosen = state.bound(
         st.selectbox, Params.model_b, "Model B", offered, format_func=title, width=270,
-        help=f"Model A is the sidebar's. Both read the same {words_of(view.trace).input}.",
+        help=f"Model A is the one above. Both read the same {words_of(view.trace).input}.",
     )  # fmt: skip
     if chosen == "other":
         state.bound(

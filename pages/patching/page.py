@@ -32,7 +32,7 @@ def main(view: View) -> None:
         f"A large share suggests that this vector carries what makes the two {words.inputs} different."
     )
     if view.pair is not None:
-        st.caption("This page leaves out the second sentence of the sidebar.")
+        st.caption("This page leaves out your second sentence.")
     with errors_said(st.info, icon=":material/edit:"):
         both = pair.draw(view)
         if both is not None:

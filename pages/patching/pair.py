@@ -88,7 +88,7 @@ def draw(view: View) -> Pair | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         other = state.bound(
             st.text_input, Params.other, "Take vectors from this sentence", placeholder="A sentence that aligns",
-            help="Your sentence is the sidebar's. Each vector of its run can be replaced by the vector of this "
+            help="Your sentence is the one above. Each vector of its run can be replaced by the vector of this "
             "sentence's run at the same layer and position.",
         )  # fmt: skip
         st.selectbox(
@@ -106,7 +106,7 @@ def _draw_input(view: View) -> Pair | None:
     words = words_of(view.trace)
     other = second_input.choose(
         view, Params.other_input, f"Take vectors from this {words.input}",
-        help=f"Your {words.input} is the sidebar's. Each vector of its run can be replaced by the vector of this "
+        help=f"Your {words.input} is the one above. Each vector of its run can be replaced by the vector of this "
         f"{words.input}'s run at the same layer and position.",
     )  # fmt: skip
     where, chosen = _what(view)

@@ -48,7 +48,7 @@ def choose_token(view: View) -> int | None:
     """Draw the words of the sentence; the place of the selected one, by default the first, None without any."""
     words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
     if not words:
-        st.info("This text has no word: type a sentence in the sidebar.", icon=":material/edit:")
+        st.info("This text has no word: type a sentence above.", icon=":material/edit:")
         return None
     if state.newest(ViewParams.i) not in words:
         state.put(ViewParams.i, words[0])
@@ -97,7 +97,7 @@ def choose_filter(view: View) -> Behaves | None:
             )  # fmt: skip
             state.bound(
                 st.slider, Params.least, "with a weight of at least", 0.0, 1.0, step=0.05,
-                help="Choose another head in the sidebar. Weights are known to 1/255.",
+                help="Choose another head above. Weights are known to 1/255.",
             )  # fmt: skip
     params = state.read(Params)
     return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)

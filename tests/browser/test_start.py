@@ -128,11 +128,12 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     page.locator("h1").first.click()
     page.keyboard.press("f")
     wait_for_query(page, present="1")
-    for part in ("stSidebar", "stHeader"):
-        expect(page.get_by_test_id(part)).to_be_hidden()
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
+    expect(field).to_be_in_viewport()  # the sentence stays
     page.wait_for_function(f"() => !({TYPE})().length")
     page.keyboard.press("PageDown")
-    page.get_by_role("heading", level=1, name="Beyond attention weights").wait_for()
+    page.get_by_role("heading", level=1, name="Head types").wait_for()
     settle(page)
     assert query(page)["present"] == "1"
     page.keyboard.press("PageUp")
@@ -140,7 +141,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     settle(page)
     page.keyboard.press("Escape")
     wait_for_query(page, present=None)
-    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
 
 
 def test_a_long_text_survives_a_reload(visit: Callable[..., Page]) -> None:

@@ -39,7 +39,7 @@ def test_every_page_opens_with_a_model_of_images(model: str):
 
 
 def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_returns():
-    app = visit("heads", model="digits-pre", layer="1", head="2", image="8", closed=True)
+    app = visit("heads", model="digits-pre", layer="1", head="3", image="8", closed=True)
     app.switch_page("pages/masked_words/page.py").run()
     assert_well(app)
     assert app.selectbox(key="view:model").value == "minilm"
@@ -51,7 +51,7 @@ def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_re
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert {name: app.query_params[name] for name in ("model", "layer", "head", "image")} == {
-        "model": "digits-pre", "layer": "1", "head": "2", "image": "8",
+        "model": "digits-pre", "layer": "1", "head": "3", "image": "8",
     }  # fmt: skip
     assert not [one for one in app.caption if "swap_horiz" in one.value]
 

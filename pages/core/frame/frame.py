@@ -108,7 +108,7 @@ def run(
                 go_on()
                 with area:
                     _link_notes()
-                draw()
+                    draw()
         is_whole = True
     finally:
         if is_whole:
@@ -135,6 +135,7 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
         place_of_input = st.container(key="input-itself", gap="xsmall")
         with st.container(key="input-model", horizontal=True, gap="xsmall"):
             sidebar.model_controls()
+            sidebar.tower_controls()
         with place_of_input:
             sidebar.input_controls()
         slots = Slots(norm=st.container(key="input-norm"), head=st.container(key="input-place", horizontal=True),

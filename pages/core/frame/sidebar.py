@@ -96,30 +96,30 @@ def _second_sentence() -> None:
 
 
 def options() -> None:
-    """What an input may have besides: an example, a second sentence, the encoder of a pair."""
-    is_text, key = chosen_input.kind() == "text", None
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
-        key = model_key()
-    has_towers = key is not None and is_pair(key) and {"text", "image"} <= set(page_takes())
-    if not is_text and not has_towers:
+    """What a sentence may be besides: an example, and one of two."""
+    if chosen_input.kind() != "text":
         return
-    part = popover("Examples" if is_text else "Encoder", "input")
+    part = popover("Examples", "input")
     if part is None:
         return
     with part:
-        if is_text:
-            st.selectbox(
-                "Example", list(EXAMPLES), index=None, key="example", placeholder="Choose a sentence",
-                on_change=_use_example,
-            )  # fmt: skip
-            if not state.newest(ViewParams.pair):
-                st.caption("A second sentence: the model then reads both as a pair, [CLS] A [SEP] B [SEP].")
-                _second_sentence()
-        if has_towers:
+        st.selectbox(
+            "Example", list(EXAMPLES), index=None, key="example", placeholder="Choose a sentence",
+            on_change=_use_example,
+        )  # fmt: skip
+        if not state.newest(ViewParams.pair):
+            st.caption("A second sentence: the model then reads both as a pair, [CLS] A [SEP] B [SEP].")
+            _second_sentence()
+
+
+def tower_controls() -> None:
+    """Which encoder of a model of images and text, where the page can show both."""
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        key = model_key()
+        if is_pair(key) and {"text", "image"} <= set(page_takes()):
             state.segmented(
-                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
-                help="This model has two encoders. The page “Captions” shows what both say of each other.",
-            )  # fmt: skip
+                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, label_visibility="collapsed"
+            )
 
 
 def remember_sentence(sample: str) -> None:

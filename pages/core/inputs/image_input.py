@@ -1,4 +1,4 @@
-"""The image of the sidebar: an example, a drawing, a file or the camera. Its name in the address is `image`.
+"""The chosen image: an example, a drawing, a file or the camera. Its name in the address is `image`.
 
 An image of a model of digits is 64 numbers of ink (`digits.encode`), which the link holds. Another one stays in the
 session (`file_input`).

@@ -1,4 +1,4 @@
-"""The sound of the sidebar: an example, a recording or a file. Its name in the address is `sound`.
+"""The chosen sound: an example, a recording or a file. Its name in the address is `sound`.
 
 Examples are the bundled held-out recordings of spoken digits.
 """
