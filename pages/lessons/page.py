@@ -25,11 +25,9 @@ def _card(lesson: Lesson) -> None:
         )  # fmt: skip
 
 
-heading()
-st.markdown(
-    "You see the lessons of this server. A lesson takes 15 to 30 minutes.  \n"
-    "In each step, predict first: then the model computes the answer, and you see why.  \n"
-    "The picture beside the text is the real page: select things in it, or type your own sentence."
+heading(
+    "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
+    "the real page: select things in it, or type your own sentence."
 )
 good, broken = library.lessons()
 for file in broken:

@@ -14,7 +14,6 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
 from pages.patching.params import WHERE, Params
@@ -23,13 +22,10 @@ from pages.state.url_state import state
 
 
 def main(view: View) -> None:
-    heading()
     words = words_of(view.trace)
-    opening(
-        f"You see what changes when one vector of your {words.input}’s run is replaced by another {words.input}’s "
-        "vector.  \n"
-        "Look for the cells with the largest share: follow them from layer 0 to the last layer.  \n"
-        f"A large share suggests that this vector carries what makes the two {words.inputs} different."
+    heading(
+        f"Each cell replaces one vector of your {words.input}’s run by the vector of another {words.input}. A large "
+        f"share suggests that this vector carries what makes the two {words.inputs} different."
     )
     if view.pair is not None:
         st.caption("This page leaves out your second sentence.")

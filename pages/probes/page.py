@@ -16,7 +16,6 @@ from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.words.formulas import number
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
@@ -27,11 +26,10 @@ Curves = dict[tuple[Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    heading()
-    opening(
-        "You see how well a linear classifier, a probe, reads a label off the vectors of each layer.  \n"
-        "Look for the layer where the accuracy is largest, and for a solid curve far above its dotted one.  \n"
-        "A label that a probe can read is in the vectors. That does not show that the model uses it."
+    heading(
+        "A probe is a linear classifier that predicts a label from the vectors of a layer. Compare each solid curve "
+        "with its dotted one. A label that a probe can predict is in the vectors; this does not show that the model "
+        "uses it."
     )
     task = None
     with errors_said():

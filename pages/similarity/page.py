@@ -17,12 +17,10 @@ from pages.state.links import next_page
 
 
 def main(view: View) -> None:
-    heading()
-    st.markdown(
-        "You see the cosine similarity of two sentences as a sum over pairs of tokens.  \n"
-        "Look for the strongest cells: teal pairs make the sentences more alike, orange pairs less alike.  \n"
-        "For “output (exact)” the cells sum to the cosine; for earlier vectors, reference terms remain (Moeller et al. "
-        "2023)."
+    heading(
+        "The map splits the cosine of two sentence vectors among pairs of tokens (Moeller et al. 2023). Teal pairs "
+        "make it larger, orange pairs smaller. For “output (exact)” the cells sum to the cosine; for earlier vectors, "
+        "reference terms remain."
     )
     params = controls.draw(view)
     attributed.sentences(view, params)

@@ -344,3 +344,24 @@ def test_one_switch_hides_special_tokens() -> None:
     assert "special='zero'" in python(app)
     app.toggle(key="hide-special").set_value(False).run()
     assert "special" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (
+            {"model": "scratch", "norm": "post", "layers": "2", "heads": "4", "width": "32", "ffn": "32"},
+            ("norm", "pre"),
+        ),
+        ({"model": "twin-pre"}, ("model", "twin-post")),
+    ],
+    ids=["norms", "model"],
+)
+def test_the_suggestion_for_a_sentence_stays_when_norms_or_model_change(first: dict, then: tuple[str, str]) -> None:
+    app = visit(text=ANIMAL, **first)
+    assert "Chosen for you" in words(app)
+    before = place(app)
+    widget = app.segmented_control if then[0] == "norm" else app.selectbox
+    widget(key=f"view:{then[0]}").set_value(then[1]).run()
+    assert_well(app)
+    assert place(app) == before

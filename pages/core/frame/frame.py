@@ -26,6 +26,7 @@ from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.words.glossary import linked
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
@@ -162,14 +163,17 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
         settings.controls(view)
 
 
-def heading() -> None:
-    """The title of the open page and the question that its picture answers; the badge of a model with moved norms."""
+def heading(about: str = "") -> None:
+    """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
+
+    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
+    """
     (title, question), view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
     with st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small"):
         title = f"{title} :orange-badge[norms moved]" if moved else title
         st.title(title, anchor=False, help=moved or None, width="content")
-        st.caption(question, width="content")
+        st.caption(question, width="content", help=linked(about) if about else None)
 
 
 def current_view() -> View:
