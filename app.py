@@ -19,39 +19,31 @@ from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 from pages.state.former import FORMER, current
+from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
+#: Of pages that need attention maps only, which a file may have.
+WITH_MAPS = ("text", "image", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
-        Page("start", "See what a transformer encoder does with your sentence", "home",
-             "What does a transformer encoder do with your sentence?", "Start", uses=()),
-        Page("architecture", "Architecture", "account_tree", "Which parts does this encoder have, in which order?"),
-        Page("forward_pass", "Forward pass, step by step", "calculate", "How is each number computed?", "Forward pass",
-             takes=TEXT, why="Its first steps make tokens of a sentence."),
+        Page("model", "The model at work on your sentence", "home",
+             "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
     ],
     "Attention": [
-        Page("heads", "Attention heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True),
-        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True),
-        Page("head_atlas", "Head atlas", "public", "What do the heads do over thousands of sentences?", takes=TEXT,
-             why="It measures heads over sentences."),
-        Page("beyond_weights", "Beyond attention weights", "balance", "What matters besides attention weights?",
-             "Beyond weights"),
-        Page("qkv", "Queries, keys, values", "key", "Which vectors make an attention weight?", "Q, K, V"),
-        Page("compare", "Compare", "difference", "How do two heads, inputs or models differ?"),
-        Page("image_attention", "Image attention", "image", "Which patches of an image attend to each other?", "Images",
-             takes=("image",), edits=True),
-        Page("sound_attention", "Sound attention", "graphic_eq", "Which parts of a sound attend to each other?",
-             "Sounds", takes=("sound",), edits=True),
+        Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
+             edits=True, takes=WITH_MAPS),
+        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
+             takes=WITH_MAPS),
+        Page("contribution", "Contribution", "balance", "What matters besides attention weights?"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
-        Page("layernorm", "LayerNorm", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
+        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
              edits=True),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
              uses=("text", "model", "layer")),
@@ -69,18 +61,14 @@ SECTIONS = {
              "How large are the gradients of each layer before training?", "Gradients", uses=()),
     ],
     "Use": [
-        Page("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank?", "Masked words",
-             uses=NO_HEAD, edits=None, takes=TEXT, why="It predicts a word."),
+        Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, edits=None,
+             takes=("text", "image", "sound", "pair")),
         Page("similarity", "Sentence similarity", "join_inner", "Which words make two sentences similar?",
              "Similarity", uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
-        Page("search", "Search", "search", "Which of your texts has a similar meaning?", uses=NO_HEAD, takes=TEXT,
-             why="It searches texts."),
-        Page("token_search", "Token search", "manage_search", "Where does a corpus use a word like you do?", takes=TEXT,
-             why="It compares tokens of a text with those of a corpus."),
+        Page("search", "Search", "search", "Which texts mean the same, and where is a word used alike?", uses=NO_HEAD,
+             takes=TEXT, why="It searches texts and words."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,
              why="Its labels belong to words and sentences."),
-        Page("image_text", "Image and text", "image_search", "Which caption fits an image?", "Captions",
-             takes=("pair",), uses=NO_HEAD, why="It compares images with captions."),
     ],
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
@@ -126,7 +114,10 @@ def main() -> None:
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         values = current({**st.query_params.to_dict(), "page": page.url_path})
-        st.switch_page(f"pages/{values.pop('page')}/page.py", query_params=values)
+        folder = values.pop("page")
+        if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
+            values[HOME] = "1"
+        st.switch_page(f"pages/{folder}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
     follow.before(entry.folder)
     if (later := links.opened_later()) is not None:

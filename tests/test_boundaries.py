@@ -349,5 +349,5 @@ def test_a_link_to_a_page_that_does_not_exist_is_not_drawn(monkeypatch: pytest.M
     drawn: list[str] = []
     monkeypatch.setattr(links.st, "page_link", lambda script, **_: drawn.append(script))
     links.next_page("no_such_page", "nothing")
-    links.next_page("qkv", "Queries, keys, values")
-    assert drawn == ["pages/qkv/page.py"]
+    links.next_page("heads", "Heads")
+    assert drawn == ["pages/heads/page.py"]

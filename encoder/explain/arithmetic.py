@@ -8,6 +8,7 @@ Shapes: H heads, T tokens (queries i, keys j), D d_model, K width of a head, F w
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,17 +41,45 @@ def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64
     return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle))
 
 
-def rotary_angles(positions: NDArray[np.integer], d_head: int, base: float) -> Floats:
-    """positions [T] -> [T, K/2]: the rotation angle of pair c, position / base^(2c/K), in radians."""
-    pairs = np.arange(d_head // 2)
-    return positions[:, None] / base ** (2.0 * pairs / d_head)
+def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scaling: Any = None) -> Floats:
+    """positions [T] -> [T, R/2]: the rotation angle of pair c, position / base^(2c/R), in radians; R is `width`.
+
+    scaling: the config's RotaryScaling, whose docstring names the formulas; None: frequencies as above.
+    """
+    pairs = np.arange(width // 2)
+    frequency = 1.0 / base ** (2.0 * pairs / width)
+    if scaling is None:
+        return positions[:, None] * frequency
+    if scaling.kind == "linear":
+        return positions[:, None] * frequency / scaling.factor
+    if scaling.kind == "ntk":
+        longer = base * scaling.factor ** (width / max(width - 2, 1))
+        return positions[:, None] / longer ** (2.0 * pairs / width)
+    turns = scaling.original * frequency / (2.0 * np.pi)  # within the inputs of the training
+    if scaling.kind == "llama3":
+        ramp = (turns - scaling.slow) / (scaling.fast - scaling.slow)
+    else:  # the pair that turns so many times, by solving `turns` for c
+        ends = [
+            width * np.log(scaling.original / (2.0 * np.pi * count)) / (2.0 * np.log(base))
+            for count in (scaling.fast, scaling.slow)
+        ]
+        low, high = (np.floor(ends[0]), np.ceil(ends[1])) if scaling.whole else ends
+        low, high = max(low, 0), min(high, width - 1)
+        ramp = 1.0 - (pairs - low) / (high - low or 0.001)
+    kept = np.clip(ramp, 0.0, 1.0)
+    return positions[:, None] * frequency * (kept + (1.0 - kept) / scaling.factor)
 
 
-def rotate(x: Floats, angle: Floats) -> Floats:
-    """x [..., T, K], angle [T, K/2] -> [..., T, K]: components c and c + K/2 rotate as a pair (Su et al. 2021)."""
-    first, second = np.split(x, 2, axis=-1)
+def rotate(x: Floats, angle: Floats, interleaved: bool = False) -> Floats:
+    """x [..., T, K], angle [T, R/2] -> [..., T, K]: components c and c + R/2 of the first R rotate as a pair (Su et al.
+    2021), or neighbours where they are interleaved. The others stay."""
+    half = angle.shape[-1]
+    places = np.arange(2 * half).reshape((half, 2) if interleaved else (2, half))
+    a, b = (places[:, 0], places[:, 1]) if interleaved else (places[0], places[1])
     cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
-    return np.concatenate((first * cos - second * sin, first * sin + second * cos), axis=-1)
+    out = x.copy()
+    out[..., a], out[..., b] = x[..., a] * cos - x[..., b] * sin, x[..., a] * sin + x[..., b] * cos
+    return out
 
 
 def relative_bucket(distance: NDArray[np.integer], buckets: int, max_distance: int) -> NDArray[np.integer]:
@@ -73,6 +102,28 @@ def relative_bias(table: Floats, max_distance: int, queries: NDArray[np.integer]
     distance = keys[None, :] - queries[:, None]  # [Ti, T]
     bias: Floats = table[relative_bucket(distance, len(table), max_distance)].transpose(2, 0, 1)
     return bias
+
+
+def alibi(n_heads: int, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
+    """[H, Ti, T]: -slope x |i - j| (Press et al. 2022, section 3). The slopes of a power of 2 heads are a geometric
+    sequence from 2^(-8/H); for other numbers every second one of twice as many heads follows."""
+    power = 2 ** int(np.log2(n_heads))
+    more = [2.0 ** (-4.0 * step / power) for step in range(1, 2 * power, 2)]
+    slopes = np.array([2.0 ** (-8.0 * (head + 1) / power) for head in range(power)] + more)[:n_heads]
+    return -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
+
+
+def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> NDArray[np.integer]:
+    """[Ti, T]: row of DeBERTa's vectors for i - j: exact up to half of the span, then logarithmic, or clipped."""
+    distance = queries[:, None] - keys[None, :]
+    if shape.farthest:
+        half = shape.span // 2
+        # In float32 as in training: at the border of two rows the rounding decides.
+        far = np.log(np.maximum(np.abs(distance), half).astype(np.float32) / np.float32(half))
+        far = np.ceil(far / np.log(np.float32((shape.farthest - 1) / half)) * np.float32(half - 1)) + half
+        distance = np.where(np.abs(distance) <= half, distance, far.astype(np.int64) * np.sign(distance))
+    rows: NDArray[np.integer] = np.clip(distance + shape.span, 0, 2 * shape.span - 1)
+    return rows
 
 
 def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int | None) -> Bools:
@@ -131,6 +182,16 @@ def layer_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floa
     """x [..., D] -> [..., D]: normalised, times gain, plus bias."""
     out = normalise(x, eps)[2] * gain
     return out if bias is None else out + bias
+
+
+def rms_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floats:
+    """x [..., D] -> [..., D]: x over its root mean square, times gain, plus bias (Zhang and Sennrich 2019)."""
+    out = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain
+    return out if bias is None else out + bias
+
+
+#: EncoderConfig.norm_kind -> the norm.
+NORMS = MappingProxyType({"layer": layer_norm, "rms": rms_norm})
 
 
 def sigmoid(x: Floats) -> Floats:

@@ -149,7 +149,8 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
     total = after if pre_norm or name is None else value(trace, f"{name}.input", i)
     norm = None if name is None else normalised(trace, name, i, c)
-    update = update_of(trace, place, part)
+    # An edit of what a sublayer adds is in the residual stream only; the step of the sublayer computes it unedited.
+    update = total - before if trace.edits else update_of(trace, place, part)
     return AddNorm(
         place=place,
         part=part,

@@ -174,9 +174,9 @@ class Recomputation:
         return arithmetic.linear(x, self.weight(f"{name}.weight").T, self.bias(f"{name}.bias"))
 
     def norm(self, x: Floats, name: str) -> Floats:
-        """LayerNorm with the gain and bias of that name."""
+        """The norm with the gain and bias of that name."""
         gain, shift = self.weight(f"{name}.weight"), self.bias(f"{name}.bias")
-        return arithmetic.layer_norm(x, gain, shift, self.config.norm_eps)
+        return arithmetic.NORMS[self.config.norm_kind](x, gain, shift, self.config.norm_eps)
 
     def _layer(self, layer: int) -> str:
         """The name of the layer that owns a layer's weights."""
@@ -185,8 +185,13 @@ class Recomputation:
     # --- embeddings
 
     def token_rows(self) -> Floats:
-        """[T, E]: rows of the token table."""
-        return self.weight("embedding.tokens.weight", list(self.ids))
+        """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens."""
+        rows = self.weight("embedding.tokens.weight", list(self.ids)) * self.dtype.type(self.config.embedding_scale)
+        if self.config.mask_id is None:
+            return rows
+        hidden = self.ids == self.config.mask_id
+        share = hidden.sum() / self.mask.sum()
+        return np.where(hidden[:, None], 0.0, rows) * self.dtype.type((1.0 - 0.15 * 0.8) / (1.0 - share))
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""
@@ -241,7 +246,7 @@ class Recomputation:
 
     def input(self, layer: int, part: str) -> Floats:
         """[T, D]: the input of the sublayer."""
-        x, name = self.before(layer, part), self.norm_name(layer, part)
+        x, name = self.before(layer, "attention" if self.config.parallel else part), self.norm_name(layer, part)
         return self.norm(x, name) if self.config.norm_placement == "pre" and name is not None else x
 
     @_once
@@ -253,26 +258,38 @@ class Recomputation:
 
     def norm_input(self, layer: int, part: str) -> Floats:
         """[T, D]: the input of the sublayer's norm: the sum in post-norm, the residual stream in pre-norm."""
-        before = self.before(layer, part)
+        before = self.before(layer, "attention" if self.config.parallel else part)
         return before if self.config.norm_placement == "pre" else before + self.update(layer, part)
 
     @_once
     def update(self, layer: int, part: str) -> Floats:
         """[T, D]: what the sublayer adds to the stream."""
         if part == "ffn":
-            return self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
-        return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
+            out = self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
+        else:
+            out = self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
+        return self.norm(out, f"{self._layer(layer)}.{part}_out_norm") if self.config.output_norms else out
 
     @_once
     def qkv(self, layer: int, which: str) -> Floats:
         """[H, T, K]: q, k or v as the scores use them."""
-        config = self.config
-        flat = self.apply(self.input(layer, "attention"), f"{self._layer(layer)}.attention.w_{which}")  # [T, H x K]
-        out = arithmetic.split_heads(flat, config.n_heads)
-        if config.position != "rotary" or which == "v":
-            return out
-        base = config.rotary_base_of_layer(layer)
-        return arithmetic.rotate(out, arithmetic.rotary_angles(np.arange(self.n_tokens), config.d_head, base))
+        config, name = self.config, f"{self._layer(layer)}.attention"
+        flat = self.apply(self.input(layer, "attention"), f"{name}.w_{which}")  # [T, h x K]
+        has_norm = config.qk_norm != "none" and which != "v"
+        if has_norm and config.qk_norm == "full":
+            flat = self.norm(flat, f"{name}.{which}_norm")
+        out = arithmetic.split_heads(flat, config.n_heads if which == "q" else config.n_kv_heads)
+        if has_norm and config.qk_norm == "head":
+            out = self.norm(out, f"{name}.{which}_norm")
+        if config.position == "rotary" and which != "v":
+            base, scaling = config.rotary_of_layer(layer)
+            angle = arithmetic.rotary_angles(np.arange(self.n_tokens), config.rotary_width, base, scaling)
+            length = 1.0 if scaling is None else scaling.length
+            turned = arithmetic.rotate(out, angle, config.rotary_interleaved)
+            out = np.concatenate(
+                (turned[..., : config.rotary_width] * length, turned[..., config.rotary_width :]), axis=-1
+            ).astype(out.dtype)
+        return out if which == "q" else out[[config.kv_head(head) for head in range(config.n_heads)]]
 
     def scores(
         self,
@@ -311,12 +328,43 @@ class Recomputation:
         q, k = self.qkv(layer, "q")[head][..., rows, :], self.qkv(layer, "k")[head]
         bias = None
         if config.relative_buckets:
-            table = self.weight("relative_bias.weight")
+            name = f"{self._layer(layer)}.attention." if config.relative_per_layer else ""
+            table = self.weight(f"{name}relative_bias.weight")
             bias = arithmetic.relative_bias(table, config.relative_max_distance, rows, keys)[head]
+        elif config.position == "alibi":
+            bias = arithmetic.alibi(config.n_heads, rows, keys)[head]
         scale = config.score_scale if scaled else 1.0
         causal = config.causal if causal is None else causal
         allowed = arithmetic.allowed(self.mask, rows, causal, config.window_of_layer(layer))
-        return arithmetic.scores(q, k, scale, bias), allowed
+        plain = arithmetic.scores(q, k, scale)
+        for term in self._distance_terms(layer, head, rows):
+            plain = plain + term * scale
+        if config.score_cap is not None:
+            plain = np.tanh(plain / config.score_cap) * config.score_cap
+        return plain if bias is None else plain + bias, allowed
+
+    def _distance_terms(self, layer: int, head: int | slice, rows: NDArray[np.integer]) -> Iterator[Floats]:
+        """DeBERTa's q_i . K_p[i - j] and k_j . Q_p[i - j], [Ti, T] or [h, Ti, T] each, before scaling."""
+        shape, name = self.config.disentangled, f"{self._layer(layer)}.attention"
+        if shape is None:
+            return
+        vectors = self.weight("distances.weight")
+        vectors = self.norm(vectors, "distance_norm") if shape.norm else vectors
+        row = arithmetic.distance_rows(shape, rows, np.arange(self.n_tokens))
+        for wanted, which, other in ((shape.to_position, "k", "q"), (shape.to_content, "q", "k")):
+            if not wanted:
+                continue
+            of = self.apply(vectors, f"{name}.w_{which}" if shape.shared else f"{name}.w_pos_{which}")
+            vector = arithmetic.split_heads(of, self.config.n_heads)[head]  # [..., 2S, K]
+            x = self.qkv(layer, other)[head]
+            products = x[..., rows, :] @ np.swapaxes(vector, -1, -2) if other == "q" else None
+            if products is None:  # [..., Ti, T]: for each key its product with the vector of that distance
+                by_key = x @ np.swapaxes(vector, -1, -2)  # [..., T, 2S]
+                yield np.take_along_axis(by_key, np.broadcast_to(row.T, (*by_key.shape[:-1], len(rows))), -1).swapaxes(
+                    -1, -2
+                )
+            else:
+                yield np.take_along_axis(products, np.broadcast_to(row, (*products.shape[:-1], row.shape[1])), -1)
 
     @_once
     def z(self, layer: int) -> Floats:

@@ -3,7 +3,7 @@
 Shapes: T tokens (queries i, keys j), K width of a head.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, lon
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
-from encoder.model import attend
 from encoder.trace.trace import Trace
 
 
@@ -102,12 +101,15 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     q, k = _qk(trace, place)
     q_row, k_row, dots = array(q[i]), array(k[j]), array(k @ q[i])
     rows = slice(i, i + 1)
-    bias = _bias(trace, place.head, rows)
+    bias = _bias(trace, place, rows)
     scale = scale_of(trace, variant)
     row = score_matrix(trace, place, variant, rows)
     visible = bool(row.allowed[0, j])
     terms = q_row * k_row
+    context = trace.contexts[place.layer]
     added = 0.0 if bias is None else float(bias[0, j])
+    if context.explicit:  # DeBERTa's terms, and what the cap changes
+        added = float(row.scores[0, j]) - float(terms.sum()) * scale
     return Score(
         place=place,
         variant=variant,
@@ -168,13 +170,10 @@ def _qk(trace: Trace, place: Place) -> tuple[Tensor, Tensor]:
     return q[place.head].float(), k[place.head].float()
 
 
-def _bias(trace: Trace, head: int, rows: slice) -> Tensor | None:
-    """[Ti, T]: the bias for the distance, or None."""
-    if trace.encoder.relative_bias is None:
-        return None
-    table = trace.encoder.relative_bias.weight.detach().float()[:, head : head + 1]
-    keys = torch.arange(trace.n_tokens, device=table.device)
-    return attend.relative_bias(table, keys[rows], keys, trace.config.relative_max_distance)[0]
+def _bias(trace: Trace, place: Place, rows: slice) -> Tensor | None:
+    """[Ti, T]: the bias for the two positions, or None."""
+    bias = trace.contexts[place.layer].bias(rows, heads=slice(place.head, place.head + 1))
+    return None if bias is None else bias[0].float()
 
 
 def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[Tensor, Tensor]:
@@ -185,8 +184,9 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
     recorded = trace.scores(place.layer, place.head, rows)
     seen = recorded > torch.finfo(recorded.dtype).min
     q, k = _qk(trace, place)
-    scores = (q[rows] @ k.T) * scale_of(trace, variant)
-    if (bias := _bias(trace, place.head, rows)) is not None:
+    context = replace(trace.contexts[place.layer], scale=scale_of(trace, variant))
+    scores = context.products(q[None, rows], k[None], rows, slice(place.head, place.head + 1))[0]
+    if (bias := _bias(trace, place, rows)) is not None:
         scores = scores + bias
     if variant.scaled:
         scores = torch.where(seen, recorded, scores)

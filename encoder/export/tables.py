@@ -18,7 +18,6 @@ from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:
     from encoder.explain import TokenFlow
-    from encoder.explain.architecture import Architecture
     from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
     from encoder.measure.pair_scores import Scores
@@ -229,19 +228,6 @@ def _long(name: str, array: np.ndarray) -> Iterator[tuple[str, int | None, int |
     for place in np.ndindex(array.shape):
         row, column = (None,) * (2 - len(place)) + place
         yield name, row, column, float(array[place])
-
-
-def architecture_frame(drawn: Architecture) -> pd.DataFrame:
-    """A row a block: its layer, output shape, parameters with their share, FLOPs and bytes."""
-    columns = ["block", "title", "layer", "shape", "parameters", "share", "flops", "memory_bytes"]
-    rows = [
-        (
-            block.key, block.title, block.layer, " × ".join(str(size) for _, size in block.outputs),
-            block.parameters, block.share, block.flops, block.memory,
-        )
-        for block in drawn.blocks
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
 
 
 def cost_frame(found: Cost) -> pd.DataFrame:

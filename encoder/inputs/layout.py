@@ -13,8 +13,8 @@ from typing import ClassVar, Literal, Protocol
 
 from encoder.errors import EncoderError
 
-#: What an encoder takes.
-InputKind = Literal["text", "image", "sound"]
+#: What an encoder takes; "maps": attention maps by themselves take nothing.
+InputKind = Literal["text", "image", "sound", "maps"]
 
 
 class Layout(Protocol):

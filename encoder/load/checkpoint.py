@@ -71,22 +71,28 @@ class Disk:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of our weights is: a name on disk, and a part of that weight."""
+    """Where one of our weights is: a name on disk, a part of that weight, and the number of heads."""
 
     name: str
     part: Part
+    n_heads: int = 1
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
         shape = (1,) * self.part.wrap + files.shape(self.name)
         if self.part.unwrap:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
+        if self.part.transpose:
+            shape = shape[::-1]
         if self.part.of > 1:
-            if not shape or shape[0] % self.part.of:
+            if not shape or shape[0] % (self.part.of * (self.n_heads if self.part.per_head else 1)):
                 raise LoadError(
                     f"The weight {self.name} of shape {shape} is not {self.part.of} blocks: download it again."
                 )
             shape = (shape[0] // self.part.of, *shape[1:])
+        for table in self.part.plus:
+            if len(files.shape(table)) != 2 or files.shape(table)[1:] != shape[1:]:
+                raise LoadError(f"The weight {table} does not fit {self.name}: download it again.")
         if self.part.scale and files.shape(self.part.scale) != shape[:1]:
             found = files.shape(self.part.scale)
             raise LoadError(
@@ -95,16 +101,24 @@ class Source:
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """A copy of the weight on this device, of this type."""
+        """A copy of the weight on this device, of this type; the weight itself where the files share it."""
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
         weight = weight.view((1,) * self.part.wrap + weight.shape)
-        weight = weight.chunk(self.part.of)[self.part.index] if self.part.of > 1 else weight
+        if self.part.transpose:
+            weight = weight.T if weight.dim() > 1 else weight
+        if self.part.per_head:  # [H x blocks x K, ...] -> the rows of one block
+            weight = weight.view(self.n_heads, self.part.of, -1, *weight.shape[1:])[:, self.part.index].flatten(0, 1)
+        elif self.part.of > 1:
+            weight = weight.chunk(self.part.of)[self.part.index]
+        for table in self.part.plus:
+            weight = weight + files.read(table)[:1]
+        weight = weight.float() + self.part.offset if self.part.offset else weight
         if self.part.scale:
             scale = files.read(self.part.scale).float()
             weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
-        return weight.to(device=device, dtype=dtype, copy=True)
+        return weight.to(device=device, dtype=dtype, copy=not files.shares)
 
 
 def read_checkpoint(
@@ -120,14 +134,17 @@ def read_checkpoint(
         part = name_on_disk(ours, family)
         if part.scale:
             part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
-        sources[ours] = Source(disk.take(disk.prefix + part.name), part)
+        if part.plus:
+            part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
+        sources[ours] = Source(disk.take(disk.prefix + part.name), part, config.n_heads)
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     notes = (*trouble, *explain_rest(disk, family))
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources))
-    check_memory([module for module, _ in parts if module is not None], device, dtype)
+    if not files.shares:
+        check_memory([module for module, _ in parts if module is not None], device, dtype)
     for module, places in parts:
         if module is not None:
             fill(module, {ours: source.read(files, device, dtype) for ours, source in places.items()})

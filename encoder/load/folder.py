@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -10,12 +11,14 @@ import torch
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError
 from encoder.inputs.json_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint
+from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
 from encoder.load.sentence import read_dense, read_steps
@@ -26,14 +29,27 @@ from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
 from encoder.model.encoder import Encoder
 
+Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
+
 
 def load_folder(
-    folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
-) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
-    """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    trial: bool = False,
+    weights: Callable[[Path], WeightFiles] = WeightFiles,
+) -> Loaded:
+    """Read a checkpoint. trial: try its tokenizer first; weights: opens those of a folder.
+
+    Raises LoadError, which names what is wrong.
+    """
     if folder.is_file():
+        if (maps := load_maps(folder)) is not None:
+            return maps
         raise LoadError(
-            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors."
+            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors, or a file of "
+            "attention maps (docs/python.md)."
             f"{pickle_word(folder)}"
         )
     if is_native(folder):
@@ -46,11 +62,11 @@ def load_folder(
     if joint is not None:
         if trial:
             try_tokenizer(steps.folder)
-        return load_joint(name, steps.folder, fields, joint, Target(device, dtype))
+        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, Target(device, dtype))
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -65,7 +81,7 @@ def load_folder(
         encoder=read.encoder,
         tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
         pooling=steps.pooling,
-        dense=tuple(read_dense(place, device, dtype) for place in steps.dense),
+        dense=tuple(read_dense(place, weights(place), device, dtype) for place in steps.dense),
         normalise=steps.normalise,
         max_embed_tokens=steps.max_tokens,
         mlm_head=read.mlm_head,

@@ -28,9 +28,10 @@ class Target:
     dtype: torch.dtype
 
 
-def load_joint(name: str, folder: Path, fields: Fields, joint: Joint, target: Target) -> JointEncoder | ImageEncoder:
+def load_joint(
+    name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target
+) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
-    files = WeightFiles(folder)
     numbers = [name for name in (joint.scale, joint.bias) if name]
     for unknown in sorted(set(files) - set(files.starting_with(TEXT + IMAGE)) - set(numbers)):
         raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")

@@ -2,7 +2,7 @@
 
 A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the heads), model.safetensors
 (our own parameter names) and, where there is text, tokenizer.json. A JointEncoder has the fields of both "towers", and
-"text." and "image." before the names of their weights.
+"text." and "image." (or "sound.") before the names of their weights.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
@@ -35,7 +36,8 @@ DENSE = "dense.{}."
 FLOAT16_MAX = 65_504.0
 
 DiskType = Literal["float32", "float16", "bfloat16"]
-Savable = TextEncoder | ImageEncoder | JointEncoder
+Tower = TextEncoder | ImageEncoder | AudioEncoder
+Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -47,9 +49,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
     an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, Savable):
-        raise EncoderError(
-            f"{type(model).__name__} cannot be saved: give a TextEncoder, an ImageEncoder or a JointEncoder."
-        )
+        raise EncoderError(f"{type(model).__name__} cannot be saved: give an encoder of this program.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
@@ -114,7 +114,7 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in _state(tower).items()}
         fields: dict[str, Any] = {"towers": {kind: _fields(tower) for kind, tower in towers.items()}}
         fields |= {name: getattr(model, name) for name in ("scale", "bias", "compares")}
-        text: TextEncoder | ImageEncoder = model.text
+        text: Tower = model.text
     else:
         state, fields, text = _state(model), _fields(model), model
     save_file({name: _to_disk(name, value, dtype) for name, value in state.items()}, folder / SINGLE, {"format": "pt"})
@@ -126,10 +126,12 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
 
 
-def _fields(model: TextEncoder | ImageEncoder) -> dict[str, Any]:
+def _fields(model: Tower) -> dict[str, Any]:
     fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
-    if isinstance(model, ImageEncoder):
+    if not isinstance(model, TextEncoder):
         preparation = dataclasses.asdict(model.preparation)
+        if isinstance(model, AudioEncoder):
+            preparation["kind"] = type(model.preparation).__name__
         return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
     return fields | {
         "mlm_head": _head_fields(model.mlm_head),
@@ -145,7 +147,7 @@ def _head_fields(head: Any) -> dict[str, Any] | None:
     return None if head is None else dataclasses.asdict(head.config)
 
 
-def _state(model: TextEncoder | ImageEncoder) -> dict[str, Tensor]:
+def _state(model: Tower) -> dict[str, Tensor]:
     state = dict(model.encoder.state_dict())
     for name, head in model.heads.items():
         state |= prefixed(f"{name}.", head)

@@ -9,14 +9,17 @@ from typing import Any
 import torch
 from torch import nn
 
+from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
+from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD
+from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD, Savable, Tower
+from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
@@ -30,7 +33,7 @@ Modules = dict[str, nn.Module]
 LONGEST_NAME = 200
 
 
-def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextEncoder | ImageEncoder | JointEncoder:
+def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savable:
     """Read a folder of `save`. Raises LoadError, which names the field or weight that is wrong."""
     fields = read_json(folder / "config.json")
     if fields.get("format") != FORMAT:
@@ -45,14 +48,14 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> TextE
         return _joint(name, folder, fields, device, dtype)
     modules, make = _tower(name, folder, fields)
     fill_strictly(modules, WeightFiles(folder), device, dtype)
-    made: TextEncoder | ImageEncoder = make()
+    made: Tower = make()
     return made
 
 
 def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
     towers = fields["towers"]
-    if not isinstance(towers, dict) or set(towers) != {"text", "image"}:
-        raise LoadError(f"config.json has towers={quoted(towers)}: give the fields of text and image.")
+    if not isinstance(towers, dict) or set(towers) not in ({"text", "image"}, {"text", "sound"}):
+        raise LoadError(f"config.json has towers={quoted(towers)}: give the fields of text, and of image or sound.")
     scale, bias, compares = fields.get("scale"), fields.get("bias"), fields.get("compares")
     for key, value in (("scale", scale), ("bias", bias)):
         if not isinstance(value, int | float) or isinstance(value, bool):
@@ -65,10 +68,11 @@ def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device
         parts, found[kind] = _tower(name, folder, tower_fields)
         modules |= {f"{kind}.{prefix}": module for prefix, module in parts.items()}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
-    text, image = found["text"](), found["image"]()
-    if not isinstance(text, TextEncoder) or not isinstance(image, ImageEncoder):
-        raise LoadError("config.json's towers are not one of texts and one of images: save the model again.")
-    return JointEncoder(name, text, image, float(scale), float(bias), compares)  # type: ignore[arg-type]
+    made = {kind: make() for kind, make in found.items()}
+    if wrong := [kind for kind, tower in made.items() if tower.takes != kind]:
+        raise LoadError(f"config.json's tower {wrong[0]} takes {made[wrong[0]].takes}: save the model again.")
+    text, other = made.pop("text"), made.popitem()[1]
+    return JointEncoder(name, text, other, float(scale), float(bias), compares)  # type: ignore[arg-type]
 
 
 def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Callable[[], Any]]:
@@ -79,25 +83,40 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Ca
         if fields.get("classifier") is not None:
             head = from_fields(ClassifierConfig, fields["classifier"], "classifier")
             modules[CLASSIFIER] = Classifier(config.d_model, head)
-    return (_images if config.patches is not None else _text)(name, folder, fields, config, modules)
+    return (_text if config.takes_text else _signal)(name, folder, fields, config, modules)
 
 
-def _images(
+def _signal(
     name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
-) -> tuple[Modules, Callable[[], ImageEncoder]]:
-    preparation: Preparation = from_fields(Preparation, fields.get("preparation", {}), "preparation")
-    assert config.patches is not None
-    if not len(preparation.mean) == len(preparation.std) == config.patches.channels:
-        raise LoadError(
-            f"config.json's mean and std need {config.patches.channels} numbers each: save the model again."
-        )
+) -> tuple[Modules, Callable[[], ImageEncoder | AudioEncoder]]:
+    kind: type[ImageEncoder] | type[AudioEncoder] = AudioEncoder if config.patches is None else ImageEncoder
+    preparation = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
     if fields.get("vector_head") is not None:
         with unfilled():
             head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")
             modules[VECTOR_HEAD] = VectorHead(config.d_model, head)
     heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "vector_head": modules.get(VECTOR_HEAD)}
     encoder: Any = modules[""]
-    return modules, lambda: ImageEncoder(name=name, encoder=encoder, preparation=preparation, **heads)
+    return modules, lambda: kind(name=name, encoder=encoder, preparation=preparation, **heads)
+
+
+def _pixels(fields: dict[str, Any], channels: int) -> Preparation:
+    preparation: Preparation = from_fields(Preparation, fields.get("preparation", {}), "preparation")
+    if not len(preparation.mean) == len(preparation.std) == channels:
+        raise LoadError(f"config.json's mean and std need {channels} numbers each: save the model again.")
+    return preparation
+
+
+def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation:
+    """How sound is prepared, with the same checks as of other checkpoints' files."""
+    given = fields.get("preparation")
+    kinds = {kind.__name__: kind for kind in (log_mel.KaldiMel, log_mel.WhisperMel, log_mel.Samples)}
+    if not isinstance(given, dict) or given.get("kind") not in kinds:
+        raise LoadError(f"config.json has preparation={quoted(given)}: give one of the kinds {', '.join(kinds)}.")
+    rest = {name: value for name, value in given.items() if name != "kind"}
+    found: log_mel.Preparation = from_fields(kinds[given["kind"]], rest, "preparation")
+    check_sound(found, config)
+    return found
 
 
 def _text(

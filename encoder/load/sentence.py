@@ -149,7 +149,7 @@ def prompt_notes(folder: Path) -> tuple[str, ...]:
     return (f"sentence-transformers puts {prompt!r} before each text of this checkpoint: here you type it yourself.",)
 
 
-def read_dense(folder: Path, device: torch.device, dtype: torch.dtype) -> Dense:
+def read_dense(folder: Path, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Dense:
     """A Dense module. Raises LoadError for an unknown activation or an unknown connection."""
     fields = read_json(folder / "config.json")
     name = str(fields.get("activation_function", "torch.nn.modules.activation.Tanh")).rsplit(".", 1)[-1]
@@ -175,5 +175,5 @@ def read_dense(folder: Path, device: torch.device, dtype: torch.dtype) -> Dense:
         ) from error
     with unfilled():
         dense = Dense(config)
-    fill_strictly({"": dense}, WeightFiles(folder), device, dtype)
+    fill_strictly({"": dense}, files, device, dtype)
     return dense

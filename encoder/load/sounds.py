@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,25 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
     if prepared.n_frames != front.length:
         raise LoadError(f"{FILE} gives {prepared.n_frames} frames, but config.json needs {front.length}: correct it.")
     return prepared
+
+
+def check_sound(found: Preparation, config: EncoderConfig) -> None:
+    """Raise LoadError for a preparation of our own files that makes another input than the model takes."""
+    settings = dataclasses.asdict(found)
+    seconds = number(settings, "seconds", found.seconds)
+    if not LOWEST_RATE <= found.rate <= HIGHEST_RATE or not 0 < seconds <= MOST_SECONDS:
+        raise LoadError(f"config.json's preparation has rate={found.rate} and {seconds:g} s: save the model again.")
+    shape, front = config.spectrogram, config.convolutions
+    if isinstance(found, KaldiMel):
+        right = shape is not None and (found.n_mels, found.n_frames) == (shape.n_mels, shape.n_frames)
+        right = right and found.std >= 1e-6 and abs(found.mean or 0.0) <= 1e6
+    elif isinstance(found, WhisperMel):
+        right = front is not None and 2 <= found.n_fft <= 65_536 and 1 <= found.hop <= found.rate
+        right = right and front is not None and (found.n_mels, found.n_frames) == (front.channels, front.length)
+    else:
+        right = front is not None and front.channels == 1
+    if not right:
+        raise LoadError("config.json's preparation does not make this encoder's input: save the model again.")
 
 
 def fits(fields: dict[str, Any], key: str, wanted: int) -> None:

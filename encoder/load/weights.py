@@ -12,7 +12,7 @@ import copy
 import json
 import math
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +61,12 @@ class Stored:
 
 
 class WeightFiles:
-    """The safetensors of one folder. Raises LoadError for a missing or unreadable file."""
+    """The safetensors of one folder. Raises LoadError for a missing or unreadable file.
+
+    shares: whether `read` gives weights that somebody else uses, so that they are not copied (encoder.load.wrap).
+    """
+
+    shares = False
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError
@@ -120,6 +125,28 @@ class WeightFiles:
             name = stored.file.path.name
             raise LoadError(f"{name} in {self.folder.name} was cut short meanwhile: load it again.") from None
         return content.view(NUMBERS[stored.kind]).reshape(stored.shape)
+
+
+def read_tensor(
+    path: Path, name: str, check: Callable[[tuple[int, ...]], None]
+) -> tuple[Tensor, dict[str, str]] | None:
+    """One tensor of a safetensors file, and the file's metadata; None where the file has no such tensor.
+
+    check: raises LoadError for a shape that is not read. Raises LoadError for a broken file, too.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        stored = _stored_in(path).get(name)
+        if stored is None:
+            return None
+        if stored.kind not in NUMBERS:
+            raise LoadError(f"{path.name} has {name} as {stored.kind}: save it as one of {', '.join(NUMBERS)}.")
+        check(stored.shape)
+        content = stored.file.read(stored.start, stored.n_bytes).view(NUMBERS[stored.kind]).reshape(stored.shape)
+        return content, safe_open(path, framework="pt").metadata() or {}
+    except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{path.name} is no readable safetensors file ({error}): save it again.") from error
 
 
 def _stored_in(path: Path) -> dict[str, Stored]:
@@ -215,6 +242,8 @@ def fill_strictly(
                 f"The weight {name} in {where} has the shape {files.shape(name)}, but config.json makes it "
                 f"{tuple(parameter.shape)}: save it again."
             )
-    check_memory(modules.values(), device, dtype)
+    if not files.shares:
+        check_memory(modules.values(), device, dtype)
     for prefix, module in modules.items():
-        fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})
+        state = {name: files.read(prefix + name) for name in module.state_dict()}
+        fill(module, {name: value.to(device, dtype, copy=not files.shares) for name, value in state.items()})

@@ -15,6 +15,7 @@ from encoder.model import attend
 from encoder.model.config import EncoderConfig
 from encoder.model.embed import sinusoidal
 from encoder.model.encoder import Encoder
+from encoder.model.rotary import rotate
 from encoder.trace.trace import Trace
 
 
@@ -58,7 +59,7 @@ def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarr
     Raises EncoderError where positions are not rotary.
     """
     cos, sin = _rotation(config, layer, torch.arange(n_positions))
-    pairs = config.d_head // 2  # the second half repeats the first
+    pairs = cos.shape[1] // 2  # the second half repeats the first
     return cos[:, :pairs].numpy(), sin[:, :pairs].numpy()
 
 
@@ -83,30 +84,38 @@ def turned_products(
     """
     q, k, _ = trace.layer_qkv(layer)
     cos, sin = _rotation(trace.config, layer, torch.tensor([query, key]))
+    paired = trace.config.rotary_interleaved
     # The opposite angle rotates back.
     q0, k0 = (
-        attend.rotate(vector.float().cpu(), cos[row : row + 1], -sin[row : row + 1])
+        rotate(vector.float().cpu(), cos[row : row + 1], -sin[row : row + 1], paired)
         for row, vector in enumerate((q[head, query : query + 1], k[head, key : key + 1]))
     )
     distances = torch.arange(-farthest, farthest + 1)
     cos, sin = _rotation(trace.config, layer, distances)
-    return distances.numpy(), (attend.rotate(k0.expand(len(distances), -1), cos, sin) @ q0[0]).numpy()
+    return distances.numpy(), (rotate(k0.expand(len(distances), -1), cos, sin, paired) @ q0[0]).numpy()
 
 
 def _rotation(config: EncoderConfig, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
     """cos, sin [N, K] of the angles at any positions, negative ones too."""
     if config.position != "rotary":
         raise EncoderError(f"The positions of this model are {config.position}: no query or key is rotated.")
-    return attend.rotary_angles(positions, config.d_head, config.rotary_base_of_layer(layer))
+    scaling = config.rotary_of_layer(layer)[1]
+    length = 1.0 if scaling is None else scaling.length  # YaRN lengthens the vectors, and an angle has no length
+    cos, sin = attend.rotation(config, layer, positions)
+    return cos / length, sin / length
 
 
 @torch.no_grad()
-def distance_biases(encoder: Encoder, farthest: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """(signed offsets j - i, [H, 2 farthest + 1]: the bias of each head's scores there); None without such a bias."""
-    if encoder.relative_bias is None:
+def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
+    """(signed offsets j - i, [H, 2 farthest + 1]: the bias of each head's scores there); None without such a bias.
+
+    layer: whose table; most models have one for all layers.
+    """
+    weights = encoder.bias_table(layer)
+    if weights is None or encoder.config.relative_grid:
         return None
     distances = torch.arange(-farthest, farthest + 1)
-    table = encoder.relative_bias.weight.float().cpu()
+    table = weights.float().cpu()
     bias = attend.relative_bias(
         table, torch.zeros(1, dtype=torch.long), distances, encoder.config.relative_max_distance
     )

@@ -10,6 +10,7 @@ Formula: Vaswani et al. 2017, equation 1: softmax(q k^T / sqrt(K)) v.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from encoder.model.config import EncoderConfig
+from encoder.model.disentangled import PositionTerms
+from encoder.model.rotary import grid_angles, rotary_angles, rotate
 
 #: Up to this many tokens, masks and biases are computed for all pairs; above, for MASK_ROWS queries at a time.
 WHOLE_MASK = 1024
@@ -33,7 +36,10 @@ class AttentionContext:
     scale: factor of q . k; causal: token i attends only to j <= i; window: the largest |i - j| that attends, or None;
     positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
     edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned
-    bias by distance, or None; max_distance: where its last bucket begins; rotation: (cos, sin), [T, K] each, or None.
+    bias by distance, or None; max_distance: where its last bucket begins; grid: patches side by side where the bias is
+    one of rows and columns; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of distances, or None;
+    cap: the largest size of a score before mask and bias; rotation: (cos, sin), [T, R] each, or None; interleaved:
+    whether neighbours rotate together.
     """
 
     layer: int
@@ -45,32 +51,51 @@ class AttentionContext:
     key_mask: Tensor | None
     bias_table: Tensor | None
     max_distance: int
+    grid: int
+    slopes: Tensor | None
+    terms: PositionTerms | None
+    cap: float | None
     rotation: Rotation | None
-    #: (window, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
-    _masks: dict[tuple[int | None, torch.dtype], Tensor | None]
+    interleaved: bool
+    #: (window, table, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
+    _masks: dict[tuple[int | None, int, torch.dtype], Tensor | None]
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
     @property
     def by_pair(self) -> bool:
         """Whether mask and bias depend on the query too, and not only on the key."""
-        return self.causal or self.window is not None or self.bias_table is not None
+        return self.causal or self.window is not None or self.biased
+
+    @property
+    def biased(self) -> bool:
+        """Whether a number for each pair of positions is added to the scores."""
+        return self.bias_table is not None or self.slopes is not None
 
     @property
     def unmasked(self) -> bool:
-        """Whether the scores are q . k x scale, without mask and bias."""
-        return self.key_mask is None and not self.by_pair
+        """Whether the scores are q . k x scale, without mask, bias, cap and other terms."""
+        return self.key_mask is None and not self.by_pair and not self.explicit
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the scores are more than products, so that torch's kernel cannot compute them."""
+        return self.cap is not None or self.terms is not None
 
     def same_scores(self, other: AttentionContext) -> bool:
         """Whether another layer of this run has the same scores for the same q and k."""
-        return self.window == other.window
+        return self.window == other.window and self.bias_table is other.bias_table and self.terms is other.terms
 
     def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
         """[h, Ti, Tj], added to the scores, or None."""
+        queries, others = self.encoded[rows], self.encoded[keys]
+        if self.slopes is not None:
+            return alibi(self.slopes[heads], queries, others)
         if self.bias_table is None:
             return None
-        places = (self.encoded[rows], self.encoded[keys])
-        return relative_bias(self.bias_table[:, heads], *places, self.max_distance)
+        if self.grid:
+            return self.bias_table[:, heads][grid_rows(queries, others, self.grid)].permute(2, 0, 1)
+        return relative_bias(self.bias_table[:, heads], queries, others, self.max_distance)
 
     def allowed(self, rows: slice = EVERY, keys: slice = EVERY) -> Tensor | None:
         """Which key each query may attend to: bool [Ti, Tj], [1, 1, Tj], [B, 1, Ti, Tj] ...: it broadcasts to scores.
@@ -113,23 +138,35 @@ class AttentionContext:
 
     def rotated(self, x: Tensor) -> Tensor:
         """Queries or keys [..., T, K], rotated by their positions where these are rotary."""
-        return x if self.rotation is None else rotate(x, *self.rotation)
+        return x if self.rotation is None else rotate(x, *self.rotation, self.interleaved)
 
     def scores(
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
     ) -> Tensor:
         """q [..., h, Ti, K], the queries `rows`, and k [..., h, T, K], both rotated -> [..., h, Ti, T].
 
-        q_i . k_j x scale + bias. A masked key has the lowest finite number, not -inf: a row without any allowed key (a
+        `products` + bias. A masked key has the lowest finite number, not -inf: a row without any allowed key (a
         padding token that sees only padding) then becomes uniform, as in the fused kernel, and not NaN. out: memory to
         write to.
         """
-        out = scores(q, k, self.scale, out)
+        out = self.products(q, k, rows, heads, out)
         if (bias := self.bias(rows, heads=heads)) is not None:
             out += bias
         if (allowed := self.allowed(rows)) is not None:
             out.masked_fill_(~allowed, torch.finfo(out.dtype).min)
         return out
+
+    def products(
+        self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
+    ) -> Tensor:
+        """q_i . k_j x scale, with DeBERTa's terms and the cap where the model has them: [..., h, Ti, T]."""
+        given, out = out, scores(q, k, self.scale, out)
+        if self.terms is not None:
+            out += self.terms.of(q, k, self.encoded, rows, heads) * self.scale
+        if self.cap is None:
+            return out
+        capped = torch.tanh(out / self.cap) * self.cap  # Bello et al. 2017
+        return capped if given is None else given.copy_(capped)
 
     def float32_scores(
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
@@ -149,9 +186,13 @@ class AttentionContext:
             return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)
 
         n_tokens = q.shape[-2]
+        if self.explicit:
+            chunks = (slice(start, min(start + MASK_ROWS, n_tokens)) for start in range(0, n_tokens, MASK_ROWS))
+            weights = (self.pattern(self.scores(q[..., rows, :], k, rows)) for rows in chunks)
+            return torch.cat([mix(F.dropout(part, dropout) if dropout else part, v) for part in weights], dim=-2)
         if not self.by_pair or n_tokens <= WHOLE_MASK:
             return kernel(q, k, v, self._whole_mask(q.dtype))
-        if self.causal and self.window is None and self.key_mask is None and self.bias_table is None:
+        if self.causal and self.window is None and self.key_mask is None and not self.biased:
             return kernel(q, k, v, is_causal=True)
         parts = []
         for start in range(0, n_tokens, MASK_ROWS):
@@ -163,22 +204,38 @@ class AttentionContext:
 
     def _whole_mask(self, dtype: torch.dtype) -> Tensor | None:
         """`additive` for all pairs, computed once for all layers with this window."""
-        key = (self.window, dtype)
+        key = (self.window, id(self.bias_table), dtype)
         if key not in self._masks:
             self._masks[key] = self.additive(dtype)
         return self._masks[key]
 
 
+@dataclass(frozen=True, eq=False)
+class LearnedScores:
+    """What the weights add to the scores of one layer. bias_table [buckets, H]; terms: DeBERTa's."""
+
+    bias_table: Tensor | None = None
+    terms: PositionTerms | None = None
+
+    def in_float32(self) -> LearnedScores:
+        """The same table in float32; terms take the type of q and k."""
+        return LearnedScores(None if self.bias_table is None else self.bias_table.detach().float(), self.terms)
+
+
 def contexts(
-    config: EncoderConfig, encoded: Tensor, key_mask: Tensor | None, bias_table: Tensor | None, rotates: bool
+    config: EncoderConfig,
+    encoded: Tensor,
+    key_mask: Tensor | None,
+    learned: Sequence[LearnedScores],
+    rotates: bool,
 ) -> tuple[AttentionContext, ...]:
     """The context of each layer of one run. rotates: whether q and k still need their rotation."""
     positions = torch.arange(len(encoded), device=encoded.device)
-    bases = [config.rotary_base_of_layer(layer) for layer in range(config.n_layers)]
-    rotations: dict[float, Rotation] = {}
+    rotations: dict[object, Rotation] = {}
     if rotates and config.position == "rotary":
-        rotations = {base: rotary_angles(encoded, config.d_head, base) for base in set(bases)}
-    masks: dict[tuple[int | None, torch.dtype], Tensor | None] = {}
+        rotations = {config.rotary_of_layer(layer): rotation(config, layer, encoded) for layer in config.first_layers()}
+    masks: dict[tuple[int | None, int, torch.dtype], Tensor | None] = {}
+    slopes = alibi_slopes(config.n_heads).to(encoded.device) if config.position == "alibi" else None
     return tuple(
         AttentionContext(
             layer=layer,
@@ -188,13 +245,27 @@ def contexts(
             positions=positions,
             encoded=encoded,
             key_mask=key_mask,
-            bias_table=bias_table,
+            bias_table=learned[layer].bias_table,
             max_distance=config.relative_max_distance,
-            rotation=rotations.get(base),
+            grid=config.patches.side if config.relative_grid and config.patches is not None else 0,
+            slopes=slopes,
+            terms=learned[layer].terms,
+            cap=config.score_cap,
+            rotation=rotations.get(config.rotary_of_layer(layer)),
+            interleaved=config.rotary_interleaved,
             _masks=masks,
         )
-        for layer, base in enumerate(bases)
+        for layer in range(config.n_layers)
     )
+
+
+def rotation(config: EncoderConfig, layer: int, positions: Tensor) -> Rotation:
+    """cos, sin [T, R] of the angles by which a layer rotates q and k at these positions."""
+    base, scaling = config.rotary_of_layer(layer)
+    if config.rotary_grid and config.patches is not None:
+        special = config.patches.n_tokens - config.patches.count
+        return grid_angles(positions, config.d_head, base, config.patches.side, special)
+    return rotary_angles(positions, config.rotary_width, base, scaling)
 
 
 def scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Tensor:
@@ -236,8 +307,7 @@ def mix(pattern: Tensor, v: Tensor) -> Tensor:
 def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
-    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
-    """
+    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket."""
     half = buckets // 2
     side = (distance > 0).long() * half
     distance = distance.abs()
@@ -254,21 +324,29 @@ def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: in
     return table[relative_bucket(distance, table.shape[0], max_distance)].permute(2, 0, 1)
 
 
-def rotary_angles(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
-    """positions [T] -> cos, sin, [T, K] each. The angle of pair (c, c + K/2) is position / base^(2c/K).
+def grid_rows(queries: Tensor, keys: Tensor, side: int) -> Tensor:
+    """queries [Ti], keys [Tj] -> row of the table of biases for each pair, [Ti, Tj] (BEiT; Bao et al. 2022, code).
 
-    Su et al. 2021, section 3.2.2.
+    Token 0 is [CLS], the others are patches of a `side` x `side` grid. A row for each difference of rows and columns;
+    then one for [CLS] to patches, one for patches to [CLS], one for [CLS] itself.
     """
-    exponent = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
-    # Rounded as in the reference: at position 8,000, another order of rounding changes the angle by 0.0005.
-    frequency = 1.0 / base**exponent  # [K/2]
-    angle = positions.float().unsqueeze(-1) * frequency  # [T, K/2]
-    angle = torch.cat((angle, angle), dim=-1)  # [T, K]
-    return angle.cos(), angle.sin()
+    width = 2 * side - 1
+    i, j = (queries - 1).unsqueeze(-1), (keys - 1).unsqueeze(-2)
+    patches = (i // side - j // side + side - 1) * width + i % side - j % side + side - 1
+    rows = torch.where((i < 0) & (j >= 0), width * width, patches)
+    rows = torch.where((i >= 0) & (j < 0), width * width + 1, rows)
+    return torch.where((i < 0) & (j < 0), width * width + 2, rows)
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """x [..., T, K], cos and sin [T, K] -> [..., T, K]: each pair rotated by its angle, in float32."""
-    first, second = x.float().chunk(2, dim=-1)
-    quarter_turn = torch.cat((-second, first), dim=-1)
-    return (x.float() * cos + quarter_turn * sin).to(x.dtype)
+def alibi_slopes(n_heads: int) -> Tensor:
+    """[H]: 2^(-8/n), 2^(-16/n), ... for n heads; where n is no power of 2, those of the next smaller one, then every
+    second slope of the next larger one (Press et al. 2022, section 3 and code)."""
+    power = 2 ** (n_heads.bit_length() - 1)
+    slopes = [2.0 ** (-8.0 * (head + 1) / power) for head in range(power)]
+    slopes += [2.0 ** (-4.0 * (2 * head + 1) / power) for head in range(n_heads - power)]
+    return torch.tensor(slopes)
+
+
+def alibi(slopes: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """slopes [H] -> [H, Ti, Tj]: -slope x |i - j|, added to the scores."""
+    return -slopes.view(-1, 1, 1) * (keys.unsqueeze(-2) - queries.unsqueeze(-1)).abs()

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_whole
+from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_flags, check_whole
+from encoder.model.disentangled import Disentangled
+from encoder.model.rotary import RotaryScaling
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 NormPlacement = Literal["pre", "post"]
-PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional"]
+NormKind = Literal["layer", "rms"]
+QKNorm = Literal["none", "head", "full"]
+PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
@@ -59,7 +63,12 @@ class Patches:
     @property
     def count(self) -> int:
         """Number of patches of one image."""
-        return (self.image_size // self.patch_size) ** 2
+        return self.side**2
+
+    @property
+    def side(self) -> int:
+        """Patches side by side."""
+        return self.image_size // self.patch_size
 
     @property
     def n_positions(self) -> int:
@@ -78,25 +87,34 @@ class EncoderConfig:
 
     Sizes
         vocab_size: rows of the token table (0 for images); d_model: D; n_layers: L; n_heads: H; d_ffn: F;
-        d_head: K, by default D / H; max_positions: the longest input in tokens;
+        d_head: K, by default D / H; n_kv_heads: heads of keys and values, by default H; with fewer, consecutive heads
+        of queries share one (grouped-query attention, Ainslie et al. 2023); max_positions: the longest input in tokens;
         embedding_width: E, width of the tables where it is not D (ELECTRA, ALBERT), then projected to D;
-        n_segments: rows of the segment table (0: none).
-    Norms (LayerNorm)
-        norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
+        n_segments: rows of the segment table (0: none); embedding_scale: factor of the tokens' vectors (Gemma: sqrt D);
+        mask_id: tokens with this id have the vector 0, and the others are scaled by 0.88 / (1 - share of such tokens)
+        (ESM-2), None: no such token.
+    Norms
+        norm_kind: "layer", LayerNorm, or "rms", RMSNorm; norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
         embedding_norm: a norm after the embeddings; first_norm: False where layer 0 has no attention norm
-        (ModernBERT); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
+        (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2); parallel: the FFN reads the same
+        residual stream as attention (GPT-NeoX); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
     Attention
-        position: kind of positional encoding; position_offset: row of the first token in a learned table (RoBERTa: 2);
+        position: kind of positional encoding; sine_halves: sines first, then cosines (M2M100), and not in turn;
+        position_offset: row of the first token in a learned table (RoBERTa: 2);
         pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
         or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
         each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
-        T5); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
+        T5); relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
+        columns between patches (BEiT); disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
+        before the mask; qk_norm: a norm on each head's q and k ("head"), or on all heads together ("full"), before the
+        rotation; causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
         position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
         as attention_bias (some ViT have none there); key_bias: for k alone, by default as qkv_bias (Whisper: False);
+        ffn_in_bias: for the maps into the hidden layer, by default as ffn_bias (GTE: False);
         layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
         weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
         input instead of tokens; spectrogram or convolutions: sound input.
@@ -110,22 +128,39 @@ class EncoderConfig:
     n_heads: int
     d_ffn: int
     d_head: int = 0
+    n_kv_heads: int = 0
     max_positions: int = 512
+    longest: int | None = None
     embedding_width: int = 0
     n_segments: int = 0
+    embedding_scale: float = 1.0
+    mask_id: int | None = None
+    norm_kind: NormKind = "layer"
     norm_placement: NormPlacement = "post"
     embedding_norm: bool = True
     first_norm: bool = True
+    output_norms: bool = False
+    parallel: bool = False
     final_norm: bool | None = None
     norm_eps: float = 1e-12
     norm_bias: bool = True
     position: PositionKind = "learned"
+    sine_halves: bool = False
     position_offset: int = 0
     pad_position: int | None = None
     rotary_base: float | tuple[float, ...] = 10_000.0
+    rotary_width: int = 0
+    rotary_interleaved: bool = False
+    rotary_scaling: RotaryScaling | tuple[RotaryScaling | None, ...] | None = None
+    rotary_grid: bool = False
     attention_window: int | tuple[int | None, ...] | None = None
     relative_buckets: int = 0
     relative_max_distance: int = 128
+    relative_per_layer: bool = False
+    relative_grid: bool = False
+    disentangled: Disentangled | None = None
+    score_cap: float | None = None
+    qk_norm: QKNorm = "none"
     causal: bool = False
     attention_scale: float | None = None
     activation: Activation = "gelu"
@@ -134,6 +169,7 @@ class EncoderConfig:
     qkv_bias: bool | None = None
     key_bias: bool | None = None
     ffn_bias: bool = True
+    ffn_in_bias: bool | None = None
     layer_groups: int | None = None
     pooler: bool = False
     dropout: float = 0.0
@@ -155,16 +191,23 @@ class EncoderConfig:
                     f"{self.n_heads}, or give d_head."
                 )
             fill(self, "d_head", self.d_model // self.n_heads)
+        if not self.n_kv_heads:
+            fill(self, "n_kv_heads", self.n_heads)
+        if not self.rotary_width:
+            fill(self, "rotary_width", self.d_head)
         if not self.embedding_width:
             fill(self, "embedding_width", self.d_model)
         if self.qkv_bias is None:
             fill(self, "qkv_bias", self.attention_bias)
         if self.key_bias is None:
             fill(self, "key_bias", self.qkv_bias)
+        if self.ffn_in_bias is None:
+            fill(self, "ffn_in_bias", self.ffn_bias)
         if self.final_norm is None:
             fill(self, "final_norm", self.norm_placement == "pre")
         if self.attention_scale is None:
-            fill(self, "attention_scale", self.d_head**-0.5)
+            terms = 1 if self.disentangled is None else self.disentangled.n_terms
+            fill(self, "attention_scale", (self.d_head * terms) ** -0.5)
         self._check_choices()
         self._check_per_layer()
 
@@ -172,10 +215,21 @@ class EncoderConfig:
         check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
-        for name in ("d_head", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id"):
+        sizes = (
+            "d_head",
+            "n_kv_heads",
+            "embedding_width",
+            "n_segments",
+            "position_offset",
+            "relative_buckets",
+            "pad_id",
+        )
+        for name in (*sizes, "rotary_width"):
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
+        if self.longest is not None:
+            check_whole("longest", self.longest, 1)
         if self.position == "learned":
             check_whole("position_offset", self.position_offset, 0, self.max_positions - 1)
         if self.pad_position is not None:
@@ -192,7 +246,9 @@ class EncoderConfig:
     def _check_choices(self) -> None:
         choices = {
             "norm_placement": NORM_PLACEMENTS,
-            "position": (*POSITION_KINDS, "convolutional"),
+            "position": (*POSITION_KINDS, "convolutional", "alibi"),
+            "norm_kind": ("layer", "rms"),
+            "qk_norm": ("none", "head", "full"),
             "activation": ACTIVATIONS,
         }
         if self.position == "convolutional":
@@ -200,10 +256,7 @@ class EncoderConfig:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
-        if self.position == "rotary" and self.d_head % 2:
-            raise ConfigError(
-                f"Rotary positions rotate pairs of numbers, but d_head={self.d_head} is odd: choose an even width."
-            )
+        self._check_heads()
         if self.position == "sinusoidal" and self.embedding_width % 2:
             raise ConfigError(
                 f"Sinusoidal positions are pairs, but the width {self.embedding_width} is odd: choose an even width."
@@ -212,6 +265,34 @@ class EncoderConfig:
             raise ConfigError(
                 f"layer_groups={self.layer_groups} is out of range: choose 1 to n_layers={self.n_layers}."
             )
+
+    def _check_heads(self) -> None:
+        """Heads that share keys and values, and what rotates."""
+        if self.n_heads % self.n_kv_heads:
+            raise ConfigError(
+                f"n_heads={self.n_heads} cannot share n_kv_heads={self.n_kv_heads}: choose a divisor of {self.n_heads}."
+            )
+        check_flags(
+            self, "output_norms", "parallel", "rotary_interleaved", "rotary_grid", "relative_per_layer", "relative_grid"
+        )
+        if self.parallel and self.norm_placement == "post":
+            raise ConfigError("Parallel sublayers have their norms before them: set norm_placement to pre.")
+        if self.position == "rotary" and self.rotary_width % 2:
+            raise ConfigError(
+                f"Rotary positions rotate pairs of numbers, but {self.rotary_width} of d_head={self.d_head} rotate: "
+                "choose an even width."
+            )
+        check_whole("rotary_width", self.rotary_width, 1, self.d_head)
+        if (self.rotary_grid or self.relative_grid) and self.patches is None:
+            raise ConfigError("Only images have rows and columns: set rotary_grid and relative_grid to False.")
+        if self.rotary_grid and self.d_head % 4:
+            raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
+        if self.relative_grid and self.relative_buckets:
+            raise ConfigError("A bias by rows and columns has no buckets: set relative_buckets to 0.")
+        for name in ("score_cap", "embedding_scale"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < abs(value) <= LARGEST:
+                raise ConfigError(f"{name}={value} is out of range: choose a finite number above 0.")
 
     def _check_position_kernel(self) -> None:
         check_whole("position_kernel", self.position_kernel, 1, 10_000)
@@ -223,7 +304,7 @@ class EncoderConfig:
             )
 
     def _check_per_layer(self) -> None:
-        for name in ("rotary_base", "attention_window"):
+        for name in ("rotary_base", "attention_window", "rotary_scaling"):
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.n_layers:
                 raise ConfigError(
@@ -242,14 +323,17 @@ class EncoderConfig:
         derived = {
             "d_head": ("d_model", "n_heads"),
             "embedding_width": ("d_model",),
-            "attention_scale": ("d_head", "d_model", "n_heads"),
+            "attention_scale": ("d_head", "d_model", "n_heads", "disentangled"),
+            "n_kv_heads": ("n_heads",),
+            "rotary_width": ("d_head", "d_model", "n_heads"),
             "qkv_bias": ("attention_bias",),
             "key_bias": ("attention_bias", "qkv_bias"),
+            "ffn_in_bias": ("ffn_bias",),
         }
-        blank = {"d_head": 0, "embedding_width": 0, "attention_scale": None, "qkv_bias": None, "key_bias": None}
+        blank = {"attention_scale": None, "qkv_bias": None, "key_bias": None, "ffn_in_bias": None}
         for name, sources in derived.items():
             if name not in changes and any(source in changes for source in sources):
-                changes[name] = blank[name]
+                changes[name] = blank.get(name, 0)
         return dataclasses.replace(self, **changes)
 
     @property
@@ -262,7 +346,8 @@ class EncoderConfig:
         """The longest input in tokens, special tokens included."""
         if self.patches is not None:
             return self.patches.n_tokens
-        return self.max_positions - (self.position_offset if self.position == "learned" else 0)
+        rows = self.max_positions - (self.position_offset if self.position == "learned" else 0)
+        return rows if self.longest is None else min(rows, self.longest)
 
     @property
     def n_distinct_layers(self) -> int:
@@ -282,6 +367,26 @@ class EncoderConfig:
         """Base of the rotary wavelengths in `layer`."""
         base = self.rotary_base
         return base[layer] if isinstance(base, tuple) else base
+
+    def rotary_of_layer(self, layer: int) -> tuple[float, RotaryScaling | None]:
+        """Base and scaling of the rotary frequencies in `layer`."""
+        scaling = self.rotary_scaling
+        return self.rotary_base_of_layer(layer), scaling[layer] if isinstance(scaling, tuple) else scaling
+
+    def first_layers(self) -> list[int]:
+        """The first layer of each kind of rotary frequencies."""
+        return list({self.rotary_of_layer(layer): layer for layer in reversed(range(self.n_layers))}.values())
+
+    def kv_head(self, head: int) -> int:
+        """The head of keys and values that this head of queries uses."""
+        return head * self.n_kv_heads // self.n_heads
+
+    @property
+    def table_rows(self) -> int:
+        """Rows of a table of biases of the scores: buckets of distances, or differences of rows and columns; 0: none."""
+        if self.relative_grid and self.patches is not None:
+            return (2 * self.patches.side - 1) ** 2 + 3
+        return self.relative_buckets
 
     @property
     def score_scale(self) -> float:

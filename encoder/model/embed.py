@@ -5,6 +5,8 @@ Shapes: B batch, T tokens, E width of the tables (D unless they are factorised),
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -23,6 +25,17 @@ def sinusoidal(positions: Tensor, width: int) -> Tensor:
     angle = positions.to("cpu", torch.float64).unsqueeze(-1) / 10_000.0**exponent  # [T, width/2]
     table = torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # [T, width], sine and cosine in turn
     return table.to(positions.device, torch.float32)
+
+
+def sine_halves(positions: Tensor, width: int) -> Tensor:
+    """positions [...] -> [..., width]: sin(pos w_c) in the first half, cos(pos w_c) in the second.
+
+    w_c = 10000^(-c / (width/2 - 1)) (tensor2tensor's form, which fairseq, Whisper and M2M100 use).
+    """
+    step = math.log(10_000.0) / (width // 2 - 1)
+    rates = torch.exp(torch.arange(width // 2, device=positions.device, dtype=torch.float32) * -step)
+    angle = positions.unsqueeze(-1).float() * rates
+    return torch.cat((angle.sin(), angle.cos()), dim=-1)
 
 
 class Positions(nn.Module):
@@ -51,6 +64,8 @@ class Positions(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
         """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
+        if self.config.sine_halves:
+            return sine_halves(self.indices(inputs, mask, n_tokens), self.config.embedding_width)
         if self.config.position == "sinusoidal":
             return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
         if self.table is None:
@@ -102,6 +117,7 @@ class Embedding(nn.Module):
         super().__init__()
         width = config.embedding_width
         self.tokens = token_module(config)
+        self.scale, self.mask_id = config.embedding_scale, config.mask_id
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
@@ -114,7 +130,7 @@ class Embedding(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
-        x = self.hook_tokens(self.tokens(inputs))  # [B, T, E]
+        x = self.hook_tokens(self.scaled(self.tokens(inputs), inputs, mask))  # [B, T, E]
         if self.segments is not None:
             # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
             single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
@@ -134,6 +150,19 @@ class Embedding(nn.Module):
             x = self.projection(x)  # [B, T, D]
         out: Tensor = self.hook_out(x)
         return out
+
+    def scaled(self, x: Tensor, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        """Tokens' vectors [B, T, E] with the factors of the config; ids [B, T]; mask [B, T] or None."""
+        if self.scale != 1.0:
+            # The factor in the weights' own type, as Gemma was trained: in bfloat16 it is rounded.
+            x = x * torch.tensor(self.scale, dtype=x.dtype, device=x.device)
+        if self.mask_id is None:
+            return x
+        hidden = (inputs == self.mask_id).unsqueeze(-1)  # [B, T, 1]
+        # ESM-2 was trained with 15 % of tokens chosen, and 80 % of these hidden (Lin et al. 2023; Devlin et al. 2019).
+        n_real = hidden.shape[1] if mask is None else mask.sum(dim=-1).view(-1, 1, 1)
+        share = hidden.sum(dim=1, keepdim=True).to(x.dtype) / n_real
+        return x.masked_fill(hidden, 0.0) * ((1.0 - 0.15 * 0.8) / (1.0 - share))
 
 
 def _all_zero(ids: Tensor) -> bool:

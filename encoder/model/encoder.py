@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from encoder.model import attend
-from encoder.model.attend import AttentionContext
+from encoder.model.attend import AttentionContext, LearnedScores
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.embed import Embedding
 from encoder.model.hooks import HookPoint
@@ -40,8 +40,11 @@ class Encoder(nn.Module):
             for layer in range(config.n_distinct_layers)
         )
         self.final_norm = LayerNorm(config.d_model, config, "final_norm") if config.final_norm else None
-        buckets = config.relative_buckets
-        self.relative_bias = nn.Embedding(buckets, config.n_heads) if buckets else None
+        rows = 0 if config.relative_per_layer else config.table_rows
+        self.relative_bias = nn.Embedding(rows, config.n_heads) if rows else None
+        apart = config.disentangled
+        self.distances = nn.Embedding(2 * apart.span, config.d_model) if apart else None
+        self.distance_norm = LayerNorm(config.d_model, config, "distance_norm") if apart and apart.norm else None
         self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
         self.hook_positions, self.hook_out = HookPoint("positions"), HookPoint("output")
         if seed is not None:
@@ -94,8 +97,29 @@ class Encoder(nn.Module):
     def attention_contexts(self, x: Tensor, mask: Tensor | None) -> tuple[AttentionContext, ...]:
         """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
         encoded = self.hook_positions(torch.arange(x.shape[1], device=x.device))
-        table = None if self.relative_bias is None else self.relative_bias.weight
-        return attend.contexts(self.config, encoded, mask, table, rotates=True)
+        return attend.contexts(self.config, encoded, mask, self.learned_scores(), rotates=True)
+
+    def bias_table(self, layer: int) -> Tensor | None:
+        """[buckets, H]: the learned bias of the scores in `layer`, its own or that of all layers; None without one."""
+        own = self.block(layer).attention.relative_bias
+        table = self.relative_bias if own is None else own
+        return None if table is None else table.weight
+
+    def learned_scores(self) -> list[LearnedScores]:
+        """What the weights add to the scores of each layer."""
+        shape, vectors = self.config.disentangled, None
+        if self.distances is not None:
+            vectors = self.distances.weight
+            vectors = vectors if self.distance_norm is None else self.distance_norm(vectors)
+        return [
+            LearnedScores(
+                self.bias_table(layer),
+                None
+                if vectors is None or shape is None
+                else self.block(layer).attention.position_terms(vectors, shape),
+            )
+            for layer in range(self.config.n_layers)
+        ]
 
 
 class _KeepUnfilled(TorchFunctionMode):

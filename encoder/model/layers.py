@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from encoder.model import attend, overview
 from encoder.model.attend import AttentionContext
 from encoder.model.config import EncoderConfig
+from encoder.model.disentangled import Disentangled, PositionTerms
 from encoder.model.hooks import HookPoint, current_visitor
 
 
@@ -30,43 +31,96 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tens
     return out if bias is None else out + bias
 
 
+def rms_norm(x: Tensor, gain: Tensor, bias: Tensor | None, eps: float) -> Tensor:
+    """x / sqrt(mean of x^2 + eps) x gain + bias over the last axis (Zhang and Sennrich 2019): no mean is subtracted."""
+    out = x / (x.square().mean(dim=-1, keepdim=True) + eps).sqrt() * gain
+    return out if bias is None else out + bias
+
+
+#: The written-out form of each `EncoderConfig.norm_kind`, and its name for people.
+NORMS = {"layer": layer_norm, "rms": rms_norm}
+NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
+
+
 class LayerNorm(nn.Module):
-    """Layer normalisation with a hook point at its input. weight: gain [D]; bias: [D] or none."""
+    """LayerNorm or, by the config, RMSNorm, with a hook point at its input. weight: gain [D]; bias: [D] or none."""
 
     def __init__(self, width: int, config: EncoderConfig, name: str) -> None:
         super().__init__()
-        self.eps = config.norm_eps
+        self.eps, self.kind = config.norm_eps, config.norm_kind
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
         self.hook_input = HookPoint(f"{name}.input")
 
     def forward(self, x: Tensor, layer: int | None = None) -> Tensor:
         x = self.hook_input(x, layer)
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+        if self.kind == "layer":
+            return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+        out = F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+        return out if self.bias is None else out + self.bias
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention. w_q, w_k, w_v: D -> H x K; w_o: H x K -> D."""
+    """Multi-head self-attention. w_q: D -> H x K; w_k, w_v: D -> n_kv_heads x K; w_o: H x K -> D."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
         inner = config.n_heads * config.d_head
         self.w_q = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
-        self.w_k = nn.Linear(config.d_model, inner, bias=bool(config.key_bias))
-        self.w_v = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
+        shared = config.n_kv_heads * config.d_head
+        self.w_k = nn.Linear(config.d_model, shared, bias=bool(config.key_bias))
+        self.w_v = nn.Linear(config.d_model, shared, bias=bool(config.qkv_bias))
         self.w_o = nn.Linear(inner, config.d_model, bias=config.attention_bias)
+        self.q_norm: LayerNorm | None = None
+        self.k_norm: LayerNorm | None = None
+        if config.qk_norm != "none":
+            widths = (inner, shared) if config.qk_norm == "full" else (config.d_head,) * 2
+            self.q_norm, self.k_norm = (
+                LayerNorm(width, config, name) for width, name in zip(widths, ("q_norm", "k_norm"), strict=True)
+            )
+        own = config.relative_per_layer and config.table_rows
+        self.relative_bias = nn.Embedding(config.table_rows, config.n_heads) if own else None
+        apart = config.disentangled
+        if apart is not None and apart.shared:
+            apart = None
+        to_position = apart is not None and apart.to_position
+        self.w_pos_k = nn.Linear(config.d_model, inner, bias=apart.key_bias) if apart and to_position else None
+        self.w_pos_q = nn.Linear(config.d_model, inner) if apart is not None and apart.to_content else None
         self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")
         self.hook_scores, self.hook_pattern, self.hook_z = HookPoint("scores"), HookPoint("pattern"), HookPoint("z")
 
     def split(self, x: Tensor) -> Tensor:
-        """[B, T, H x K] -> [B, H, T, K]"""
-        return x.view(*x.shape[:-1], self.config.n_heads, self.config.d_head).transpose(1, 2)
+        """[B, T, h x K] -> [B, h, T, K]"""
+        return x.view(*x.shape[:-1], -1, self.config.d_head).transpose(1, 2)
+
+    def shared(self, x: Tensor) -> Tensor:
+        """Keys or values [B, n_kv_heads, T, K] -> [B, H, T, K]: each for all heads of queries that use it."""
+        times = self.config.n_heads // self.config.n_kv_heads
+        return x if times == 1 else x.repeat_interleave(times, dim=1)
+
+    def normed(self, x: Tensor, norm: LayerNorm | None) -> Tensor:
+        """q or k before the rotation, [B, T, h x K] -> [B, h, T, K], each head normalised or all together."""
+        if norm is None:
+            return self.split(x)
+        return norm(self.split(x)) if self.config.qk_norm == "head" else self.split(norm(x))
+
+    def qkv(self, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tensor, Tensor]:
+        """x [B, T, D] -> q, k, v as the scores use them, [B, H, T, K] each."""
+        q = context.rotated(self.normed(self.w_q(x), self.q_norm))
+        k = self.shared(context.rotated(self.normed(self.w_k(x), self.k_norm)))
+        return q, k, self.shared(self.split(self.w_v(x)))
+
+    def position_terms(self, vectors: Tensor, shape: Disentangled) -> PositionTerms:
+        """DeBERTa's vectors of distances [2S, D] -> their keys and queries in this layer."""
+        to_k, to_q = (self.w_k, self.w_q) if shape.shared else (self.w_pos_k, self.w_pos_q)
+        keys = self.split(to_k(vectors)[None])[0] if to_k is not None and shape.to_position else None  # [H, 2S, K]
+        queries = self.split(to_q(vectors)[None])[0] if to_q is not None and shape.to_content else None
+        return PositionTerms(shape, keys, queries)
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         layer = context.layer
-        q, k, v = self.split(self.w_q(x)), self.split(self.w_k(x)), self.split(self.w_v(x))  # [B, H, T, K]
-        q, k = context.rotated(q), context.rotated(k)
+        q, k, v = self.qkv(x, context)
         q, k, v = self.hook_q(q, layer), self.hook_k(k, layer), self.hook_v(v, layer)
         dropout = self.config.attention_dropout if self.training else 0.0
         visitor, receiver = current_visitor(), overview.current_receiver()
@@ -120,8 +174,9 @@ class FeedForward(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.activation = config.activation
-        self.w_in = nn.Linear(config.d_model, config.d_ffn, bias=config.ffn_bias)
-        self.w_gate = nn.Linear(config.d_model, config.d_ffn, bias=config.ffn_bias) if config.gated else None
+        entering = bool(config.ffn_in_bias)
+        self.w_in = nn.Linear(config.d_model, config.d_ffn, bias=entering)
+        self.w_gate = nn.Linear(config.d_model, config.d_ffn, bias=entering) if config.gated else None
         self.w_out = nn.Linear(config.d_ffn, config.d_model, bias=config.ffn_bias)
         self.hook_hidden = HookPoint("ffn.hidden")
 
@@ -134,7 +189,10 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """One layer: attention, then feed-forward, each with a residual connection and a norm before or after it."""
+    """One layer: attention, then feed-forward, each with a residual connection and a norm before or after it.
+
+    With `output_norms` each has one more norm, on what it adds; in a parallel block both read the same residual stream.
+    """
 
     def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
         super().__init__()
@@ -143,6 +201,11 @@ class Block(nn.Module):
         self.attention_norm = LayerNorm(config.d_model, config, "attention_norm") if has_attention_norm else None
         self.ffn = FeedForward(config)
         self.ffn_norm = LayerNorm(config.d_model, config, "ffn_norm")
+        self.parallel = config.parallel
+        self.attention_out_norm, self.ffn_out_norm = (
+            LayerNorm(config.d_model, config, name) if config.output_norms else None
+            for name in ("attention_out_norm", "ffn_out_norm")
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
@@ -150,13 +213,21 @@ class Block(nn.Module):
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
         layer = context.layer
+        entering = x if self.parallel else None
         # A sublayer's output gets no variable: one would keep attention's in memory while the FFN runs.
         x = x + self.hook_attention_out(
-            self.dropout(self.attention(self.before(x, self.attention_norm, layer), context)), layer
+            self.added(self.attention(self.before(x, self.attention_norm, layer), context), self.attention_out_norm),
+            layer,
         )
         x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
-        x = x + self.hook_ffn_out(self.dropout(self.ffn(self.before(x, self.ffn_norm, layer), layer)), layer)
+        to_ffn = self.before(x if entering is None else entering, self.ffn_norm, layer)
+        x = x + self.hook_ffn_out(self.added(self.ffn(to_ffn, layer), self.ffn_out_norm), layer)
         out: Tensor = self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
+        return out
+
+    def added(self, x: Tensor, norm: LayerNorm | None) -> Tensor:
+        """What a sublayer adds: its output, normalised where there is a norm for it."""
+        out: Tensor = self.dropout(x if norm is None else norm(x))
         return out
 
     def before(self, x: Tensor, norm: LayerNorm | None, layer: int) -> Tensor:

@@ -21,7 +21,7 @@ from encoder.inputs.layout import InputKind, Layout
 from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
-from encoder.model.layers import LayerNorm, layer_norm
+from encoder.model.layers import NORMS, LayerNorm
 
 #: The short form of a trace shows this many tokens.
 SHOWN_LABELS = 12
@@ -29,13 +29,14 @@ SHOWN_LABELS = 12
 
 @dataclass(frozen=True, repr=False)
 class NormTrace:
-    """One LayerNorm on one text. input [T, D]; gain [D]; bias [D] or None."""
+    """One norm on one text. input [T, D]; gain [D]; bias [D] or None; kind: "layer" or "rms"."""
 
     name: str
     input: Tensor
     gain: Tensor
     bias: Tensor | None
     eps: float
+    kind: str = "layer"
 
     def __repr__(self) -> str:
         return f"<NormTrace {self.name}: {len(self.input):,} tokens x {self.gain.numel()}, eps {self.eps:g}>"
@@ -52,13 +53,13 @@ class NormTrace:
 
     @property
     def normalised(self) -> Tensor:
-        """[T, D]: (x - mean) / sqrt(var + eps), before gain and bias."""
-        return layer_norm(self.input, torch.ones_like(self.gain), None, self.eps)
+        """[T, D]: (x - mean) / sqrt(var + eps), before gain and bias; of RMSNorm, x / sqrt(mean of x^2 + eps)."""
+        return NORMS[self.kind](self.input, torch.ones_like(self.gain), None, self.eps)
 
     @property
     def output(self) -> Tensor:
         """[T, D]: the norm's output."""
-        return layer_norm(self.input, self.gain, self.bias, self.eps)
+        return NORMS[self.kind](self.input, self.gain, self.bias, self.eps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,8 +125,8 @@ class RecordedPass:
         """
         if not bool(self.output.isfinite().all()):
             return False
-        bias = self.encoder.relative_bias
-        if bias is not None and not bool(bias.weight.isfinite().all()):
+        tables = {id(table): table for table in map(self.encoder.bias_table, range(self.config.n_layers))}
+        if any(table is not None and not bool(table.isfinite().all()) for table in tables.values()):
             return False
         largest = []
         for layer in range(self.config.n_layers):
@@ -267,4 +268,5 @@ class RecordedPass:
             gain=module.weight.detach(),
             bias=None if module.bias is None else module.bias.detach(),
             eps=module.eps,
+            kind=module.kind,
         )

@@ -47,7 +47,7 @@ def main() -> None:
         editable_inputs.end(inputs)
         if example is not None:
             exported(inputs, example).draw()
-    next_page("forward_pass", "Forward pass, step by step, the same steps in a real model")
+    next_page("model", "Model, the same steps in a real model")
 
 
 def exported(inputs: Inputs, example: Calculation) -> Export:

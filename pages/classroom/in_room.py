@@ -32,7 +32,8 @@ class InRoom:
             st.rerun()  # with the teacher's view
         if session.awaits_greeting():
             with self._question:
-                st.info(f"Joining room {plain(strip.spaced(state.get(RoomParams.code)))} …", icon=":material/group:")
+                room = plain(strip.spaced(state.get(RoomParams.code)))
+                st.info(f"Joining room {room} … {session.said()}", icon=":material/group:")
             yield False
             return
         follow.note_own_way(self.folder)

@@ -2,7 +2,7 @@
 // for another run only for a version that Python has not read.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
-import { keep, kept } from "./room_kept.js";
+import { keep, keepForTab, kept } from "./room_kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
@@ -10,8 +10,9 @@ import { bringIntoView } from "../../encoder/export/drawing/spot.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";
-// Milliseconds after a run in which the page is not complete yet, and after which a request counts as lost.
-const [SETTLED, LOST] = [400, 6000];
+// Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which
+// a browser greets again when the room store was away: a class does so one by one.
+const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 
 class RoomStrip {
   constructor(parent) {
@@ -81,9 +82,11 @@ class RoomStrip {
   greet() {
     if (this.greeted === this.room.code) return;
     this.greeted = this.room.code;
+    this.greetAgainAt = performance.now() + AGAIN * (1 + Math.random());
     const found = kept()[this.room.code] ?? {};
     if (location.hash.startsWith(TEACHES)) {
       found.key = location.hash.slice(TEACHES.length);
+      keepForTab(this.room.code, found); // the room store may be away
       history.replaceState(history.state, "", location.pathname + location.search); // a projector shows the address
     }
     this.send({ event: "greet", kept: found });
@@ -164,8 +167,11 @@ class RoomStrip {
   }
 
   tick() {
-    this.isRunning();
     this.catchUp();
+    if (!this.isRunning() && this.room?.asks && this.room.stale && performance.now() > this.greetAgainAt) {
+      this.greeted = null;
+      this.greet();
+    }
     if (this.ends === null || this.ends === undefined) {
       this.clock.textContent = "";
       return;

@@ -38,7 +38,7 @@ def main(view: View) -> None:
     )
     exported(selected, found, drawn).draw()
     if view.loaded.takes == "text":
-        next_page("masked_words", "Masked-word prediction, which word fits a blank")
+        next_page("predict", "Masked-word prediction, which word fits a blank")
     else:
         next_page("interventions", "Interventions, switch off a neuron and see what it causes")
 

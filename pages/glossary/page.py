@@ -24,7 +24,7 @@ def main() -> None:
             st.header(group, anchor=False)
             for term in terms:
                 show(term, f"term-{term.key}")
-    next_page("heads", "Attention heads, where most of these words are used")
+    next_page("heads", "Heads, where most of these words are used")
 
 
 def selected() -> None:

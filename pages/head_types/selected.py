@@ -21,7 +21,7 @@ def draw(view: View, found: Heads) -> None:
         _map(view)
     st.markdown(_types(view, found))
     corpus_line.draw(view)
-    links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
+    links.button("heads", "Open in Heads", "open_in_full", "open-head", type="primary")
 
 
 def _map(view: View) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import partial
+
 import streamlit as st
 
 from encoder.export import Map, Options
@@ -12,16 +15,33 @@ from pages.core.view.view import MapParams, View
 from pages.core.words.markdown import plain
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
-from pages.heads.params import MOST_PINS, Params
+from pages.heads.params import INPUTS, MOST_PINS, VIEWS, Params
 from pages.state.params import Head, Param
 from pages.state.url_state import controlled, state
 
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048
 
+#: Key of the container of the open head.
+HEAD = "heads-head"
+
 _SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Leave out, rescale"}
 _BETWEEN = {"all": "All", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
 _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"}
+
+
+def shown_view(view: View) -> str:
+    """The open view: as chosen; otherwise the map of a text, and an image or a sound itself."""
+    return state.get(Params.view) or ("map" if view.trace.kind == "text" else "text")
+
+
+def choose_view(view: View) -> None:
+    """The widget of the open view."""
+    titles = VIEWS | {"text": INPUTS[view.trace.kind]}
+    controlled(
+        st.segmented_control, "View", list(titles), key="heads-view", value=shown_view(view), required=True,
+        take=partial(state.put, Params.view), format_func=titles.get, width="content", label_visibility="collapsed",
+    )  # fmt: skip
 
 
 def controls(view: View) -> None:
@@ -64,6 +84,8 @@ def controls(view: View) -> None:
             "The page Head types shows the thresholds.",
         )  # fmt: skip
     padding.length_control(view)
+    if view.trace.kind == "image":
+        state.bound(st.slider, Params.opacity, "Opacity of colours over the image", 0.0, 1.0, step=0.05)
     if not whole and of_text:
         st.caption(f"Whole words and sentence pairs: up to {WHOLE_TOKENS} tokens. This text has {n_tokens:,}.")
     if n_tokens > AVERAGED_TOKENS:
@@ -100,6 +122,19 @@ def open_head(view: View) -> Map:
     layer = None if average in ("layers", "both") else view.layer
     head = None if average in ("heads", "both") else view.head
     return map_of(view, options, layer, head)
+
+
+def as_trained(view: View) -> View:
+    """The view without edits and padding, which Q K V and Beside show."""
+    model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
+    plain_view = dataclasses.replace(view, model=model)
+    inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]
+    return dataclasses.replace(plain_view, i=inside[0], j=inside[1])
+
+
+def one_head(view: View) -> Map:
+    """The open head as the model computes it."""
+    return map_of(view, Options(padding=view.model.padding), view.layer, view.head)
 
 
 def heads_of_model(param: Param[list[Head]], view: View) -> list[Head]:

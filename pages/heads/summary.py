@@ -107,7 +107,7 @@ def sink_note(view: View, head: Map) -> None:
             f"{_reading(view, found)}A large weight need not be a large contribution: in BERT, the transformed values "
             "of special tokens often have a small norm (Kobayashi et al. 2020)."
         )
-        links.link("beyond_weights", "See the contribution: norm-weighted attention", "scale")
+        links.link("contribution", "See the contribution: norm-weighted attention", "scale")
 
 
 def _reading(view: View, found: Sink) -> str:

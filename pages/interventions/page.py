@@ -60,7 +60,7 @@ def main() -> None:
     )
     if found is not None:
         exported(chosen, active, found).draw()
-    next_page("beyond_weights", "Beyond attention weights")
+    next_page("contribution", "Contribution, what else matters")
 
 
 def exported(chosen: Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:

@@ -32,7 +32,7 @@ def vector_bytes() -> int:
 
 
 #: Up to so many texts are embedded without being asked.
-AT_ONCE = 100
+AT_ONCE = 1_000
 _TYPED, _KEPT = "search:lines", "search:collection"
 
 EXAMPLE = """A kitten sleeps in a basket.
@@ -124,7 +124,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
             )
         )
 
-    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} reads each of them once."
+    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
     found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
     if found is not None:
         st.session_state[_KEPT] = (what, found)

@@ -29,7 +29,7 @@ def main(view: View) -> None:
         found = attributed.attribution(view, params)
     if found is not None:
         show(view, params, found)
-    next_page("beyond_weights", "Beyond attention weights, another deletion test")
+    next_page("contribution", "Contribution, what else matters")
 
 
 def show(view: View, params: Params, found: similarity.Attribution) -> None:

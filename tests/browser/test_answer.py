@@ -49,7 +49,8 @@ HIDDEN = """() => {
 @pytest.mark.parametrize(
     "path",
     [
-        "heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types", "pre_post",
+        "heads", "heads?view=beside", "heads?view=vectors",
+        "contribution", "contribution?beyond=rollout", "head_types", "pre_post",
         f"patching?patch_with={quote(ALIGNED)}", "feed_forward",
     ],
     ids=lambda path: path.partition("=")[0],

@@ -15,7 +15,6 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import ImageEncoder, JointEncoder, LoadError, TextEncoder
-from encoder.explain.architecture import architecture
 from encoder.load.families import FAMILIES as FAMILY_TABLES
 from encoder.load.families import Fields
 from encoder.load.families.family import ACTIVATIONS
@@ -70,9 +69,6 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
         compare_maps(trace, image_states, index)
         before = trace.values["final_norm.input"] if family != "siglip" else trace.output
         close(before, image_states.last_hidden_state[index], "output")
-    for tower in ours.towers.values():
-        blocks = architecture(tower.config, tower.config.max_tokens).blocks
-        assert sum(block.parameters for block in blocks) == tower.n_parameters
     again = encoder.load(encoder.save(ours, tmp_path / "saved"), device="cpu")
     assert torch.equal(again.embed_texts(TEXTS), texts)
 

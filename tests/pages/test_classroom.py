@@ -124,7 +124,7 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
         key = f"view:{name}"
         assert student.app.number_input(key=key).value == teacher.app.number_input(key=key).value
     assert "following" in student.line["words"]
-    teacher.open("layernorm")
+    teacher.open("norms")
     student.news()
     assert student.app.text_area(key="view:text").value == TEXT
     assert student.line["buttons"] == ["around"]
@@ -424,6 +424,39 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert teacher.news().values()["text"] == "Typed meanwhile."
     assert school.room(code).view["text"] == "Typed meanwhile."
+
+
+def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher(named=True)
+    key = teacher.line["key"]
+    teacher.open("heads").type(TEXT)
+    mia = school.student(code, "Mia").line["member"]
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    people = {"heads": {"member": mia}, "classroom": {"key": key}, "layernorm": {"key": key}}
+    reloaded = []
+    with monkeypatch.context() as gone:
+        for name in ("find", "join", "members"):
+            gone.setattr(school.store, name, away)
+        for page, kept in people.items():
+            person = Person(school, page, room=code)
+            for _ in range(2):  # the browser greets until the store answers
+                person.tell(event="greet", kept=kept)
+                assert person.values()["room"] == code
+                assert person.line["asks"]
+                assert person.line["stale"]
+                assert "away" in sentences(person.app)
+            reloaded.append(person)
+    for person, kept in zip(reloaded, people.values(), strict=True):
+        person.tell(event="greet", kept=kept)
+        assert person.line["member"] == kept.get("member", "")
+        assert person.line["key"] == kept.get("key", "")
+        assert not person.line["stale"]
+    assert reloaded[0].values()["text"] == TEXT
+    assert "room" in reloaded[1].values()
+    assert len(school.store.members(code)) == 1
 
 
 def test_rooms_can_be_switched_off(school: School) -> None:

@@ -41,9 +41,7 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
 
 
 def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
-    app = visit(
-        "layernorm", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False)))
-    )
+    app = visit("norms", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False))))
     assert_well(app)
     assert "L0 H1 off." in written(app)
     assert "without edits" not in written(app)
@@ -54,7 +52,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
     assert f"standard deviation **{number(float(after.std[1]))}**" in written(app)
     assert number(float(after.std[1])) != number(float(minilm.trace(TEXT).norms[after.name].std[1]))
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/contribution/page.py").run()
     assert_well(app)
     assert "L0 H1 off. This page shows the run without edits." in written(app)
     app.switch_page("pages/interventions/page.py").run()
@@ -106,15 +104,15 @@ def test_an_edit_with_a_long_text_survives_back() -> None:
 
 def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
     text, edit = "the [MASK] of a country", AblateHead(0, 2)
-    shown = visit("masked_words", text=text, model="twin-post", edits="ablate_l0_h2")
+    shown = visit("predict", text=text, model="twin-post", edits="ablate_l0_h2")
     assert_well(shown)
     assert "without edits" not in written(shown)
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
         assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(shown)
-    for others in ({"text": text}, {"text": TEXT, "model": "twin-post"}):  # another model, another sentence
-        shown = visit("masked_words", edits="ablate_l0_h2", **others)
+    for others in ({"text": text}, {"text": TEXT, "model": "twin-post", "masked": "a [MASK]"}):  # not her model, text
+        shown = visit("predict", edits="ablate_l0_h2", **others)
         assert_well(shown)
         assert "without edits" in written(shown)
 

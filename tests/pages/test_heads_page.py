@@ -1,4 +1,4 @@
-"""The page “Attention heads”: options, selected tokens, averages, pairs, filters, and links that ask for too much."""
+"""The page “Heads”: options, selected tokens, averages, pairs, filters, and links that ask for too much."""
 
 from __future__ import annotations
 

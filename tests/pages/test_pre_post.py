@@ -82,7 +82,7 @@ def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
     app.switch_page("pages/pre_post/page.py").run()
@@ -108,7 +108,7 @@ def test_the_page_keeps_the_readers_subject() -> None:
     assert not app.warning
     assert "model" not in app.query_params
     assert "all-MiniLM-L6-v2" in written(app)
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert {name: app.query_params[name] for name in place} == place
 

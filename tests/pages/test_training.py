@@ -70,7 +70,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
         assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     app.button(key="open-post-norm").click().run()
     assert_well(app)
-    assert app.title[0].value == "Attention heads"
+    assert app.title[0].value == "Heads"
     assert app.query_params["model"] == "trained"
     assert re.fullmatch(r"\d( \d){4}", app.query_params["text"])
     link = dict(app.query_params)
@@ -270,7 +270,7 @@ def test_a_saved_file_opens_and_a_bad_one_says_why() -> None:
     assert_well(app)
     assert "reverse, post-norm, 5 steps" in written(app)
     app.button(key="open-file").click().run()
-    assert app.title[0].value == "Attention heads"
+    assert app.title[0].value == "Heads"
     assert app.query_params["model"] == "trained"
     app = visit("training")
     app.file_uploader(key="training-file").upload("bad.safetensors", b"no weights", "application/octet-stream").run()

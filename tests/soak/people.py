@@ -92,7 +92,7 @@ class Person:
 
 
 class Reader(Person):
-    """Attention heads: another head, a cell, a sentence."""
+    """Heads: another head, a cell, a sentence."""
 
     async def act(self) -> None:
         """One click."""

@@ -212,6 +212,7 @@ export class Drawing {
     const earlier = (this.events?.[name] ?? []).filter((event) => event.id > id - RESENT);
     this.events = { ...this.events, [name]: [...earlier, { ...value, id }].slice(-MOST_RESENT) };
     this.component.setStateValue?.(name, this.events[name]);
+    this.component.answer?.(name, value);
     return id;
   }
 

@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from encoder.load.families.albert import ALBERT
 from encoder.load.families.ast import AST
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
+from encoder.load.families.bert_like import (
+    BIG_BIRD,
+    BROS,
+    DATA2VEC_TEXT,
+    ERNIE,
+    ERNIE_TASKS,
+    ESM,
+    GTE,
+    JINA_V3,
+    LAYOUTLM,
+    LONGFORMER,
+    MEGATRON,
+    NOMIC,
+    REMBERT,
+    ROFORMER,
+    SPLINTER,
+    XLM_ROBERTA_XL,
+)  # fmt: skip
 from encoder.load.families.clip import CLIP_IMAGE, CLIP_TEXT, SIGLIP_IMAGE, SIGLIP_TEXT
+from encoder.load.families.deberta import DEBERTA, DEBERTA_V2
 from encoder.load.families.dinov2 import DINOV2, DINOV2_SWIGLU
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, VectorNames, unsupported
+from encoder.load.families.llama import EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, LLAMA, MISTRAL, QWEN2, QWEN3
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
+from encoder.load.families.seq2seq import (
+    BART,
+    M2M100,
+    MARIAN,
+    MBART,
+    PEGASUS,
+    T5,
+    T5_GATED,
+    T5GEMMA,
+    UMT5,
+    UMT5_GATED,
+)  # fmt: skip
 from encoder.load.families.vit import DEIT, VIT
 from encoder.load.families.wav2vec2 import WAV2VEC2
 from encoder.load.families.whisper import WHISPER
+from encoder.load.families.xlm import XLM
 
 __all__ = [
     "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "Part", "VectorNames",
@@ -25,27 +59,78 @@ __all__ = [
 FAMILIES: dict[str, Family] = {
     "albert": ALBERT,
     "audio-spectrogram-transformer": AST,
+    "bart": BART,
     "bert": BERT,
+    "big_bird": BIG_BIRD,
+    "bros": BROS,
     "camembert": ROBERTA,
     "clip_text_model": CLIP_TEXT,
     "clip_vision_model": CLIP_IMAGE,
+    "data2vec-text": DATA2VEC_TEXT,
+    "deberta": DEBERTA,
+    "deberta-v2": DEBERTA_V2,
     "deit": DEIT,
     "dinov2": DINOV2,
     "dinov2_with_registers": DINOV2,
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
+    "ernie": ERNIE,
+    "esm": ESM,
+    "eurobert": EUROBERT,
+    "flaubert": XLM,
+    "gemma": GEMMA,
+    "gemma2": GEMMA2,
+    "gemma3_text": GEMMA3,
+    "gpt2": GPT2,
+    "gte": GTE,
     "hubert": WAV2VEC2,
+    "jina_embeddings_v3": JINA_V3,
+    "layoutlm": LAYOUTLM,
+    "llama": LLAMA,
+    "longformer": LONGFORMER,
+    "m2m_100": M2M100,
+    "marian": MARIAN,
+    "mbart": MBART,
+    "megatron-bert": MEGATRON,
+    "mistral": MISTRAL,
     "modernbert": MODERNBERT,
     "mpnet": MPNET,
+    "mt5": T5,
+    "nomic_bert": NOMIC,
+    "pegasus": PEGASUS,
+    "qwen2": QWEN2,
+    "qwen3": QWEN3,
+    "rembert": REMBERT,
     "roberta": ROBERTA,
     "roberta-prelayernorm": ROBERTA_PRELAYERNORM,
+    "roformer": ROFORMER,
     "siglip_text_model": SIGLIP_TEXT,
     "siglip_vision_model": SIGLIP_IMAGE,
+    "splinter": SPLINTER,
+    "t5": T5,
+    "t5gemma": T5GEMMA,
+    "umt5": UMT5,
     "vit": VIT,
     "wav2vec2": WAV2VEC2,
     "whisper": WHISPER,
+    "xlm": XLM,
     "xlm-roberta": ROBERTA,
+    "xlm-roberta-xl": XLM_ROBERTA_XL,
 }
+
+
+def _gated(fields: Fields) -> bool:
+    """Whether T5's feed-forward layer has a gate."""
+    return str(fields.get("feed_forward_proj", "relu")).startswith("gated-")
+
+
+#: (family, what config.json must say, the family with other names on disk).
+VARIANTS: tuple[tuple[Family, Callable[[Fields], bool], Family], ...] = (
+    (DINOV2, lambda fields: fields.flag("use_swiglu_ffn", False), DINOV2_SWIGLU),
+    (ERNIE, lambda fields: fields.flag("use_task_id", False), ERNIE_TASKS),
+    (T5, _gated, T5_GATED),
+    (UMT5, _gated, UMT5_GATED),
+)
 
 
 @dataclass(frozen=True)
@@ -75,4 +160,7 @@ def family_of(fields: Fields) -> Family:
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
     family = FAMILIES[kind]
-    return DINOV2_SWIGLU if family is DINOV2 and fields.flag("use_swiglu_ffn", False) else family
+    for plain, differs, other in VARIANTS:
+        if family is plain and differs(fields):
+            return other
+    return family

@@ -81,10 +81,12 @@ class Fields(dict[str, Any]):
         if value is not None and value != wanted:
             raise unsupported(key, value, why)
 
-    def check_is_encoder(self) -> None:
-        """Raise LoadError for a decoder, a pruned or a quantised model."""
+    def check_is_encoder(self, with_decoder: bool = False) -> None:
+        """Raise LoadError for a decoder with cross-attention, a pruned or a quantised model. with_decoder: whether a
+        decoder beside the encoder is left out."""
         self.only("is_decoder", False, "this is a decoder; choose an encoder")
-        self.only("is_encoder_decoder", False, "this model has a decoder; choose an encoder")
+        if not with_decoder:
+            self.only("is_encoder_decoder", False, "this model has a decoder; choose an encoder")
         self.only("add_cross_attention", False, "this model has cross-attention; choose an encoder")
         self.only("pruned_heads", {}, "its layers differ in their number of heads; choose a model that is not pruned")
         self.only("quantization_config", None, "its weights are quantised; choose the checkpoint in float32 or float16")
@@ -110,7 +112,9 @@ class Part:
     """A weight of ours that is a part of a weight on disk: the `index`-th of `of` equal blocks of rows.
 
     unwrap: on disk it has an additional first axis of length 1; wrap: it lacks so many first axes of length 1; scale: a
-    vector on disk by which its rows are multiplied (layer scale).
+    vector on disk by which its rows are multiplied (layer scale); transpose: on disk it is [in, out]; per_head: each
+    head's rows are such blocks; offset: added to each number (Gemma's gains); plus: tables on disk whose first row is
+    added to every row, one entry for each time.
     """
 
     name: str
@@ -119,6 +123,10 @@ class Part:
     unwrap: bool = False
     wrap: int = 0
     scale: str = ""
+    transpose: bool = False
+    per_head: bool = False
+    offset: float = 0.0
+    plus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, blocks, both, unsupported
+from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHeadConfig
 
-GLOBAL, LOCAL = "full_attention", "sliding_attention"
 #: kind of layer -> (field of the rotary base in older files, its default).
-BASES = {GLOBAL: ("global_rope_theta", 160_000.0), LOCAL: ("local_rope_theta", 10_000.0)}
+BASES = {FULL: ("global_rope_theta", 160_000.0), SLIDING: ("local_rope_theta", 10_000.0)}
 
 
 def modernbert_config(fields: Fields) -> EncoderConfig:
     """ModernBERT's config.json, of transformers 4 (global_attn_every_n_layers) and of 5 (layer_types)."""
     fields.check_is_encoder()
-    kinds = layer_kinds(fields)
-    bases = {kind: rotary_base(fields, kind) for kind in BASES}
+    kinds, n_heads = modernbert_kinds(fields), max(1, fields.integer("num_attention_heads"))
+    rotary = rotary_fields(fields, fields.integer("hidden_size") // n_heads, kinds, BASES)
     # local_attention counts both sides of the token; sliding_window counts one and, as in transformers, comes first.
     both_sides = fields.integer("local_attention", 128)
     window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
@@ -33,9 +33,8 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
         final_norm=True,
         norm_eps=fields.number("norm_eps", 1e-5),
         norm_bias=fields.flag("norm_bias", False),
-        position="rotary",
-        rotary_base=tuple(bases[kind] for kind in kinds),
-        attention_window=tuple(window if kind == LOCAL else None for kind in kinds),
+        **rotary,
+        attention_window=tuple(window if kind == SLIDING else None for kind in kinds),
         activation=fields.activation("hidden_activation"),
         gated=True,
         attention_bias=fields.flag("attention_bias", False),
@@ -46,34 +45,12 @@ def modernbert_config(fields: Fields) -> EncoderConfig:
     )
 
 
-def layer_kinds(fields: Fields) -> list[str]:
-    """Global or local, for every layer. Raises LoadError for an unknown kind."""
-    n_layers = fields.layers()
-    kinds: Any = fields.get("layer_types")
-    if kinds is None:
-        every = fields.integer("global_attn_every_n_layers", 3)
-        if every < 1:
-            raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
-        return [LOCAL if layer % every else GLOBAL for layer in range(n_layers)]
-    if not isinstance(kinds, list) or len(kinds) != n_layers or any(kind not in (GLOBAL, LOCAL) for kind in kinds):
-        raise unsupported("layer_types", kinds, f"give {GLOBAL} or {LOCAL} for each of {n_layers} layers")
-    return kinds
-
-
-def rotary_base(fields: Fields, kind: str) -> float:
-    """The rotary base of a kind of layer. Raises LoadError for scaled positions such as YaRN."""
-    older, default = BASES[kind]
-    for key in ("rope_parameters", "rope_scaling"):
-        rope = fields.get(key)
-        if rope is None:
-            continue
-        settings = rope.get(kind, rope) if isinstance(rope, dict) else None
-        if not isinstance(settings, dict) or settings.get("rope_type", settings.get("type", "default")) != "default":
-            raise unsupported(key, rope, "choose a model whose rotary positions are not scaled")
-        if "rope_theta" in settings:
-            return Fields(settings).number("rope_theta", default)
-    base = fields.get(older)
-    return default if base is None else fields.number(older, default)
+def modernbert_kinds(fields: Fields) -> list[str]:
+    """Global or local, for every layer."""
+    every = fields.integer("global_attn_every_n_layers", 3)
+    if every < 1:
+        raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
+    return layer_kinds(fields, [SLIDING if layer % every else FULL for layer in range(fields.layers())])
 
 
 def modernbert_head(fields: Fields) -> MLMHeadConfig:

@@ -21,7 +21,7 @@ from pages.components import fade
 from pages.components.kept_text import VIEW, kept_text
 from pages.core.frame import first_maps, placement_toggle, presentation, settings, sidebar, stand_in
 from pages.core.frame.navigation import Page
-from pages.core.inputs import chosen_input, edited, long_text, unknown_words
+from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
@@ -57,7 +57,7 @@ def import_params() -> None:
 
 
 def is_former_home() -> bool:
-    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
     asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
@@ -208,7 +208,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         key = model_key()
         with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model = model_store.model(key)
-        if not stand_in.fits(model, key, entry.takes):
+        if not other_input.fits(model, key, entry.takes):
             stand_in.use(model, entry)
             st.rerun()
         if chosen_input.was_guessed(model.takes) or model_key() != key:

@@ -29,10 +29,10 @@ class Page:
 
     help: the question that its picture answers, in the bar and below its title; short: its name in the bar, if it
     differs from the title; uses: the controls above the page that it needs, of "text", "model", "layer" and "head"
-    (none: the page has no controls); takes, why: the kinds of input that it can show, of "text", "image", "sound" and
-    "pair" (an image and texts), and a sentence with the reason where others are left out; pads: whether it shows a text
-    padded as in a batch; maps: whether it shows small maps of all heads; edits: whether it shows the edited run, None:
-    it draws the edits itself.
+    (none: the page has no controls); takes, why: the kinds of input that it can show, of "text", "image", "sound",
+    "maps" (attention maps of a file) and "pair" (an image and texts), and a sentence with the reason where others are
+    left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
+    whether it shows the edited run, None: it draws the edits itself.
     """
 
     folder: str

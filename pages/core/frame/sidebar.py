@@ -116,7 +116,7 @@ def tower_controls() -> None:
     """Which encoder of a model of images and text, where the page can show both."""
     with contextlib.suppress(EncoderError):  # said where the model is loaded
         key = model_key()
-        if is_pair(key) and {"text", "image"} <= set(page_takes()):
+        if is_pair(key) and input_kinds.PAIR not in page_takes() and {"text", "image"} <= set(page_takes()):
             state.segmented(
                 ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, label_visibility="collapsed"
             )
@@ -189,6 +189,8 @@ def awaits_source() -> bool:
 def norm_controls(key: cache.ModelKey | None) -> None:
     """The placement of the norms, or the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
+    if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
+        return
     if norm == "both":  # on the page that shows both
         return
     titles = dict(_NORMS)

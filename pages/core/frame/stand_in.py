@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from encoder.encoders.named import NamedEncoder
-from encoder.load import first_bundled
 from pages.core.frame.navigation import Page
-from pages.core.stores import cache, input_kinds, model_store
+from pages.core.inputs.other_input import FIRST
+from pages.core.stores import input_kinds
 from pages.core.view.view import SOURCES, ViewParams
 from pages.core.words.markdown import plain
 from pages.state import links
@@ -24,9 +24,6 @@ _REPLACED = (
     ViewParams.model, ViewParams.tower, ViewParams.norm, ViewParams.layer, ViewParams.head, ViewParams.i, ViewParams.j,
     ViewParams.more_queries, ViewParams.more_keys,
 )  # fmt: skip
-#: Kind of input -> a bundled model that accepts it.
-FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}
-FIRST[input_kinds.PAIR] = first_bundled("text", "image")
 
 
 @dataclass(frozen=True)
@@ -57,18 +54,13 @@ def before_controls(folder: str) -> None:
         st.session_state[_PAGES] = last, folder
 
 
-def fits(loaded: NamedEncoder, key: cache.ModelKey, takes: Collection[str]) -> bool:
-    """Whether a page with these inputs can show the model."""
-    return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(key) is not None)
-
-
 def use(loaded: NamedEncoder, entry: Page) -> None:
     """Ask for a bundled model that fits the page. loaded: the one that does not. The page has to run again."""
     wanted = next(kind for kind in entry.takes if kind in FIRST)
     given, needed = input_kinds.NOUNS[loaded.takes], input_kinds.NOUNS[wanted]
     why = f": {entry.why[0].lower()}{entry.why[1:]}" if entry.why else "."
     sentence = (
-        f"{plain(loaded.name)} uses {given}. This page needs {needed}{why} "
+        f"{plain(loaded.name)} {'holds' if loaded.takes == 'maps' else 'uses'} {given}. This page needs {needed}{why} "
         f"Shown: {plain(SOURCES[FIRST[wanted]])}. Your model returns on other pages."
     )
     before = {param.name: state.newest(param) for param in _REPLACED}

@@ -100,6 +100,12 @@ def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
     return _Made(origin, choice, values)
 
 
+def suggests(token: int | None) -> bool:
+    """Whether the selected token is the one that was chosen here, not by a link or a person."""
+    made: _Made | None = st.session_state.get(_MADE)
+    return made is not None and made.values[ViewParams.i.name] == token
+
+
 def sentence(view: View) -> str:
     """What was chosen and why; "" where a link or a person chose, or where norms are moved or something is edited."""
     made = st.session_state.get(_MADE)

@@ -1,0 +1,108 @@
+"""Rotary positions in config.json, as transformers 4 (rope_theta, rope_scaling) and 5 (rope_parameters) write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from encoder.load.families.family import Fields, unsupported
+from encoder.model.rotary import RotaryScaling
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+
+
+def rotary_fields(
+    fields: Fields,
+    d_head: int,
+    kinds: Sequence[str] = (),
+    bases: dict[str, tuple[str, float]] | None = None,
+    default: float = 10_000.0,
+) -> dict[str, Any]:
+    """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in older
+    files, its default); default: the base of other models. Raises LoadError for a scaling that is not written here."""
+    if not kinds:
+        base, scaling, width = _one(fields, d_head, None, ("rope_theta", default))
+        return {"position": "rotary", "rotary_base": base, "rotary_scaling": scaling, "rotary_width": width}
+    found = {kind: _one(fields, d_head, kind, (bases or {}).get(kind, ("rope_theta", default))) for kind in set(kinds)}
+    widths = {width for _, _, width in found.values()}
+    if len(widths) > 1:
+        raise unsupported("rope_parameters", fields.get("rope_parameters"), "rotate the same share in each layer")
+    scalings = tuple(found[kind][1] for kind in kinds)
+    return {
+        "position": "rotary",
+        "rotary_base": tuple(found[kind][0] for kind in kinds),
+        "rotary_scaling": scalings if any(scalings) else None,
+        "rotary_width": widths.pop(),
+    }
+
+
+def _one(
+    fields: Fields, d_head: int, kind: str | None, older: tuple[str, float]
+) -> tuple[float, RotaryScaling | None, int]:
+    """Base, scaling and rotated width of one kind of layers."""
+    key = "rope_parameters" if fields.get("rope_parameters") is not None else "rope_scaling"
+    rope = fields.get(key)
+    if rope is not None and not isinstance(rope, dict):
+        raise unsupported(key, rope, "give an object")
+    settings = Fields(rope or {})
+    if kind is not None and isinstance(settings.get(kind), dict):
+        settings = Fields(settings[kind])
+    name, default = older
+    base = settings.number("rope_theta", fields.number(name, default) if fields.get(name) is not None else default)
+    share = settings.number("partial_rotary_factor", fields.number("partial_rotary_factor", 1.0))
+    width = int(d_head * share)
+    if not 0 < width <= d_head:
+        raise unsupported("partial_rotary_factor", share, "choose a share above 0, and at most 1")
+    if base <= 0:
+        raise unsupported(name, base, "choose a number above 0")
+    return base, _scaling(key, settings, fields, base), width
+
+
+def _scaling(key: str, settings: Fields, fields: Fields, base: float) -> RotaryScaling | None:
+    """How the frequencies are scaled. "dynamic" scales only inputs that are longer than the model's own limit."""
+    kind = settings.get("rope_type", settings.get("type", "default"))
+    if kind in ("default", "dynamic", None):
+        return None
+    if kind not in ("linear", "yarn", "llama3", "ntk"):
+        raise unsupported(key, kind, "choose a model whose rotary positions are scaled by linear, yarn or llama3")
+    factor = settings.number("factor", 1.0)
+    if kind in ("linear", "ntk"):
+        return RotaryScaling(kind, factor)
+    original = settings.integer("original_max_position_embeddings", fields.integer("max_position_embeddings"))
+    if kind == "llama3":
+        fast, slow = settings.number("high_freq_factor", 4.0), settings.number("low_freq_factor", 1.0)
+        return RotaryScaling(kind, factor, original, fast, slow)
+    if base == 1.0:
+        raise unsupported("rope_theta", base, "choose a base above 1 for yarn")
+    return RotaryScaling(
+        kind,
+        factor,
+        original,
+        settings.number("beta_fast", 32.0) if settings.get("beta_fast") else 32.0,
+        settings.number("beta_slow", 1.0) if settings.get("beta_slow") else 1.0,
+        _yarn_length(settings, factor),
+        settings.flag("truncate", True),
+    )
+
+
+def _yarn_length(settings: Fields, factor: float) -> float:
+    """The factor of cos and sin (Peng et al. 2024, equation 22, and its form with mscale)."""
+    if settings.get("attention_factor") is not None:
+        return settings.number("attention_factor", 1.0)
+
+    def length(scale: float) -> float:
+        return 1.0 if factor <= 1.0 else 0.1 * scale * math.log(factor) + 1.0
+
+    first, second = (settings.number(name, 0.0) if settings.get(name) else 0.0 for name in ("mscale", "mscale_all_dim"))
+    return length(first) / length(second) if first and second else length(1.0)
+
+
+def layer_kinds(fields: Fields, default: Sequence[str]) -> list[str]:
+    """Global or local, for every layer. Raises LoadError for an unknown kind."""
+    kinds: Any = fields.get("layer_types")
+    n_layers = fields.layers()
+    kinds = list(default) if kinds is None else kinds
+    if not isinstance(kinds, list) or len(kinds) != n_layers or any(kind not in (FULL, SLIDING) for kind in kinds):
+        raise unsupported("layer_types", kinds, f"give {FULL} or {SLIDING} for each of {n_layers} layers")
+    return kinds

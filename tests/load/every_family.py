@@ -1,0 +1,320 @@
+"""Tiny random checkpoints of every family, and their differences from transformers in float64 and float32.
+
+Sizes are odd on purpose: 6 heads of queries that share 2 of keys and values, heads that do not divide the width, tables
+of another width. Weights are whole in float32, so that the float64 of both sides starts from the same numbers.
+
+Many models compute some steps in float32 whatever the weights are (RMSNorm, rotary angles, the softmax). `InFloat64`
+turns these into float64 too, in the reference as in ours, so that a difference of 1e-10 means the same formula.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+import encoder
+from encoder.model.encoder import Encoder
+from tests.load import reference
+
+BERT, ROBERTA = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), reference.ROBERTA
+SIZES = {
+    "hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52, "num_hidden_layers": 3, "vocab_size": 99,
+    "max_position_embeddings": 211,
+}  # fmt: skip
+IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+WIDE = {**SIZES, **IDS, "num_key_value_heads": 2, "head_dim": 10}
+ROBERTA_IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of checkpoint.
+
+    title: for people; kind: of transformers' classes; model: its class, by default {kind}Model; special: the tokenizer's
+    first tokens; encode: the module of the reference that is compared; banded: whether its maps come as bands;
+    more: further inputs of the reference; lengths: words; gains_from_one: whether gains are saved minus 1.
+    """
+
+    title: str
+    kind: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    special: tuple[str, ...] = BERT
+    encode: Callable[[Any], Any] = lambda model: model
+    banded: bool = False
+    more: Callable[[Tensor], dict[str, Any]] = lambda ids: {}
+    lengths: tuple[int, ...] = (3, 40)
+    gains_from_one: bool = False
+
+    def make(self, seed: int = 0) -> nn.Module:
+        """The reference with random weights, in float32.
+
+        They are multiples of 1/256: what loading adds and multiplies (Gemma's 1 + gain, layer scale) is then exact.
+        """
+        model = reference.randomised(self.build(), seed)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if self.gains_from_one and "norm" in name:
+                    parameter.sub_(1.0)
+                parameter.copy_((parameter * 256).round() / 256)
+        return model
+
+    def build(self) -> nn.Module:
+        """The reference as transformers makes it."""
+        import transformers
+
+        config = getattr(transformers, f"{self.kind}Config")(**copy.deepcopy(self.fields))
+        kind = getattr(transformers, self.model or f"{self.kind}Model")
+        try:
+            model: nn.Module = kind._from_config(config, attn_implementation="eager")
+        except ValueError:  # one implementation only
+            model = kind._from_config(config)
+        return model.eval()
+
+
+YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
+LLAMA3 = {
+    "rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}  # fmt: skip
+GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
+DISTANCES = {
+    "relative_attention": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+XLM = {
+    "emb_dim": 48,
+    "n_heads": 6,
+    "n_layers": 3,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    "pad_token_id": 0,
+    "pad_index": 0,
+    "n_langs": 2,
+}
+T5 = {"d_model": 48, "d_kv": 10, "d_ff": 52, "num_layers": 3, "num_heads": 6, "vocab_size": 99, "pad_token_id": 0}
+BART = {
+    "d_model": 48,
+    "encoder_layers": 3,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 6,
+    "decoder_attention_heads": 6,
+    "encoder_ffn_dim": 52,
+    "decoder_ffn_dim": 52,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    **ROBERTA_IDS,
+}
+TEXTS = {
+    "llama": Case("Llama", "Llama", WIDE),
+    "llama, untied, biased": Case("Llama", "Llama", {**WIDE, "attention_bias": True, "mlp_bias": True}, "LlamaForCausalLM"),
+    "llama, llama3": Case("Llama 3.1", "Llama", {**WIDE, "rope_parameters": LLAMA3}),
+    "llama, yarn": Case("Llama, YaRN", "Llama", {**WIDE, "rope_parameters": YARN}),
+    "llama, linear": Case(
+        "Llama, linear", "Llama", {**WIDE, "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}}
+    ),
+    "mistral": Case("Mistral", "Mistral", {**WIDE, "sliding_window": 7}),
+    "qwen2": Case("Qwen2", "Qwen2", {**WIDE, "use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1}),
+    "qwen3": Case("Qwen3", "Qwen3", WIDE, "Qwen3ForCausalLM"),
+    "gemma": Case("Gemma", "Gemma", WIDE, gains_from_one=True),
+    "gemma2": Case("Gemma 2", "Gemma2", {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}, gains_from_one=True),
+    "gemma3": Case("Gemma 3", "Gemma3Text", {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12}, gains_from_one=True),
+    "gemma3, both ways": Case(
+        "EmbeddingGemma", "Gemma3Text",
+        {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "use_bidirectional_attention": True},
+        gains_from_one=True,
+    ),
+    "eurobert": Case("EuroBERT", "EuroBert", {**WIDE, "mask_token_id": 4}),
+    "gpt2": Case("GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}),
+    "nomic": Case("NomicBERT", "NomicBert", {**SIZES, **IDS}),
+    "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
+    "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),
+    "jina": Case("Jina v3", "JinaEmbeddingsV3", {**SIZES, **IDS}),
+    "deberta": Case("DeBERTa", "Deberta", {**SIZES, **DISTANCES, "max_relative_positions": 20}),
+    "deberta, one term": Case(
+        "DeBERTa", "Deberta", {**SIZES, **DISTANCES, "pos_att_type": "c2p", "position_biased_input": True}
+    ),
+    "deberta-v2": Case("DeBERTa v2", "DebertaV2", {**SIZES, **DISTANCES}),
+    "deberta-v3": Case(
+        "DeBERTa v3", "DebertaV2",
+        {**SIZES, **DISTANCES, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+        "DebertaV2ForMaskedLM", lengths=(3, 40, 150),
+    ),
+    "esm2": Case(
+        "ESM-2", "Esm",
+        {**SIZES, **ROBERTA_IDS, "position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 4},
+        special=ROBERTA,
+    ),
+    "esm1": Case(
+        "ESM-1b", "Esm", {**SIZES, **ROBERTA_IDS, "emb_layer_norm_before": True, "mask_token_id": 4}, special=ROBERTA
+    ),
+    "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "roformer": Case("RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}),
+    "ernie": Case("ERNIE", "Ernie", {**SIZES, **IDS}),
+    "ernie, tasks": Case("ERNIE", "Ernie", {**SIZES, **IDS, "use_task_id": True}),
+    "megatron": Case("MegatronBERT", "MegatronBert", {**SIZES, **IDS}),
+    "rembert": Case("RemBERT", "RemBert", {**SIZES, **IDS, "input_embedding_size": 24, "output_embedding_size": 30}),
+    "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
+    "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
+    "bros": Case(
+        "BROS, text", "Bros", {**SIZES, **IDS}, more=lambda ids: {"bbox": torch.zeros(*ids.shape, 4)}
+    ),
+    "big_bird": Case("BigBird", "BigBird", {**SIZES, **IDS, "block_size": 4}),
+    "big_bird, full": Case(
+        "BigBird", "BigBird", {**SIZES, **IDS, "attention_type": "original_full", "rescale_embeddings": True,
+                               "use_bias": False},
+    ),
+    "longformer": Case(
+        "Longformer", "Longformer", {**SIZES, **ROBERTA_IDS, "attention_window": 8}, special=ROBERTA, banded=True
+    ),
+    "xlm": Case("XLM", "XLM", XLM),
+    "flaubert": Case("FlauBERT", "Flaubert", XLM),
+    "flaubert, pre-norm": Case("FlauBERT", "Flaubert", {**XLM, "pre_norm": True}),
+    "t5": Case("T5", "T5", T5, "T5EncoderModel", lengths=(3, 40, 200)),
+    "t5, gated": Case("T5 v1.1", "T5", {**T5, "feed_forward_proj": "gated-gelu"}, "T5EncoderModel"),
+    "t5, decoder": Case("T5", "T5", T5, "T5ForConditionalGeneration", encode=lambda model: model.get_encoder()),
+    "mt5": Case("mT5", "MT5", {**T5, "feed_forward_proj": "gated-gelu"}, "MT5EncoderModel"),
+    "umt5": Case("UMT5", "UMT5", {**T5, "feed_forward_proj": "gated-gelu"}, "UMT5EncoderModel"),
+    "bart": Case("BART", "Bart", BART, encode=lambda model: model.encoder, special=ROBERTA),
+    "mbart": Case("mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA),
+    "pegasus": Case("Pegasus", "Pegasus", {**BART, "pad_token_id": 0}, encode=lambda model: model.encoder),
+    "marian": Case("Marian", "Marian", {**BART, "pad_token_id": 0, "scale_embedding": True}, encode=lambda model: model.encoder),
+    "m2m100": Case("M2M100, NLLB", "M2M100", BART, encode=lambda model: model.encoder, special=ROBERTA),
+}  # fmt: skip
+
+
+class InFloat64(TorchFunctionMode):
+    """Inside, a conversion to float32 gives float64."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.float:
+            return args[0].double()
+        args = tuple(torch.float64 if value is torch.float32 else value for value in args)
+        kwargs = {name: torch.float64 if value is torch.float32 else value for name, value in (kwargs or {}).items()}
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def numbers_of(dtype: torch.dtype) -> Iterator[None]:
+    """Inside, new tensors have this type; in float64, everything is computed in it."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        if dtype == torch.float64:
+            with InFloat64():
+                yield
+        else:
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def write(case: Case, model: nn.Module, folder: Path) -> Path:
+    """The checkpoint, with a tokenizer whose words are their own ids."""
+    model.save_pretrained(folder)
+    if case in TEXTS.values():
+        name = "roberta" if case.special == ROBERTA else "bert"
+        reference.write_tokenizer(folder, name)
+    return folder
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The largest differences from the reference: of the output and of the gradient of the tokens' table (as shares of
+    the largest number, where that is above 1), and of all attention maps."""
+
+    output: float
+    maps: float
+    gradient: float
+
+    @property
+    def largest(self) -> float:
+        """Of all three."""
+        return max(self.output, self.maps, self.gradient)
+
+
+def ids_of(length: int, seed: int) -> list[int]:
+    """Ids of words, none of them special."""
+    draw = random.Random(seed)
+    return [draw.randrange(5, 99) for _ in range(length)]
+
+
+def differences(case: Case, dtype: torch.dtype) -> Differences:
+    """Ours and transformers' on the same weights and texts, one text at a time."""
+    made = case.make()
+    with tempfile.TemporaryDirectory() as place:
+        folder = write(case, made, Path(place) / "model")
+        ours = encoder.load(folder, device="cpu")
+    assert isinstance(ours, encoder.TextEncoder)
+    with numbers_of(dtype):
+        rebuilt = case.build().to(dtype)
+        rebuilt.load_state_dict(made.state_dict())
+        theirs = case.encode(rebuilt)
+        ours.encoder.to(dtype)
+        worst = [_of_text(case, ours, theirs, ids_of(length, length)) for length in case.lengths]
+    return Differences(*(max(column) for column in zip(*worst, strict=True)))
+
+
+def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int]) -> tuple[float, float, float]:
+    """Output, maps and gradient."""
+    text = " ".join(f"w{one}" for one in ids)
+    trace = ours.trace(text)
+    row = torch.tensor([trace.ids])
+    with torch.no_grad():
+        found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row))
+        expected = _output(found)
+        maps = [_whole(one[0], case, len(trace.ids)) for one in found.attentions]
+    output = _far(trace.output, expected[0]) / max(1.0, float(expected.abs().max()))
+    different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps))
+    return output, different, _gradient(case, ours.encoder, theirs, row)
+
+
+def _output(found: Any) -> Tensor:
+    """The last layer's output, of a model with or without a head."""
+    state = found.get("last_hidden_state")
+    if state is None:
+        state = found["hidden_states" if "hidden_states" in found else "encoder_hidden_states"][-1]
+    return state
+
+
+def _whole(pattern: Tensor, case: Case, n_tokens: int) -> Tensor:
+    """[H, T, T]; of Longformer's bands [T, H, 2w + 1]."""
+    if not case.banded:
+        return pattern[:, :n_tokens, :n_tokens]
+    half = pattern.shape[-1] // 2
+    whole = pattern.new_zeros(pattern.shape[0], n_tokens, n_tokens)
+    for i in range(n_tokens):
+        for j in range(max(0, i - half), min(n_tokens, i + half + 1)):
+            whole[:, i, j] = pattern[:, i, j - i + half]
+    return whole
+
+
+def _gradient(case: Case, ours: Encoder, theirs: Any, row: Tensor) -> float:
+    """Of a random sum of the outputs with respect to the tokens' table."""
+    weights = torch.randn(row.shape[1], ours.config.d_model, generator=torch.Generator().manual_seed(1))
+    table = theirs.get_input_embeddings().weight
+    table.grad = None
+    (_output(theirs(input_ids=row, output_hidden_states=True, **case.more(row)))[0] * weights).sum().backward()
+    expected = table.grad
+    own = ours.embedding.tokens.weight
+    segments = torch.zeros_like(row) if ours.config.n_segments else None
+    (gradient,) = torch.autograd.grad((ours(row, None, segments)[0] * weights).sum(), own)
+    assert expected is not None
+    return _far(gradient, expected) / max(1.0, float(expected.abs().max()))
+
+
+def _far(a: Tensor, b: Tensor) -> float:
+    return float((a.double() - b.double()).abs().max())
