@@ -49,16 +49,13 @@ SECTIONS = {
              uses=("text", "model", "layer")),
     ],
     "Cause": [
-        Page("interventions", "Interventions", "tune", "What changes if you switch off a head?", edits=None),
+        Page("ablation", "Ablation", "tune", "What changes if you switch off a head?", edits=None),
         Page("patching", "Patching", "swap_horiz", "Which vector carries the difference between two sentences?",
              uses=NO_HEAD),
     ],
     "Pre/post-norm": [
         Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
-        Page("training", "Train a small encoder", "model_training", "Which placement trains better?", "Train",
-             uses=()),
-        Page("gradients", "Gradients at initialisation", "show_chart",
-             "How large are the gradients of each layer before training?", "Gradients", uses=()),
+        Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
         Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, edits=None,

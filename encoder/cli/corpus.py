@@ -201,7 +201,7 @@ def add_corpus(subparsers: Subparsers) -> None:
     build.add_argument(
         "--vector-texts", type=_number, default=5_000, metavar="N", help="of so many texts (default: %(default)s)"
     )
-    build.add_argument("--workers", type=_positive, metavar="N", help="so many processes, by Ray (extra: corpus)")
+    build.add_argument("--workers", type=_positive, metavar="N", help="number of Ray workers (extra: corpus)")
     build.add_argument("--ray", metavar="ADDRESS", help="a running Ray cluster: auto, or HOST:PORT")
     build.add_argument(
         "--threads", type=_positive, metavar="N", help="threads of each process (with workers: cores / workers)"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder import __version__
+from encoder.cli.align import add_align
 from encoder.cli.app_location import find_app
 from encoder.cli.arguments import CommandError
 from encoder.cli.corpus import add_corpus
@@ -297,6 +298,7 @@ COMMANDS = {
     "serve": _add_serve,
     "trace": add_trace,
     "similarity": add_similarity,
+    "align": add_align,
     "corpus": add_corpus,
     "lesson": add_lesson,
     "doctor": add_doctor,

@@ -125,6 +125,10 @@ class JointEncoder:
         """Images of any size (`ImageEncoder.prepare`) -> [I, E], each of norm 1. Raises ImageError."""
         return _unit(self.image.embed(images, batch_size))
 
+    def embed(self, inputs: Sequence[Any], batch_size: int = 8) -> Tensor:
+        """What the tower `other` takes -> [I, E], each of norm 1."""
+        return _unit(self.other.embed(inputs, batch_size))
+
     def embed_sounds(self, sounds: Sequence[Sound], batch_size: int = 8) -> Tensor:
         """Sounds -> [I, E], each of norm 1. Raises SoundError."""
         return _unit(self.sound.embed(sounds, batch_size))
@@ -165,7 +169,7 @@ class JointEncoder:
         """Images (or sounds) and texts -> logits [I, N]. Raises EncoderError for one that is in no list."""
         if isinstance(texts, str) or not (isinstance(images, Sequence) or getattr(images, "ndim", 0) == 4):
             raise EncoderError('Give lists: probabilities([image], ["a photo of a cat", "a photo of a dog"]).')
-        return self.logits(_unit(self.other.embed(images)), self.embed_texts(texts))
+        return self.logits(self.embed(images), self.embed_texts(texts))
 
     def probabilities(self, images: Sequence[Any], texts: Sequence[str]) -> Tensor:
         """Images and texts -> [I, N] (`probabilities_of`)."""

@@ -57,6 +57,8 @@ BUNDLED = {
     "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
     # AST, on digits that a synthesiser says (encoder/spoken).
     "spoken-digits": _ours("spoken-digits", "Spoken digits (sound)", "digits", "sound"),
+    # The same recordings with captions of them (recipes/spoken_words).
+    "spoken-words": _ours("spoken-words", "Spoken digits and words (pair)", "digits", "text", "sound"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import Fields, Joint
+from encoder.load.notes import note_on_dtype
 from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.weights import WeightFiles
 
@@ -55,14 +57,18 @@ def load_joint(
 
 def _text(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> TextEncoder:
     own = tower_fields(fields, "text")
-    read = read_checkpoint(files.starting_with(TEXT), own, joint.text, target.device, target.dtype)
+    files = files.starting_with(TEXT)
+    read = read_checkpoint(files, own, joint.text, target.device, target.dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return text_encoder(name, folder, own, joint.text, read)
 
 
 def _image(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> ImageEncoder:
     own = tower_fields(fields, "vision")
     own |= {key: fields[key] for key in ("architectures", "id2label", "num_labels", "problem_type") if key in fields}
-    read = read_checkpoint(files.starting_with(IMAGE), Fields(own), joint.image, target.device, target.dtype)
+    files = files.starting_with(IMAGE)
+    read = read_checkpoint(files, Fields(own), joint.image, target.device, target.dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return image_encoder(name, folder, joint.image, read)
 
 

@@ -31,7 +31,8 @@ FORMAT = 1
 HEAD = "mlm_head."
 CLASSIFIER = "classifier."
 VECTOR_HEAD = "vector_head."
-DENSE = "dense.{}."
+SPANS = "span_head."
+DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -139,6 +140,14 @@ def _fields(model: Tower) -> dict[str, Any]:
         "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
         "max_embed_tokens": model.max_embed_tokens,
+        "truncate_dim": model.truncate_dim,
+        "prompts": dict(model.prompts),
+        "default_prompt": model.default_prompt,
+        "pools_prompt": model.pools_prompt,
+        "span_head": _head_fields(model.span_head),
+        "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
+        "late": None if model.late is None else dataclasses.asdict(model.late),
+        "token_dense": [dataclasses.asdict(dense.config) for dense in model.token_dense],
         "fill_to": model.tokenizer.fill_to,
     }
 

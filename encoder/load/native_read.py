@@ -18,14 +18,14 @@ from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, VECTOR_HEAD, Savable, Tower
+from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, SPANS, TOKEN_DENSE, VECTOR_HEAD, Savable, Tower
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.mlm import MLMHead, MLMHeadConfig
-from encoder.model.pooling import POOLINGS, Dense, DenseConfig
+from encoder.model.pooling import POOLINGS, Dense, DenseConfig, LateConfig, SparseConfig
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 Modules = dict[str, nn.Module]
@@ -89,8 +89,8 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Ca
 def _signal(
     name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
 ) -> tuple[Modules, Callable[[], ImageEncoder | AudioEncoder]]:
-    kind: type[ImageEncoder] | type[AudioEncoder] = AudioEncoder if config.patches is None else ImageEncoder
-    preparation = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
+    kind: Any = AudioEncoder if config.patches is None else ImageEncoder
+    preparation: Any = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
     if fields.get("vector_head") is not None:
         with unfilled():
             head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")
@@ -122,22 +122,38 @@ def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation
 def _text(
     name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
 ) -> tuple[Modules, Callable[[], TextEncoder]]:
-    dense_fields = fields.get("dense", [])
-    if not isinstance(dense_fields, list):
-        raise LoadError(f"config.json has dense={quoted(dense_fields)}: give a list.")
+    for key in ("dense", "token_dense"):
+        if not isinstance(fields.get(key, []), list):
+            raise LoadError(f"config.json has {key}={quoted(fields[key])}: give a list.")
     with unfilled():
         if fields.get("mlm_head") is not None:
             modules[HEAD] = MLMHead(config, from_fields(MLMHeadConfig, fields["mlm_head"], "mlm_head"))
-        dense = tuple(Dense(from_fields(DenseConfig, entry, "dense")) for entry in dense_fields)
-    modules |= {DENSE.format(index): module for index, module in enumerate(dense)}
+        if fields.get("span_head") is not None:
+            spans = from_fields(ClassifierConfig, fields["span_head"], "span_head")
+            modules[SPANS] = Classifier(config.d_model, spans)
+        dense, token_dense = (
+            tuple(Dense(from_fields(DenseConfig, entry, key)) for entry in fields.get(key, []))
+            for key in ("dense", "token_dense")
+        )
+    for name_of, several in ((DENSE, dense), (TOKEN_DENSE, token_dense)):
+        modules |= {name_of.format(index): module for index, module in enumerate(several)}
     pooling = fields.get("pooling", "mean")
-    if not isinstance(pooling, str) or pooling not in POOLINGS:
+    if not isinstance(pooling, str) or not set(pooling.split("+")) <= set(POOLINGS):
         raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
-    normalise = fields.get("normalise", False)
-    if not isinstance(normalise, bool):
-        raise LoadError(f"config.json has normalise={quoted(normalise)}: give true or false.")
+    for key in ("normalise", "pools_prompt"):
+        if not isinstance(fields.get(key, False), bool):
+            raise LoadError(f"config.json has {key}={quoted(fields[key])}: give true or false.")
     encoder: Any = modules[""]
-    heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD)}
+    heads: dict[str, Any] = {
+        "classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD), "span_head": modules.get(SPANS),
+    }  # fmt: skip
+    for key, kind in (("sparse", SparseConfig), ("late", LateConfig)):
+        heads[key] = None if fields.get(key) is None else from_fields(kind, fields[key], key)
+    prompts, prompt = fields.get("prompts", {}), fields.get("default_prompt")
+    if not isinstance(prompts, dict) or not all(isinstance(text, str) for text in prompts.values()):
+        raise LoadError(f"config.json has prompts={quoted(prompts)}: give a text for each name.")
+    if prompt is not None and prompt not in prompts:
+        raise LoadError(f"config.json has default_prompt={quoted(prompt)}, which is none of its prompts: correct it.")
     most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
     if fill_to is not None and fill_to > config.max_tokens:
         raise LoadError(f"config.json has fill_to={fill_to}, more than the {config.max_tokens} tokens of a text.")
@@ -147,8 +163,13 @@ def _text(
         tokenizer=Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to),
         pooling=pooling,
         dense=dense,
-        normalise=normalise,
+        token_dense=token_dense,
+        normalise=fields.get("normalise", False),
         max_embed_tokens=most,
+        truncate_dim=_whole(fields, "truncate_dim"),
+        prompts=prompts,
+        default_prompt=prompt,
+        pools_prompt=fields.get("pools_prompt", True),
         **heads,
     )
 

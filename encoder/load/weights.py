@@ -29,6 +29,12 @@ INDEX = "model.safetensors.index.json"
 NUMBERS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 #: Files that an index may name.
 MOST_SHARDS = 1_000
+SAVE_AGAIN = "save the model again with save_pretrained(folder)."
+#: Makes safetensors of a pickle of plain weights, which torch opens without running its code.
+PICKLE_RECIPE = (
+    'run in its folder: weights = torch.load("{name}", weights_only=True, map_location="cpu"); '
+    'safetensors.torch.save_file({{k: v.clone() for k, v in weights.items()}}, "model.safetensors").'
+)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
 
 
@@ -107,6 +113,10 @@ class WeightFiles:
         """The shape of a weight, from the header."""
         return self._stored[name].shape
 
+    def kinds(self) -> set[str]:
+        """The number types of the weights, as safetensors names them."""
+        return {one.kind for one in self._stored.values()}
+
     def read(self, name: str) -> Tensor:
         """A copy of the weight, in the number type of the file.
 
@@ -178,9 +188,17 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / name for name in names]
     pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
     if pickles:
+        recipe = PICKLE_RECIPE.format(name=pickles[0]) if pickles[0].endswith((".bin", ".pt", ".pth")) else SAVE_AGAIN
         raise LoadError(
             f"{folder.name} has its weights in {pickles[0]}. A pickle can run code when it is opened, so this program "
-            "reads only safetensors: save the model again with save_pretrained(folder)."
+            f"reads only safetensors: {recipe}"
+        )
+    exports = sorted(str(path.relative_to(folder)) for end in ("*.onnx", "onnx/*.onnx") for path in folder.glob(end))
+    if exports:
+        raise LoadError(
+            f"{folder.name} has only an export for another program, {exports[0]}, whose operations are no longer those "
+            "of an encoder: open the model that it was exported from. Its AutoModel.from_pretrained(original)"
+            ".save_pretrained(folder) writes safetensors."
         )
     raise LoadError(f"{folder.name} has no {missing[0]}: put the weights beside config.json, as safetensors.")
 

@@ -41,8 +41,8 @@ class LiveWeights(WeightFiles):
 
     def __init__(self, folder: Path, module: nn.Module) -> None:
         self.folder = folder
-        self._tensors = {name: value.detach() for name, value in module.state_dict().items()}
-        self._stored = dict.fromkeys(self._tensors)  # type: ignore[arg-type]
+        self._tensors: dict[str, Tensor] = {name: value.detach() for name, value in module.state_dict().items()}
+        self._stored = dict.fromkeys(self._tensors)  # type: ignore[assignment]
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight."""
@@ -133,7 +133,8 @@ def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
         raise LoadError(f"wrap takes a model in memory, not {kind}: for a name or a folder call encoder.load.")
     if _is_sentence_transformer(model):
         found = []
-        for index, module in enumerate(model):
+        modules: Any = model
+        for index, module in enumerate(modules):
             inner = getattr(module, "auto_model", None)
             if inner is not None:
                 found.append(LivePart(inner, tokenizer=tokenizer or module.tokenizer))
@@ -168,6 +169,8 @@ def _write_steps(model: Any, folder: Path) -> None:
     (folder / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
     first: Any = model[0]
     limits = {"max_seq_length": first.max_seq_length, "do_lower_case": bool(getattr(first, "do_lower_case", False))}
+    more = ("query_length", "document_length", "query_expansion")  # of late interaction
+    limits |= {name: getattr(first, name) for name in more if getattr(first, name, None) is not None}
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")
     names = ("prompts", "default_prompt_name", "truncate_dim")
     settings = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}

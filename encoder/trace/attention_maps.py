@@ -59,7 +59,7 @@ class AttentionMaps(Trace):
         return self.values["attentions"]
 
     @property
-    def finite(self) -> bool:  # type: ignore[override]
+    def finite(self) -> bool:
         """True: `attentions` refuses other numbers."""
         return True
 
@@ -165,7 +165,7 @@ def _as_maps(maps: Any) -> Tensor:
         if isinstance(maps, list | tuple):
             layers = [torch.as_tensor(one).detach().cpu() for one in maps]
             maps = torch.stack([one[0] if one.dim() == 4 and len(one) == 1 else one for one in layers])
-        found = torch.as_tensor(maps).detach().to(device="cpu", dtype=torch.float32)
+        found: Tensor = torch.as_tensor(maps).detach().to(device="cpu", dtype=torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise EncoderError(
             f"These maps are no array of numbers ({error}): give [layers, heads, tokens, tokens]."

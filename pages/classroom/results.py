@@ -150,7 +150,9 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
         f"<td><i style='width:{100 * bar.count / largest:.0f}%'></i></td></tr>"
         for bar in found
     )
-    return f"<table class='enc-answers'><caption hidden>Answers of the class</caption><tbody>{rows}</tbody></table>"
+    return (
+        f"<table class='enc-class-answers'><caption hidden>Answers of the class</caption><tbody>{rows}</tbody></table>"
+    )
 
 
 def as_csv(question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member]) -> bytes:

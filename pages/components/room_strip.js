@@ -14,6 +14,11 @@ const TEACHES = "#teach=";
 // a browser greets again when the room store was away: a class does so one by one.
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 
+function connected() {
+  const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
+  return !state || state === "CONNECTED";
+}
+
 class RoomStrip {
   constructor(parent) {
     this.words = make("span", { class: "enc-room-words" });
@@ -89,7 +94,8 @@ class RoomStrip {
       keepForTab(this.room.code, found); // the room store may be away
       history.replaceState(history.state, "", location.pathname + location.search); // a projector shows the address
     }
-    this.send({ event: "greet", kept: found });
+    // Without a number: a click that was made before, and comes after it, is not older news.
+    this.component.setTriggerValue("said", { event: "greet", kept: found });
   }
 
   take(news) {
@@ -110,9 +116,8 @@ class RoomStrip {
     const { version, closed } = this.news ?? {};
     const isNews = closed || version > this.room?.version || (version && this.room?.stale);
     if (!this.component || this.room.hidden || !isNews) return;
-    const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
     const news = roomNews(); // for all lines of the page: the next page's line knows what this one has asked for
-    if (state && state !== "CONNECTED") {
+    if (!connected()) {
       news.asked = null;
       return;
     }
@@ -162,12 +167,14 @@ class RoomStrip {
     const known = this.room?.desk && here !== undefined;
     const asked = this.room?.asks_class ? ` · ${answers} ${answers === 1 ? "answer" : "answers"}` : "";
     this.counts.textContent = known ? `${here} here · ${follow} follow${asked}` : "";
-    const trouble = away ? "The server waits for its room store …" : lost ? "Reconnecting …" : "";
+    const trouble = away ? "The server waits for its room store …" : lost || !connected() ? "Reconnecting …" : "";
     this.note.textContent = trouble || this.room?.note || "";
   }
 
   tick() {
     this.catchUp();
+    if (connected() !== this.connected) this.say();
+    this.connected = connected();
     if (!this.isRunning() && this.room?.asks && this.room.stale && performance.now() > this.greetAgainAt) {
       this.greeted = null;
       this.greet();

@@ -13,7 +13,7 @@ from pages.core.frame import sidebar
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams, state
-from pages.core.words import gestures
+from pages.core.words import gestures, references
 from pages.core.words.markdown import plain
 
 #: Texts of more tokens get a progress bar.
@@ -45,7 +45,7 @@ def show(view: View) -> dict[str, go.Figure]:
                 height=330,
                 on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
             )
-            st.markdown(_about_layers(opening, word, plain(name), words_of(view.trace).part))
+            references.markdown(_about_layers(opening, word, plain(name), words_of(view.trace).part))
     with right:
         st.header(f"Layer {view.layer}, all heads", anchor=False)
         part = token_rows.part(view.trace.n_real, view.j, "moves")

@@ -17,7 +17,7 @@ from pages.contribution.params import Params
 from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import token_names
+from pages.core.words import references, token_names
 from pages.core.words.markdown import say_error
 
 #: Up to this many tokens the test runs without being asked.
@@ -62,7 +62,7 @@ def show(view: View) -> Export | None:
         "its attention to all others."
     )
     with st.expander("How the test works, and the debate"):
-        st.markdown(_method(view, params, chosen))
+        references.markdown(_method(view, params, chosen))
     return exported(view, found, figure, chosen, params)
 
 

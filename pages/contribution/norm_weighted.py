@@ -19,7 +19,7 @@ from pages.core.view import map_window
 from pages.core.view.view import MapParams, View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import formulas, token_names
+from pages.core.words import formulas, references, token_names
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
@@ -50,7 +50,7 @@ def show(view: View) -> Export:
         )
     st.caption(_of_head(view))
     _of_query(view)
-    st.caption(
+    references.caption(
         "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
         "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "
         "and LayerNorm are left out (Kobayashi et al. 2021 include both)."

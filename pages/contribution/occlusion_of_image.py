@@ -15,6 +15,7 @@ from pages.core.widgets import answer, over_image
 from pages.core.widgets.export import Export, title
 from pages.core.widgets.export import place as place_of
 from pages.core.widgets.occlusion import agreement, controls, draw_curves
+from pages.core.words import references
 from pages.core.words.markdown import plain, say_error
 
 
@@ -52,7 +53,7 @@ def show(view: View) -> Export | None:
         draw_curves(covered, falls, {"largest attention first": of_head, "largest rollout first": of_rollout})
     except EncoderError as error:
         say_error(error, st.info, icon=":material/info:")
-    st.caption(
+    references.caption(
         "Occlusion after Zeiler and Fergus (2014), who used a grey square; curves after "
         "the deletion metric of Petsiuk et al. (2018), who use "
         "the area below the probability. Gradient: times the change that covering makes. Limits: one image; a covered "

@@ -18,6 +18,7 @@ from pages.components import plot
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, place, title
 from pages.core.widgets.occlusion import agreement, controls, draw_curves
+from pages.core.words import references
 from pages.core.words.markdown import plain, say_error
 
 
@@ -68,7 +69,7 @@ def _draw(view: View) -> Export | None:
         )
     with right:
         draw_curves(covered, falls, orders)
-    st.caption(
+    references.caption(
         "Windows of the sound are silent, one by one: samples of 0, before the features are computed. Curves after the "
         "deletion metric of Petsiuk et al. (2018). Limits: one sound; digital silence is unlike the sounds of the "
         "training, and its edges click."

@@ -18,7 +18,7 @@ from pages.contribution.params import Params
 from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, token_names
+from pages.core.words import formulas, references, token_names
 from pages.core.words.markdown import plain, say_error
 from pages.core.work import long_work
 
@@ -143,7 +143,7 @@ def _check(found: ClassAttribution, unit: str) -> None:
         ("Error", f"{found.error:.1g}, {found.steps} steps"),
     )
     st.markdown("\n".join(["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]))
-    st.caption(
+    references.caption(
         "Integrated gradients (Sundararajan, Taly and Yan 2017). Log-odds: log(p / (1 − p)). The check covers the sum; "
         "a single bar cannot be checked. Another reference gives other bars. “Occlusion” hides "
         "tokens instead."

@@ -12,7 +12,7 @@ from pages.core.frame import sidebar
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import token_names
+from pages.core.words import references, token_names
 
 
 def show(view: View) -> Export:
@@ -47,7 +47,7 @@ def show(view: View) -> Export:
     )
     st.caption(_about(view, space))
     with st.expander("How the plane is computed"):
-        st.markdown(
+        references.markdown(
             "Two changes bring queries and keys together without changing any attention weight (Yeh et al. 2023, "
             "AttentionViz). First, the same vector is added to all keys, so that both have the same mean. This adds "
             "one number to all scores of a query, which its softmax ignores. Second, queries are multiplied by *c* and "

@@ -17,7 +17,7 @@ from pages.core.view import map_window, token_rows
 from pages.core.view.view import MapParams, View, ViewParams, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, token_names
+from pages.core.words import formulas, references, token_names
 from pages.state.url_state import controlled
 
 RULE = (
@@ -34,7 +34,7 @@ def show(view: View) -> Export:
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
-    st.caption(
+    references.caption(
         "Limits: rollout (Abnar and Zuidema 2020) is a heuristic. It gives attention and residual connection equal "
         "weight, and leaves out values, LayerNorm and the feed-forward layers."
     )

@@ -9,6 +9,7 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import plot
 from pages.core.view.view import View
+from pages.core.words import references
 
 
 def draw(view: View) -> None:
@@ -24,7 +25,7 @@ def draw(view: View) -> None:
         figures.distance_dots(found), height=300, key="patch-distances",
         alt="Attention distance in pixels of every head, by layer.",
     )  # fmt: skip
-    st.caption(
+    references.caption(
         "As in Dosovitskiy et al. (2021, figure 7, right), here for one image; they average over many. Special tokens "
         "are left out, and each row’s weights on patches are scaled to sum to 1."
     )

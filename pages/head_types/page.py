@@ -7,7 +7,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
 from pages.core.words.glossary import brief_opening
-from pages.head_types import by_type, corpus, distances, selected, similarity, table
+from pages.head_types import alignment, by_type, corpus, distances, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
 from pages.state.links import next_page
@@ -27,7 +27,7 @@ heading()
 opening = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     part = state.segmented(Params.part, "Show", parts, label_visibility="collapsed")
-    if part != "corpus":
+    if part not in ("corpus", "align"):
         head_measures.type_filter(view.trace, "Any type", label_visibility="collapsed", width=260)
         thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
         if thresholds is not None:
@@ -37,6 +37,8 @@ with opening:
 
 if part == "corpus":
     exported = corpus.draw(view)
+elif part == "align":
+    exported = alignment.draw(view)
 else:
     found = Heads.of(view, state.read(Params))
     left, right = st.columns([5, 3], gap="medium")

@@ -7,12 +7,19 @@ from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered 
 from pages.state.params import Head, Param, choice, heads, string
 from pages.state.url_state import state
 
-PARTS = {"roles": "By type", "map": "Similarity", "table": "All measures", "corpus": "Over a corpus"}
+PARTS = {
+    "roles": "By type",
+    "map": "Similarity",
+    "table": "All measures",
+    "align": "Alignment",
+    "corpus": "Over a corpus",
+}
 #: Part -> the question that its picture answers.
 QUESTIONS = {
     "roles": "Which heads have one clear pattern in this {input}?",
     "map": "Which heads attend alike in this {input}?",
     "table": "What are the numbers of every head in this {input}?",
+    "align": "Which heads find the pairs of tokens that you give?",
     "corpus": "What does each head do on average over thousands of sentences?",
 }
 #: Columns of the table: each group fits a projector of 1280 pixels beside the selected head.
@@ -20,6 +27,8 @@ COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"}
 #: Over a corpus: name -> title of a measure, and the parts of the card of the open head.
 ATLAS_MEASURES = {one.name: one.title for one in HEAD_MEASURES}
 CARD = {"texts": "Examples", "offsets": "Offsets", "spread": "Spread", "labels": "Labels", "similar": "Similar"}
+#: As docs/alignment.csv: for the first sentence of the app.
+EXAMPLE_PAIRS = "it,animal\nwas,animal\ntired,animal\ntoo,tired\ncross,animal\nstreet,cross"
 COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
@@ -34,6 +43,8 @@ class Params:
     columns: Param[str] = choice("spread", COLUMNS)
     # What colours the points of the head similarity.
     points: Param[str] = choice("layer", COLOURINGS)
+    # Pairs of tokens, as CSV.
+    alignment: Param[str] = string(EXAMPLE_PAIRS)
 
 
 @state.register

@@ -12,6 +12,7 @@ from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import MapParams, View
+from pages.core.words import references
 from pages.core.words.markdown import plain
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
@@ -74,8 +75,10 @@ def controls(view: View) -> None:
     with left:
         state.bound(
             st.toggle, Params.words, "Whole words", disabled=not whole or not of_text,
-            help="Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
-            "1 (Clark et al. 2019, section 4.1)." if of_text else f"Each token of this model is a {words.part}.",
+            help=references.cited(
+                "Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
+                "1 (Clark et al. 2019, section 4.1)."
+            ) if of_text else f"Each token of this model is a {words.part}.",
         )  # fmt: skip
     with right:
         state.bound(

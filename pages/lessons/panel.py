@@ -12,6 +12,7 @@ from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.lessons.progress import Open
 from pages.core.teaching.questions import controls
 from pages.core.teaching.rooms import session
+from pages.core.words import references
 from pages.core.words.markdown import plain, say_error
 
 
@@ -21,7 +22,7 @@ def draw(opened: Open) -> bool:
     st.caption(f"{plain(lesson.title)} · step {opened.number} of {len(lesson.steps)}")
     st.progress(opened.number / len(lesson.steps))
     st.subheader(plain(step.title), anchor=False)
-    st.markdown(step.prose)
+    references.markdown(step.prose)
     is_shown = _question(opened)
     if not (session.in_class() and session.is_student()):
         _steps(opened)

@@ -14,6 +14,7 @@ from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
+from pages.core.words import references
 from pages.model import cost, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
@@ -129,7 +130,7 @@ def teachers() -> None:
         for lesson in ways.LESSONS.values():
             with st.expander(lesson.question):
                 links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
-                st.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
+                references.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
         part = expander("Serve a class", "model-class")
         if part is not None:
             part.markdown("One machine serves all: start the app with this line, then open a room.")

@@ -61,8 +61,8 @@ LESSONS = {
     "previous": Lesson(
         "Does a head attend by word or by position?",
         Way("Open the view", "heads", {"text": BANKS, "layer": "0", "head": "2"}),
-        "In L0 H2, every token gives more than 0.99 of its attention to the token before it. Type other sentences: "
-        "the diagonal stays.",
+        "In L0 H2, each token of this sentence gives more than 0.99 of its attention to the token before it. Type "
+        "others: the diagonal stays.",
         "By position: a previous-token head. Voita et al. (2019) call such heads positional.",
     ),
     "contribution": Lesson(
@@ -74,7 +74,7 @@ LESSONS = {
     ),
     "warm-up": Lesson(
         "Why does post-norm need warm-up?",
-        Way("Open the view", "gradients"),
+        Way("Open the view", "training", {"train_part": "gradients"}),
         "From 2 to 12 layers, the last layer's gradient falls with every step in pre-norm. In post-norm it stays "
         "within a quarter of its first value.",
         "Xiong et al. (2020): large gradients near the output make the first steps unstable, and warm-up keeps these "

@@ -13,6 +13,7 @@ from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.view.selection import PlaceParams
 from pages.core.widgets import answer
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.norms.params import Params
 from pages.norms.selected import Figures, Selected, select_component
@@ -46,7 +47,7 @@ def outlier_dimensions(selected: Selected) -> Figures:
         with everywhere:
             largest = sizes_everywhere(selected, found)
     with st.expander("Sources and limits"):
-        st.markdown(SOURCES)
+        references.markdown(SOURCES)
     return {title: sizes, "The largest components before every LayerNorm": largest}
 
 

@@ -12,6 +12,7 @@ from encoder.measure.patches import PatchNorms
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.view.view import View
+from pages.core.words import references
 
 #: Maps side by side.
 MOST_ACROSS = 6
@@ -39,7 +40,7 @@ def draw(view: View) -> None:
         )  # fmt: skip
     st.markdown(_said(found, grid))
     _registers(view)
-    st.caption(
+    references.caption(
         "Each map: the norm of every patch’s vector after one layer. In large models outlier tokens carry information "
         "about the whole image, and disturb attention maps. "
         f"Rule: an outlier’s norm is above {patches.OUTLIER:g} times the median of the patches of its layer. Darcet et "

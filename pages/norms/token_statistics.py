@@ -17,6 +17,7 @@ from pages.core.stores import cache, input_kinds
 from pages.core.view import token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.norms.params import Params
@@ -145,7 +146,7 @@ def three_norms(selected: Selected) -> Figures:
     )
     if said := token_rows.which(part, n_tokens, token):
         st.caption(said.strip())
-    st.markdown(f"{norms_in_words(selected, found)}\n\n{neighbour_in_words(selected, found)}")
+    references.markdown(f"{norms_in_words(selected, found)}\n\n{neighbour_in_words(selected, found)}")
     return {f"Through LayerNorm, RMSNorm and BatchNorm before {selected.label}": curves}
 
 

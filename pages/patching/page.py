@@ -14,6 +14,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
+from pages.core.words import references
 from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
 from pages.patching.params import WHERE, Params
@@ -33,12 +34,12 @@ def main(view: View) -> None:
         both = pair.draw(view)
         if both is not None:
             show(view, both)
-    st.caption(
+    references.caption(
         f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
         "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "
         "(Heimersheim and Nanda 2024)."
     )
-    next_page("interventions", "Interventions, switch off a head and see what it causes")
+    next_page("ablation", "Ablation, switch off a head and see what it causes")
 
 
 def show(view: View, both: pair.Pair) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 import encoder
+from encoder.inputs import spoken_digits
+from encoder.inputs.captions import filled
 from pages.core.inputs import image_input, unknown_words
 from pages.core.words.markdown import plain
 from pages.predict.params import TEN_DIGITS, CaptionParams
@@ -22,10 +24,17 @@ OF_PHOTOS = {
     "Buildings and plants": "a photo of a temple\na photo of a flower\na photo of a tree\na photo of a bridge",
     "Photo or painting": "a photo of a flower\na painting of a flower\na flower\na temple",
 }
+OF_SOUNDS = {
+    "Ten digits": "\n".join(filled(spoken_digits.TEMPLATES[6], word) for word in spoken_digits.WORDS),
+    "Even or odd": "an even digit\nan odd digit",
+    "Words that it does not know": "a dog barks\na cat\na voice says three",
+}
 
 
 def examples(model: encoder.JointEncoder) -> dict[str, str]:
-    """Title -> captions that suit the model's images."""
+    """Title -> captions that suit the model's images or sounds."""
+    if model.other.takes == "sound":
+        return OF_SOUNDS
     return EXAMPLES if image_input.takes_digits(model.image) else OF_PHOTOS
 
 
@@ -38,7 +47,7 @@ def given() -> tuple[str, ...]:
 def fit(model: encoder.JointEncoder) -> None:
     """First captions that suit the model, in place of the first ones of another. Before they are read."""
     first = next(iter(examples(model).values()))
-    firsts = {TEN_DIGITS, next(iter(OF_PHOTOS.values()))}
+    firsts = {next(iter(some.values())) for some in (EXAMPLES, OF_PHOTOS, OF_SOUNDS)}
     if state.newest(CaptionParams.captions) in firsts - {first}:
         state.put(CaptionParams.captions, first)
 

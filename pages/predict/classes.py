@@ -36,7 +36,7 @@ def show(view: View) -> None:
     if view.loaded.takes == "text":
         prediction.draw(view)
         links.button(
-            "beyond_weights", "Which tokens raise a class?", "balance", "predict:class", {"beyond": "class"},
+            "contribution", "Which tokens raise a class?", "balance", "predict:class", {"beyond": "class"},
             type="tertiary",
         )  # fmt: skip
         if class_head.model_of(view).classifier is not None:
@@ -52,7 +52,10 @@ def show(view: View) -> None:
     else:
         with pictures[0]:
             st.audio(wav_bytes(view.given), format="audio/wav")
-            links.link("sound_attention", "What each part of the sound attends to", "graphic_eq")
+            links.button(
+                "heads", "What does each part of the sound attend to?", "graphic_eq", "predict:heads", {"view": "text"},
+                type="tertiary",
+            )  # fmt: skip
     exported(view, lines).draw()
 
 

@@ -14,8 +14,10 @@ from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store, trained
+from pages.core.view import text_words
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
+from pages.core.words import references
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain, say_error
 from pages.predict import prediction
@@ -108,7 +110,7 @@ def no_head(view: View) -> str:
 def how_trained() -> None:
     """Which tokens training selects."""
     with st.expander("How training selects the tokens"):
-        st.markdown(
+        references.markdown(
             "BERT selects 15 % of the tokens for prediction. Of these, 80 % become [MASK], 10 % become a random token, "
             "and 10 % stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
             "Other models differ: ModernBERT selects 30 % (Warner et al. 2024)."
@@ -117,7 +119,7 @@ def how_trained() -> None:
 
 def choose_word(view: View, chosen: Shown) -> None:
     """The words of the sentence, to hide one of them. Other pages keep the sentence."""
-    words = prediction.words(view.trace, chosen.mask)
+    words = text_words.words(view.trace, chosen.mask)
     if not words:
         return
     few = len(words) <= MOST_BUTTONS

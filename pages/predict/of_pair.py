@@ -1,4 +1,4 @@
-"""How well captions fit an image, by the vectors of two encoders trained together."""
+"""How well captions fit an image or a sound, by the vectors of two encoders trained together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import python_code, tables
+from encoder.inputs.sound_files import wav_bytes
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view.view import View
@@ -16,6 +17,7 @@ from pages.core.widgets.export import Export, origin, title
 from pages.core.words.glossary import brief_opening
 from pages.predict import captions, fit, words, zero_shot
 from pages.predict.pair import Pair, of
+from pages.state import links
 
 
 def show(view: View) -> None:
@@ -27,7 +29,8 @@ def show(view: View) -> None:
     with st.container(key="pair-page"), st.container(key="pair-body"):
         image_side, text_side = st.container(key="pair-left"), st.container(key="pair-right")
     with image_side:
-        brief_opening("Which caption fits the image best, by the cosine of two vectors from two encoders?")
+        kind = view.loaded.takes
+        brief_opening(f"Which caption fits the {kind} best, by the cosine of two vectors from two encoders?")
     pair = of(view)
     with text_side:
         captions.controls(pair.model)
@@ -35,8 +38,12 @@ def show(view: View) -> None:
         with area():
             fit.draw(pair)
     with image_side:
-        words.draw(pair)
-        words.limits(pair)
+        if pair.of_sound:
+            st.audio(wav_bytes(view.given), format="audio/wav")
+            links.link("heads", "What each part of the sound attends to", "graphic_eq")
+        else:
+            words.draw(pair)
+            words.limits(pair)
     fit.arithmetic(pair)
     zero_shot.images_and_captions(pair)
     zero_shot.templates(pair)
@@ -56,7 +63,7 @@ def exported(pair: Pair) -> Export:
         lines="from encoder.measure import pair_scores\n"
         f"{python_code.model_lines(whole, 'pair')}\n"
         f"texts = {list(pair.texts)!r}\n"
-        "vectors = pair.image_vector(trace)[None], pair.embed_texts(texts)\n"
+        "vectors = pair.other_vector(trace)[None], pair.embed_texts(texts)\n"
         f"found = pair_scores.scores(pair, *vectors, times={pair.times:g})\n"
         "found.cosines, found.logits, found.probabilities",
         settings={"Scale": f"{found.scale:.4g}", "Bias": f"{found.bias:.4g}", "Probabilities": pair.model.compares},

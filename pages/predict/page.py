@@ -1,4 +1,4 @@
-"""Predict: a masked word, a class or a tag, the caption of an image; each by a model that can."""
+"""Predict: a masked word, a class or a tag, a caption, an answer, words of the vocabulary; each by a model that can."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from pages.core.inputs import chosen_input, image_input, other_input
 from pages.core.stores import model_store
 from pages.core.view.view import View
 from pages.core.widgets import class_head
-from pages.predict import classes, masked, of_pair
+from pages.predict import answer, classes, masked, of_pair, vocabulary
 from pages.predict.params import TASKS, Params
 from pages.state.url_state import controlled, state
 
-SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show}
+SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show, "answer": answer.show,
+        "sparse": vocabulary.show}  # fmt: skip
 #: Task -> the inputs of a bundled model that does it. For masked words, `masked` shows the twins.
 BUNDLED = {"class": ("image",), "caption": ("text", "image")}
 CANNOT = {"class": "has no classification head", "caption": "does not compare images with texts"}
@@ -47,9 +48,11 @@ def main(view: View) -> None:
 def tasks_of(view: View) -> list[str]:
     """The tasks that the model was trained for; the masked word, by other models, where it is none."""
     can = {
+        "sparse": getattr(view.loaded, "sparse", None),
         "word": view.loaded.mlm_head,
         "class": class_head.model_of(view).classifier,
         "caption": model_store.joint(view.model),
+        "answer": getattr(view.loaded, "span_head", None),
     }
     return [task for task, part in can.items() if part is not None] or ["word"]
 

@@ -1,4 +1,4 @@
-"""The image of the sidebar and the captions of the page in one model, and what it computes of them."""
+"""The image or sound of the sidebar and the captions of the page in one model, and what it computes of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from encoder.measure import pair_scores
 from encoder.measure.pair_scores import Scores, Vectors
 from encoder.trace.trace import Trace
 from pages.core.inputs import image_input
-from pages.core.stores import cache, estimates, model_store
+from pages.core.stores import cache, estimates, input_kinds, model_store
 from pages.core.view.view import View
 from pages.core.work.compute_turns import LONG_FLOPS
 from pages.predict import captions
@@ -37,8 +38,18 @@ class Pair:
 
     @property
     def takes_digits(self) -> bool:
-        """Whether the model takes the bundled digits."""
-        return image_input.takes_digits(self.model.image)
+        """Whether the model takes the bundled digits, written or spoken."""
+        return self.of_sound or image_input.takes_digits(self.model.image)
+
+    @property
+    def of_sound(self) -> bool:
+        """Whether the captions are of a sound, not of an image."""
+        return self.model.other.takes == "sound"
+
+    @property
+    def source(self) -> Any:
+        """The images or sounds of the sidebar."""
+        return input_kinds.of(self.model.other)
 
     @cached_property
     def scores(self) -> Scores:
@@ -54,8 +65,8 @@ class Pair:
 
     @property
     def image_vector(self) -> Vectors:
-        """Of the sidebar's image, [E]."""
-        found: Vectors = self.view.derived("image vector", self.model.image_vector)
+        """Of the sidebar's image or sound, [E]."""
+        found: Vectors = self.view.derived("image vector", self.model.other_vector)
         return found
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -86,17 +97,19 @@ class Pair:
 
     @property
     def examples(self) -> dict[str, str]:
-        """Name -> title of the bundled images, without those that are hard to name, and the sidebar's."""
-        known = image_input.IMAGES.examples(self.model.image)
+        """Name -> title of the bundled images or sounds, without those that are hard to name, and the sidebar's."""
+        known = dict(self.source.examples(self.model.other))
+        if self.of_sound:
+            known = {name: f"“{name}”" for name in known}
         found = {name: title for name, title in known.items() if not name.startswith("hard")}
-        return found if self.view.text in found else found | {self.view.text: "this image"}
+        return found if self.view.text in found else found | {self.view.text: f"this {self.model.other.takes}"}
 
     def example_vectors(self) -> Vectors:
         """Of `examples`, [I, E]."""
         model, names = self.model, tuple(self.examples)
         found: Vectors = cache.computed(
             ("example vectors", self.view.model, names),
-            lambda: model.embed_images([image_input.IMAGES.find(model.image, name) for name in names]),
+            lambda: model.embed([self.source.find(model.other, name) for name in names]),
         )
         return found
 

@@ -8,7 +8,7 @@ from encoder.inputs.captions import WORDS, filled
 from pages.state.params import Param, choice, number, string, whole_number
 from pages.state.url_state import state
 
-TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption"}
+TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
 LEAST_WORDS, MOST_WORDS = 1, 20
 #: Shown while the sidebar's sentence has no mask: both twins predict the right kind of word here.
 EXAMPLE = "A tropical [MASK] with large leaves"

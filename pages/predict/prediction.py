@@ -1,10 +1,7 @@
-"""Words of a sentence that can be masked, and the words that a masked-word head predicts there."""
+"""The words that a masked-word head predicts, and the rank of one among them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import encoder
 from encoder.model.mlm import MaskedPrediction
 from pages.core.stores import cache, model_store
 
@@ -12,36 +9,6 @@ from pages.core.stores import cache, model_store
 MOST_FULLY_RANKED = 4
 #: Signs of a word's beginning in vocabularies of byte-level BPE and SentencePiece.
 WORD_STARTS = ("Ġ", "▁")
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word of a text: its characters from `start` to `end`."""
-
-    text: str
-    start: int
-    end: int
-
-
-def words(trace: encoder.Trace, mask: str) -> list[Word]:
-    """The words of the first sentence in order, without special tokens and masks."""
-    source = trace.source
-    if source is None:
-        return []
-    spans: dict[int, list[tuple[int, int]]] = {}
-    for token, word, segment, special, offset in zip(
-        source.tokens, source.words, source.segments, source.special, source.offsets, strict=True
-    ):
-        in_first = source.pair is None or segment == 0
-        if word >= 0 and not special and token != mask and offset[1] > offset[0] and in_first:
-            spans.setdefault(word, []).append(offset)
-    ends = [(offsets[0][0], offsets[-1][1]) for offsets in spans.values()]
-    return [Word(source.text[start:end], start, end) for start, end in ends]
-
-
-def hide(text: str, word: Word, mask: str) -> str:
-    """The text with `mask` in place of a word."""
-    return text[: word.start] + mask + text[word.end :]
 
 
 def predictions(key: cache.ModelKey, text: str, pair: str | None, top: int) -> tuple[MaskedPrediction, ...]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pages.core.inputs import edited
 from pages.core.stores import cache, model_store
-from pages.core.view import norm_pair
+from pages.core.view import norm_pair, text_words
+from pages.core.view.text_words import Word
 from pages.core.view.view import View
-from pages.predict import prediction
 from pages.predict.params import EXAMPLE, Params
 
 MASK = "[MASK]"
@@ -40,27 +40,27 @@ def shown(view: View, params: Params) -> Shown:
     """What the page shows for this view. A model without a masked-word head is replaced by the twins."""
     keys = models(view)
     mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
-    words = prediction.words(view.trace, mask)
+    words = text_words.words(view.trace, mask)
     has_mask = mask in f"{view.text}{view.pair or ''}"
     number = params.word if params.word is not None and params.word < len(words) else None
     if number is None and not has_mask and params.sentence == EXAMPLE:
         number = usual(view, words)
     if number is not None:
         word = words[number]
-        return Shown(keys, mask, prediction.hide(view.text, word, mask), view.pair, word.text, number)
+        return Shown(keys, mask, word.replaced_by(mask, view.text), view.pair, word.text, number)
     if has_mask:
         return Shown(keys, mask, view.text, view.pair, params.hidden)
     return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
 
 
-def usual(view: View, words: Sequence[prediction.Word]) -> int | None:
-    """The word that is hidden until the reader chooses: that of the selected token, else the longest one."""
+def usual(view: View, words: Sequence[Word]) -> int | None:
+    """The word that is hidden until the reader chooses: that of the selected token, else a long one."""
     source = view.trace.source
     if source is None or not words:
         return None
     start, end = source.offsets[view.i] if view.i is not None else (0, 0)
     of_token = [number for number, word in enumerate(words) if word.start <= start < end <= word.end]
-    return of_token[0] if of_token else max(range(len(words)), key=lambda number: len(words[number].text))
+    return (of_token or text_words.by_meaning(words))[0]
 
 
 def with_edits(chosen: Shown, view: View) -> Shown:

@@ -15,6 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
@@ -39,8 +40,12 @@ def main(view: View) -> None:
         else:
             _about(task)
             subjects = controls.subjects(view)
-            found = work.curves(subjects, task, state.get(Params.views))
-            if found is not None:
+            views = state.get(Params.views)
+            found = work.curves(subjects, task, views)
+            if found is None and (found := work.recorded(view, task, views)):
+                subjects = [next(iter(found))[0]]
+                st.caption(f"**Recorded: {plain(subjects[0].name)}.** The button above trains the probes here.")
+            if found:
                 show(view, task, subjects, found)
     head.opened(view)
     next_page("search", "Search")
@@ -67,7 +72,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    st.caption(
+    references.caption(
         "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
         "probe that learns words by heart does well (Hewitt and Liang 2019)."
     )
@@ -89,7 +94,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
 
 
 LIMITS = """
-- A probe shows which information is linearly readable. Whether the model uses it is a question for *Interventions*.
+- A probe shows which information is linearly readable. Whether the model uses it is a question for *Ablation*.
 - Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
 - For a task whose label belongs to a whole text, the control label depends on the text's first word.
 - The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.

@@ -8,6 +8,7 @@ from encoder.export.similarity import method_frame
 from encoder.figures.similarity import agreement_chart
 from encoder.similarity import MethodComparison
 from pages.components import plot
+from pages.core.words import references
 from pages.core.words.formulas import number
 
 #: Names of the measures; "attribution" is the map's.
@@ -35,7 +36,7 @@ def draw(measured: MethodComparison) -> go.Figure | None:
     with right:
         st.dataframe(words(measured), hide_index=True, width="stretch", height=330, key="similarity-words")
     with st.expander("What each measure is, and its limits"):
-        st.markdown(
+        references.markdown(
             "- **Leaving words out**: the cosine minus the cosine without the word. Above 0, the word makes the "
             "sentences more alike. A sentence without a word may be unusual, so this is no ground truth.\n"
             "- **This map**: the sum of the word's cells.\n"

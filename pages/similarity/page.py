@@ -11,7 +11,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words.markdown import errors_said
-from pages.similarity import attributed, controls, map, measures
+from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
 from pages.state.links import next_page
 
@@ -29,6 +29,7 @@ def main(view: View) -> None:
         found = attributed.attribution(view, params)
     if found is not None:
         show(view, params, found)
+    late.draw(view, params.other)
     next_page("contribution", "Contribution, what else matters")
 
 

@@ -14,10 +14,10 @@ from torch import Tensor
 from encoder.encoders.joint import JointEncoder
 from encoder.inputs.captions import MOST_TOKENS, WORDS, filled
 from encoder.inputs.log_mel import KaldiMel
+from encoder.inputs.spoken_digits import TEMPLATES, UNSEEN_TEMPLATES
 from encoder.load import load, save
 from encoder.measure.zero_shot import held_out_vectors, of_held_out
 from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES
-from recipes.spoken_words.captions import TEMPLATES, UNSEEN_TEMPLATES
 from recipes.spoken_words.training import WordsRecipe
 
 SHOWN = "a voice says {number}"
@@ -36,7 +36,7 @@ def accuracy_with_noise(model: JointEncoder, spectrograms: Tensor, digits: Tenso
     prepared = model.sound.preparation
     assert isinstance(prepared, KaldiMel)
     scaled = (spectrograms.float() - (prepared.mean or 0.0)) / (2 * prepared.std)
-    vectors = torch.cat([model.sound.pool(model.sound.encoder(some)) for some in scaled.split(256)])
+    vectors = torch.cat([model.sound.pool(model.sound.encoder(some)) for some in torch.split(scaled, 256)])
     texts = model.embed_texts([filled(SHOWN, word) for word in WORDS])
     return float(((vectors @ texts.T).argmax(-1) == digits).float().mean())
 

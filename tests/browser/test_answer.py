@@ -21,7 +21,7 @@ BANK = "She sat on the bank of the river and thought about her money in the bank
 SCREENS = [(1366, 768), (390, 844)]
 MAP = '.st-key-answer-area [aria-roledescription="heat map"] .nsewdrag'
 ALIGNED = BANK.replace("river", "lake")
-RANKED = re.compile(r"\([\d,]+(st|nd|rd|th) of [\d,]+( in size)?\)")
+RANKED = re.compile(r"\([\d,]+(st|nd|rd|th)( largest)? of [\d,]+( in size)?\)")
 
 #: Remembers where the last click was, and how far the page was scrolled then.
 REMEMBER = """() => addEventListener("click", event => {

@@ -122,11 +122,22 @@ NOT_FOR_LIBSNDFILE = {
 
 @pytest.mark.parametrize("content", NOT_FOR_LIBSNDFILE.values(), ids=NOT_FOR_LIBSNDFILE)
 def test_what_libsndfile_never_sees(content: bytes, monkeypatch: pytest.MonkeyPatch):
-    import soundfile
-
-    monkeypatch.setattr(soundfile, "SoundFile", lambda file: pytest.fail("libsndfile opened it"))
+    monkeypatch.setattr(sound_files.decoder, "decoded", lambda *_: pytest.fail("libsndfile opened it"))
     with pytest.raises(SoundError, match=r"seven\.wav"):
         open_sound(content, "seven.wav")
+
+
+def test_a_broken_mp3_writes_nothing_to_the_log(capfd: pytest.CaptureFixture[str]):
+    import soundfile
+
+    out = io.BytesIO()
+    soundfile.write(out, chirp(seconds=0.5), 16_000, format="MP3")
+    broken = bytearray(out.getvalue())
+    broken[200:2_000:7] = b"\xff" * len(broken[200:2_000:7])
+    for content in (bytes(broken), bytes(broken[:300])):
+        with suppress(SoundError):
+            open_sound(content)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_mp3_with_a_tag():

@@ -26,7 +26,11 @@ def fast_tokenizer(folder: Path) -> Any:
     import transformers
 
     special = json.loads((folder / "special_tokens_map.json").read_text(encoding="utf-8"))
-    return transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), **special)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"),
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **special,
+    )
 
 
 def places(module: nn.Module) -> set[int]:

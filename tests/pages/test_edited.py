@@ -35,7 +35,7 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
     row = minilm.trace(TEXT, edits=[CUT]).attention(2, 9)[3]
     np.testing.assert_allclose(names["trace"].attention(2, 9)[3], row)
     assert float(row[5]) == 0
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     assert "edits" not in app.query_params
     assert "**0** (9th of 9)" not in written(app)
 
@@ -55,7 +55,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     app.switch_page("pages/contribution/page.py").run()
     assert_well(app)
     assert "L0 H1 off. This page shows the run without edits." in written(app)
-    app.switch_page("pages/interventions/page.py").run()
+    app.switch_page("pages/ablation/page.py").run()
     assert "Show the recipe" not in labels(app)
     app.switch_page("pages/head_types/page.py").run()
     assert_well(app)
@@ -73,7 +73,7 @@ def test_edits_that_do_not_fit_change_nothing() -> None:
 
 
 def test_an_edit_that_gives_infinity_changes_nothing() -> None:
-    for page in ("heads", "interventions"):
+    for page in ("heads", "ablation"):
         app = visit(page, text=TEXT, edits="scale_oafter-ffn_x3e38")
         assert_well(app)
         assert "NaN or infinity" in sentences(app)
@@ -91,10 +91,10 @@ def test_a_link_cannot_ask_for_any_number_of_runs() -> None:
 
 def test_an_edit_with_a_long_text_survives_back() -> None:
     long = edited.format_recipe((Step(Mean("z", ("cat " * 3000,), layer=0)),))
-    app = visit("interventions", text=TEXT, edits=long)
+    app = visit("ablation", text=TEXT, edits=long)
     assert_well(app)
     kept = app.query_params["kept_edits"]
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     assert "kept_edits" not in app.query_params
     app.query_params["kept_edits"] = kept
     app.run()

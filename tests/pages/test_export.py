@@ -205,7 +205,7 @@ OTHERS = [
     ("similarity", {"similar_to": "A dog ran.", "path_steps": "8"}, ["value"],
      lambda names: names["found"].matrix.reshape(-1, 1)),
     ("feed_forward", {}, ["activation"], lambda names: np.asarray(names["hidden"]).reshape(-1, 1)),
-    ("interventions", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
+    ("ablation", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
     ("patching", {"patch_with": "The dog sat."}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre", "sides": "stream"}, ["value"],
      lambda names: names["table"][["value"]].to_numpy()),
@@ -224,7 +224,7 @@ def test_every_pages_files_and_lines_agree(
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "interventions": 1, "patching": 1}.get(page, 0)
+    wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "ablation": 1, "patching": 1}.get(page, 0)
     wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
     assert html.count('id="figure-') >= wanted  # its pictures, not its numbers alone
     if "second" in query:
@@ -254,7 +254,7 @@ def test_pages_without_a_model_give_programs(
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
-    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    app = visit("training", train_part="gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     assert_well(app)
     lines = app.get("code")[-1].value
     assert "trace" not in lines

@@ -16,8 +16,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, positions, stream
 from encoder.trace.trace import Trace
 from encoder.train import gradients
-from pages.gradients.params import Params as GradientParams
 from pages.model import switches, ways
+from pages.training.params import GradientParams
 from tests.pages.apps import assert_well, registered, visit, words, written
 from tests.test_components import unpack
 

@@ -30,7 +30,7 @@ def ran(app) -> dict[str, object]:
 
 def test_interventions_on_an_image():
     steps = (Step(AblateHead(2, 1)), Step(Replace("pattern", "8")))
-    app = visit("interventions", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
+    app = visit("ablation", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
     assert_well(app)
     model = encoder.load("digits-pre", device="cpu")
     plain, other = model.trace(decode(examples()["3"])), model.trace(decode(examples()["8"]))
@@ -41,14 +41,14 @@ def test_interventions_on_an_image():
     assert f"| {classify.predict(model, edited).of('3'):.1%} |" in words(app).replace("**", "")
     names = ran(app)
     assert (names["before"], names["after"]) == pytest.approx((before, after), abs=1e-4)
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     app.session_state["lazy:connections"] = app.session_state["lazy:predictors"] = True
     app.run()
     assert_well(app)
 
 
 def test_an_edit_with_another_sound_is_added_by_the_form():
-    app = visit("interventions", model="spoken-digits", sound="seven")
+    app = visit("ablation", model="spoken-digits", sound="seven")
     app.session_state["lazy:add-edit"] = True
     app.run()
     app.selectbox(key="add:kind").set_value("values").run()

@@ -10,6 +10,7 @@ from encoder import causal
 from encoder.causal import occlusion
 from encoder.inputs import digits
 from encoder.model.mlm import MaskedPrediction
+from pages.core.view import text_words
 from pages.predict import prediction
 from recipes.twins.recipe import TrainingRecipe
 from tests.pages.apps import assert_well, noted, numbers, visit, written
@@ -99,11 +100,11 @@ def test_old_links_with_a_hidden_word_give_its_rank() -> None:
 def test_words_that_can_be_hidden() -> None:
     model = encoder.load("twin-pre", device="cpu")
     text = "Unbelievably, a [MASK] 😀"
-    found = prediction.words(model.trace(text), "[MASK]")
+    found = text_words.words(model.trace(text), "[MASK]")
     assert [word.text for word in found][:3] == ["Unbelievably", ",", "a"]
     assert (found[0].start, found[0].end) == (0, 12), "a word of several pieces"
-    assert prediction.hide(text, found[2], "[MASK]") == "Unbelievably, [MASK] [MASK] 😀"
-    assert [word.text for word in prediction.words(model.trace("a b", "c d"), "[MASK]")] == ["a", "b"]
+    assert found[2].replaced_by("[MASK]", text) == "Unbelievably, [MASK] [MASK] 😀"
+    assert [word.text for word in text_words.words(model.trace("a b", "c d"), "[MASK]")] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

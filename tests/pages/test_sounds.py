@@ -30,7 +30,7 @@ PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 SHOWN = (
     "feed_forward",
     "heads",
-    "interventions",
+    "ablation",
     "model",
     "norms",
     "patching",

@@ -1,7 +1,8 @@
-"""“Train a small encoder” under AppTest: runs that start, stop and continue, and their models."""
+"""“Train” under AppTest: runs that start, stop and continue, and their models."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import threading
 import time
@@ -176,11 +177,13 @@ def test_a_recorded_run_is_shown_first() -> None:
     assert [run["name"] for run in header["runs"]] == list(views)
     assert not header["channel"]
     np.testing.assert_array_equal(arrays["1.maps"], [frame.sample[0, 0] for frame in views["post-norm"].frames])
-    # It is what “Train” would train.
-    made = training.described(training.Params())
-    assert [vars(one) | {"record_every": 10} for one in made.values()] == [
-        vars(view.settings) for view in views.values()
-    ]
+    # The two placements differ, and the first preset would train them again.
+    accuracy = {name: view.curve[-1]["accuracy"] for name, view in views.items()}
+    assert accuracy["pre-norm"] > 5 * accuracy["post-norm"]
+    names = {id(param): name for name, param in vars(training.Params).items()}
+    preset = {names[id(param)]: value for param, value in next(iter(training.PRESETS.values())).items()}
+    made = training.described(dataclasses.replace(training.Params(), **preset))
+    assert [vars(one) | {"frames": 20} for one in made.values()] == [vars(view.settings) for view in views.values()]
     app.toggle(key="view:watch_mean").set_value(True).run()
     np.testing.assert_array_equal(picture(app)[1]["0.maps"], [frame.mean[0, 0] for frame in views["pre-norm"].frames])
 

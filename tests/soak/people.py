@@ -137,9 +137,8 @@ class Builder(Person):
     async def act(self) -> None:
         """Another seed, in a link that is opened."""
         values = self.visitor.values | {"seed": str(self.chance.randrange(10**6))}
-        await self.visitor.socket.close()
         self.visitor.query = urlencode(values)
-        self.soak.note("an untrained encoder", await self.visitor.returns(), self.visitor.silence)
+        self.soak.note("an untrained encoder", await self.visitor.reloads(), self.visitor.silence)
 
 
 class Trainer(Person):
@@ -164,8 +163,7 @@ class Trainer(Person):
             if not any(one["active"] for one in said["runs"]):
                 break
             await asyncio.sleep(0.5)
-        await self.visitor.socket.close()
-        seconds = await self.visitor.returns()
+        seconds = await self.visitor.reloads()
         self.soak.note("a reload", seconds, self.visitor.silence)
         _, found = await self.visitor.fetch(f"live/training/{self.visitor.values['training_run']}?{UNSEEN}")
         if found is None and self.soak.kills == kills:
@@ -263,7 +261,7 @@ class Student(Person):
 
 async def say(visitor: Visitor, what: dict[str, Any]) -> Run:
     """One event of the room's line."""
-    value = {**what, "id": time.time_ns() // 1_000_000}
+    value = what if what["event"] == "greet" else {**what, "id": time.time_ns() // 1_000_000}
     return await visitor._trigger("room-strip", {"event": "said", "value": value})
 
 

@@ -26,6 +26,7 @@ from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.widgets import glossary_panel
 from pages.core.words.glossary import linked
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
@@ -110,6 +111,8 @@ def run(
                 with area:
                     _link_notes()
                     draw()
+            if is_shown and entry.folder != "glossary":
+                glossary_panel.draw(entry.folder)
         is_whole = True
     finally:
         if is_whole:

@@ -38,6 +38,7 @@ from pages.state.url_state import state
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
 CAPTION = "a picture of a handwritten three"
+CAPTIONS = {"digit-words": CAPTION, "spoken-words": "a voice says the number three"}
 
 #: What a page may need of these controls, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
@@ -113,13 +114,15 @@ def options() -> None:
 
 
 def tower_controls() -> None:
-    """Which encoder of a model of images and text, where the page can show both."""
+    """Which encoder of a pair, where the page can show both."""
     with contextlib.suppress(EncoderError):  # said where the model is loaded
         key = model_key()
-        if is_pair(key) and input_kinds.PAIR not in page_takes() and {"text", "image"} <= set(page_takes()):
-            state.segmented(
-                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, label_visibility="collapsed"
-            )
+        kinds = model_store.kinds(key)
+        if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
+            if state.newest(ViewParams.tower) not in kinds:  # of the pair before
+                state.put(ViewParams.tower, kinds[0])
+            titles = {kind: kind.capitalize() for kind in kinds}
+            state.segmented(ViewParams.tower, "Encoder of", titles, label_visibility="collapsed")
 
 
 def remember_sentence(sample: str) -> None:
@@ -176,9 +179,9 @@ def model_controls() -> None:
 
 def _fitting_sentence(key: cache.ModelKey) -> None:
     """A caption of a digit in place of the first sentence, of which the model of digits and words knows no word."""
-    first, other = (CAPTION, FIRST_SENTENCE) if key.source == "digit-words" else (FIRST_SENTENCE, CAPTION)
-    if state.newest(ViewParams.text) == other:
-        state.put(ViewParams.text, first)
+    fitting = CAPTIONS.get(key.source, FIRST_SENTENCE)
+    if state.newest(ViewParams.text) in {*CAPTIONS.values(), FIRST_SENTENCE} - {fitting}:
+        state.put(ViewParams.text, fitting)
 
 
 def awaits_source() -> bool:

@@ -8,6 +8,7 @@ Only public parts of Streamlit are used, but for quicker.py, which changes one v
 - A process behind a front loads what every visit needs before it listens (warm.py).
 - Streamlit's own scripts are sent compressed (gzip_static.py).
 - The page that a browser loads first has the app's style (first_paint.py).
+- A click that comes just after a reconnect waits until the page has run (reconnect.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
   (rooms/events.py).
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
@@ -88,6 +89,7 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic
+    from pages.core.server.reconnect import Reconnected
     from pages.core.server.uploads import Uploads, kept_by_streamlit
     from pages.core.teaching.rooms import current_store
     from pages.core.teaching.rooms.events import RoomEvents
@@ -101,7 +103,7 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
         # Every script inside a page, as it is there: the browser runs no other.
         scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
         app = first_paint.FirstPaint(app, folder)
-    app = Waiting(app)
+    app = Reconnected(Waiting(app))
     app = Uploads(app, kept_by_streamlit, base_url)
     app = RoomEvents(app, current_store, base_url)
     app = Channel(app, base_url)

@@ -16,11 +16,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from encoder.export.javascript import joined
+from pages.core.server import reconnect
 from pages.core.server.gzip_static import takes_gzip
 
 PAGES = Path(__file__).resolve().parents[2]
 #: In a block, so that its names are its own.
-SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}"
+SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}" + reconnect.SCRIPT
 #: What the frame listens to: the bar, keys, the history.
 FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 #: Streamlit's names of the scripts of elements that most pages have.

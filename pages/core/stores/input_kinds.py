@@ -86,7 +86,13 @@ def of(model: NamedEncoder) -> Input:
 
 #: What models of a kind take, in a sentence. PAIR: both encoders of a model of images and text.
 PAIR = "pair"
-NOUNS = {"text": "text", "image": "images", "sound": "sound", "maps": "attention maps", PAIR: "images and text"}
+NOUNS = {
+    "text": "text",
+    "image": "images",
+    "sound": "sound",
+    "maps": "attention maps",
+    PAIR: "images or sound, and text",
+}
 
 Loaded = NamedEncoder | JointEncoder
 
@@ -106,8 +112,8 @@ def fitting(kinds: Sequence[InputKind], takes: Collection[str], wanted: str) -> 
 
     kinds: `kinds_of`; takes: what the page takes. Where no encoder fits, the first one: the page says so.
     """
-    if PAIR in takes and "image" in kinds:  # its captions are typed on the page
-        return "image"
+    if PAIR in takes and len(kinds) > 1:  # its captions are typed on the page
+        return next(kind for kind in kinds if kind != "text")
     shown = set(takes)
     offered = [kind for kind in kinds if kind in shown] or list(kinds)
     return next((kind for kind in offered if kind == wanted), offered[0])

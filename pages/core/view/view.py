@@ -58,7 +58,7 @@ class ViewParams:
     pair: Param[str] = string()
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
-    tower: Param[str] = choice("text", ("text", "image"))
+    tower: Param[str] = choice("text", ("text", "image", "sound"))
     source: Param[str] = string()
     run: Param[str] = string(public="the id of a run on the server")
     layer: Param[int] = whole_number(0)

@@ -22,6 +22,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.state.params import Param, choice
 from pages.state.url_state import state
@@ -131,8 +132,10 @@ def controls(view: View) -> Occlusion:
             state.bound(
                 st.selectbox, CoverParams.cover, "Covered with", [one for one in COVERS if one != usual],
                 format_func=names.get, width=180,
-                help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
-                "and Fergus (2014) used a grey square. In images of ink, black is no ink.",
+                help=references.cited(
+                    "What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
+                    "and Fergus (2014) used a grey square. In images of ink, black is paper."
+                ),
             )  # fmt: skip
     return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
 

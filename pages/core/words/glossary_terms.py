@@ -234,13 +234,13 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "untrained",
             "An untrained encoder has random weights. Its maps show the effect of architecture and initialisation "
             "alone, so they serve as a baseline.",
-            "gradients",
+            "training",
         ),
         Term(
             "gradient",
             "A gradient says how the loss changes if a weight changes a little. Training uses it to change each "
             "weight so that the loss falls.",
-            "gradients", words=("gradients",),
+            "training", words=("gradients",),
         ),
         Term(
             "warm-up",

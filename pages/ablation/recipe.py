@@ -97,7 +97,7 @@ def draw_recipe(view: View, recipe: Recipe) -> None:
         part = popover("Add an edit", "add-edit", icon=":material/add:")
         if recipe:
             st.button(
-                "Take all back", icon=":material/restart_alt:", key="edits:clear",
+                "Undo all edits", icon=":material/restart_alt:", key="edits:clear",
                 on_click=take_back,
             )  # fmt: skip
     if part is not None:

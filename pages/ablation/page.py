@@ -1,4 +1,4 @@
-"""Interventions: edit the forward pass, and see what the edit causes."""
+"""Ablation: edit the forward pass, and see what the edit causes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from encoder.edits import Edit
 from encoder.errors import EncoderError
 from encoder.figures.effects import effect_map
 from encoder.trace.trace import Trace
+from pages.ablation import connections, effects, maps, outcome, predictors, recipe
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs import edited
 from pages.core.inputs.edited import describe
 from pages.core.inputs.input_words import words_of
 from pages.core.widgets import export, outcomes
 from pages.core.widgets.export import Export
+from pages.core.words.glossary import opening
 from pages.core.words.markdown import say_error
-from pages.interventions import connections, effects, maps, outcome, predictors, recipe
 from pages.state.links import next_page
 from pages.state.url_state import state
 
@@ -28,11 +29,7 @@ steps = state.newest(edited.EditParams.recipe)
 
 def main() -> None:
     heading()
-    st.markdown(
-        "You see what happens when a part of the model is switched off or changed.  \n"
-        "Look for the head with the largest effect; click it, and compare the outcome before and after.  \n"
-        "Attention shows where a head attends. An intervention shows whether the result depends on it."
-    )
+    opening("On which heads does the result depend? Each one is switched off by itself.")
     recipe.draw_recipe(view, steps)
     active = edited.active(steps)
     changed = edited_trace()

@@ -8,15 +8,15 @@ from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
 from encoder.figures.effects import effect_map
+from pages.ablation.params import CLICKS, Params
+from pages.ablation.recipe import toggle_head
 from pages.components import on_click, plot
 from pages.core.frame import sidebar
 from pages.core.inputs.edited import Recipe
 from pages.core.view.view import View
-from pages.core.widgets import answer
+from pages.core.widgets import answer, outcomes
 from pages.core.widgets.effects import measured
 from pages.core.words.formulas import number
-from pages.interventions.params import CLICKS, Params
-from pages.interventions.recipe import toggle_head
 from pages.state.url_state import state
 
 #: The longest text, in tokens, whose map is computed.
@@ -29,23 +29,29 @@ def draw(view: View, outcome: Outcome, recipe: Recipe) -> np.ndarray | None:
     if effects is None:
         return None
     with answer.area():
-        _answer(view, effects)
+        _answer(view, outcome, effects)
         _map(view, effects, recipe)
     state.segmented(Params.click, "A click on a head", CLICKS)
     return effects
 
 
-def _answer(view: View, effects: np.ndarray) -> None:
+def _answer(view: View, outcome: Outcome, effects: np.ndarray) -> None:
     """The effect of the open head with its rank, and the largest effect."""
     here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
     rank = 1 + int((sizes > abs(here)).sum())
     layer, head = largest(effects)
+    unit = outcomes.unit(outcome)
     answer.draw(
-        f"**L{view.layer} H{view.head}** off alone: effect **{number(here)}** ({answer.ordinal(rank)} of "
-        f"{effects.size:,} in size).",
-        f"Largest: **L{layer} H{head}**, {number(float(effects[layer, head]))}. Median size: "
+        f"Without **L{view.layer} H{view.head}**, {unit[:1].lower()}{unit[1:]} {changes(here)} "
+        f"({answer.ordinal(rank)} largest of {effects.size:,}).",
+        f"Largest change: without **L{layer} H{head}** it {changes(float(effects[layer, head]))}. Median: "
         f"{number(float(np.median(sizes)))}.",
     )
+
+
+def changes(effect: float) -> str:
+    """ "falls by **0.002**"."""
+    return f"{'rises' if effect > 0 else 'falls'} by **{number(abs(effect))}**"
 
 
 def _map(view: View, effects: np.ndarray, recipe: Recipe) -> None:

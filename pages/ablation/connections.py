@@ -12,16 +12,16 @@ from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
 from encoder.figures.patching import knock_out_map
+from pages.ablation.params import Params
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
 from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import token_names
+from pages.core.words import references, token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import say_error
-from pages.interventions.params import Params
 from pages.state.url_state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
@@ -95,7 +95,7 @@ def _map(view: View, effects: np.ndarray, query: int) -> None:
         f"Largest: {token_names.bold(labels, int(key))} hidden from {token_names.bold(labels, query)} around layer "
         f"{layer}, **{number(float(effects[layer, key]))}**. Click a cell to add its edits."
     )
-    st.caption(
+    references.caption(
         f"A cell: the query does not attend to the token in {WINDOW} layers around that layer, in all heads. Attention "
         "knockout, after Geva et al. 2023, who studied decoders. Limits: the token can still reach the query through "
         "other tokens and other layers."

@@ -1,4 +1,4 @@
-"""Interventions in a real Chromium: cut a weight on the map; two clicks to a run without the head that matters most."""
+"""Ablation in a real Chromium: cut a weight on the map; two clicks to a run without the head that matters most."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def test_a_weight_is_cut_and_the_head_with_the_largest_effect_is_two_clicks_away
     page.get_by_role("button", name="Cut or set").click()
     page.get_by_role("button", name="Cut this weight").click()
     wait_for_query(page, edits="weight_l2_h9_q3_k5_x0.0")
-    page.get_by_role("button", name="Take all back").click()
-    expect(page.get_by_role("button", name="Take all back")).to_have_count(0)
-    open_page(page, "Interventions")
-    page.get_by_text("Largest:").wait_for()
+    page.get_by_role("button", name="Undo all edits").click()
+    expect(page.get_by_role("button", name="Undo all edits")).to_have_count(0)
+    open_page(page, "Ablation")
+    page.get_by_text("Largest change:").wait_for()
     before = page.evaluate(CELL, [5, 11]) if page.wait_for_function(CELL, arg=[5, 11]) else None
     click_cell(page, 5, 11)
     wait_for_query(page, edits="ablate_l5_h11")

@@ -1,4 +1,4 @@
-"""Interventions under AppTest: effects, recipe and outcomes are those of the engine."""
+"""Ablation under AppTest: effects, recipe and outcomes are those of the engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
 from encoder.figures.numbers import signed
+from pages.ablation import recipe
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
-from pages.interventions import recipe
 from tests.pages.apps import assert_well, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
@@ -22,18 +22,18 @@ def metrics(app) -> dict[str, str]:
 
 
 def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
-    app = visit("interventions", text=TEXT)
+    app = visit("ablation", text=TEXT)
     assert_well(app)
     effects = causal.ablate_each_head(minilm, TEXT).numpy()
     layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
-    assert f"**L{layer} H{head}**, {number(float(effects[layer, head]))}" in written(app)
+    assert f"without **L{layer} H{head}** it falls by **{number(abs(float(effects[layer, head])))}**" in written(app)
     assert metrics(app) == {"Before": "1.000"}
 
 
 def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
     steps = (Step(AblateHead(5, 11)), Step(MaskKeys((2,)), on=False), Step(UniformAttention(0, 1)))
     assert parse_recipe(format_recipe(steps)) == steps
-    app = visit("interventions", text=TEXT, edits=format_recipe(steps))
+    app = visit("ablation", text=TEXT, edits=format_recipe(steps))
     assert_well(app)
     plain = minilm.trace(TEXT)
     edited = minilm.trace(TEXT, edits=[AblateHead(5, 11), UniformAttention(0, 1)])
@@ -47,12 +47,12 @@ def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
     assert app.query_params["edits"] == "!mask_k2~ablate_l5_h11~!uniform_l0_h1"
     app.button(key="edits:remove:1").click().run()
     assert metrics(app) == {"Before": "1.000"}
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     assert "edits" not in app.query_params
 
 
 def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
-    app = visit("interventions", text=TEXT, layer="3", head="4")
+    app = visit("ablation", text=TEXT, layer="3", head="4")
     app.session_state["lazy:add-edit"] = True
     app.run()
     for kind in recipe.KINDS:
@@ -69,7 +69,7 @@ def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
 
 
 def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
-    app = visit("interventions", text=TEXT, edits="ablate_l9_h0")
+    app = visit("ablation", text=TEXT, edits="ablate_l9_h0")
     assert not app.exception
     assert "0 to 5" in sentences(app)
     assert metrics(app) == {"Before": "1.000"}
@@ -90,7 +90,7 @@ def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
 def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
     model = encoder.load("twin-post", device="cpu")
     text = "The [MASK] sat on the mat."
-    app = visit("interventions", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
+    app = visit("ablation", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
     assert_well(app)
     edited = model.trace(text, edits=[Scale("z", 3.0, layer=0, heads=(1,))])
     before, after = causal.outcomes_of(model, model.trace(text), [edited], outcome)
@@ -99,7 +99,7 @@ def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
 
 def test_without_a_word_the_outcome_is_that_of_the_likeliest_one() -> None:
     model, text = encoder.load("twin-post", device="cpu"), "The [MASK] sat on the mat."
-    app = visit("interventions", text=text, model="twin-post", outcome="word")
+    app = visit("ablation", text=text, model="twin-post", outcome="word")
     assert_well(app)
     outcome = causal.MaskedWord(causal.likeliest_word(model, model.trace(text)))
     assert metrics(app) == {"Before": number(causal.outcomes_of(model, model.trace(text), [], outcome)[0])}
@@ -107,14 +107,14 @@ def test_without_a_word_the_outcome_is_that_of_the_likeliest_one() -> None:
 
 
 def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
-    app = visit("interventions", text=TEXT, outcome="word", outcome_word="cat")
+    app = visit("ablation", text=TEXT, outcome="word", outcome_word="cat")
     assert not app.exception
     assert "masked-word head" in sentences(app)
 
 
 def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
-    from pages.interventions import effects
-    from pages.interventions.params import Params
+    from pages.ablation import effects
+    from pages.ablation.params import Params
     from pages.state.url_state import state
 
     found = {}
@@ -136,7 +136,7 @@ def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
 
 
 def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
-    app = visit("interventions", text=TEXT, edits="ablate_l5_h11")
+    app = visit("ablation", text=TEXT, edits="ablate_l5_h11")
     app.session_state["lazy:predictors"] = True
     app.session_state["lazy:take"] = True
     app.run()
@@ -152,7 +152,7 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
 
 
 def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder) -> None:
-    app = visit("interventions", text=TEXT, outcome="token", outcome_token="3")
+    app = visit("ablation", text=TEXT, outcome="token", outcome_token="3")
     app.session_state["lazy:connections"] = True
     app.run()
     assert_well(app)
@@ -167,9 +167,9 @@ def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder)
 
 
 def test_a_longer_text_is_measured_on_request() -> None:
-    app = visit("interventions", text="cat " * 120, model="twin-post")
+    app = visit("ablation", text="cat " * 120, model="twin-post")
     assert "Largest" in written(app)  # 16 heads of 122 tokens are few
-    app = visit("interventions", text="cat " * 120)
+    app = visit("ablation", text="cat " * 120)
     assert_well(app)
     assert "Largest" not in written(app)
     press(app, "Measure all heads")

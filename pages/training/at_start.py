@@ -13,28 +13,26 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.model.config import NORM_PLACEMENTS
 from encoder.train import gradients
 from pages.components import plot
-from pages.core.frame.frame import heading
 from pages.core.stores import cache
 from pages.core.widgets.export import Export, arguments
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import say_error
-from pages.gradients.params import DEPTHS, MOST_HEADS, MOST_SEEDS, WIDTHS, Params
-from pages.state.links import next_page
 from pages.state.url_state import controlled, state
+from pages.training.params import DEPTHS, GRADIENT_WIDTHS, MOST_HEADS, MOST_SEEDS, GradientParams
 
 SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 
 
-def main() -> None:
-    heading()
+def show() -> None:
+    """The page with this part."""
     opening(
-        "You see how large the gradient of each layer is before the first training step, in both norm placements.  \n"
-        "Look for the slopes in the first chart: does the last layer's gradient shrink as depth grows?  \n"
-        "Xiong et al. (2020): post-norm needs warm-up as these gradients stay large. Others dispute it (see below)."
+        "How large is the gradient of each layer before the first step of training? Xiong et al. (2020): post-norm "
+        "needs warm-up as these gradients stay large."
     )
     controls()
-    params = state.read(Params)
+    params = state.read(GradientParams)
     setting = chosen_setting(params)
     if not params.depths:
         st.info("No depth is chosen: choose at least one, or two for a slope.")
@@ -43,25 +41,24 @@ def main() -> None:
     else:
         results(setting, sorted(params.depths), range(params.seeds))
     limits(setting)
-    next_page("training", "Train a small encoder, with and without warm-up")
 
 
 def controls() -> None:
     """What to measure."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = state.segmented(
-            Params.setting, "Setting", SETTINGS,
+            GradientParams.setting, "Setting", SETTINGS,
             help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
             "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
         )  # fmt: skip
-        state.segmented(Params.width, "Width d", WIDTHS)
-        state.bound(st.number_input, Params.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
+        state.segmented(GradientParams.width, "Width d", GRADIENT_WIDTHS)
+        state.bound(st.number_input, GradientParams.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
         if kind == "real":
-            state.bound(st.number_input, Params.heads, "Heads", min_value=1, max_value=MOST_HEADS, width=110)
-    state.bound(st.segmented_control, Params.depths, "Depths L", list(DEPTHS), selection_mode="multi")
+            state.bound(st.number_input, GradientParams.heads, "Heads", min_value=1, max_value=MOST_HEADS, width=110)
+    state.bound(st.segmented_control, GradientParams.depths, "Depths L", list(DEPTHS), selection_mode="multi")
 
 
-def chosen_setting(params: Params) -> gradients.Setting:
+def chosen_setting(params: GradientParams) -> gradients.Setting:
     """The encoders that the controls describe."""
     width = int(params.width)
     if params.setting == "theory":
@@ -155,12 +152,12 @@ def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting
 
 def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int]) -> None:
     """Every layer of the encoders of one depth: gradients, and squared norms of the residual stream."""
-    asked = state.get(Params.depth)
+    asked = state.get(GradientParams.depth)
     depth = int(asked) if asked and int(asked) in depths else depths[-1]
     if len(depths) > 1:
         depth = controlled(
             st.segmented_control, "Layer by layer, for depth", depths, key="gradients-one-depth", value=depth,
-            take=lambda chosen: state.put(Params.depth, str(chosen)), required=True,
+            take=lambda chosen: state.put(GradientParams.depth, str(chosen)), required=True,
         )  # fmt: skip
     rows = frame[frame.depth == depth]
     left, right = st.columns(2, gap="medium")
@@ -214,7 +211,7 @@ def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
 def limits(setting: gradients.Setting) -> None:
     """What is measured, and what it does not show."""
     with st.expander("What is measured, and what it does not show", icon=":material/help:"):
-        st.markdown(
+        references.markdown(
             "**Gradient.** The chart shows the norm of the loss' gradient in the second FFN matrix, W_out, of a layer. "
             f"An untrained encoder of width {setting.d_model} reads {setting.n_rows} rows of {setting.n_tokens} random "
             f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
@@ -228,6 +225,3 @@ def limits(setting: gradients.Setting) -> None:
             "gradients are not the root cause. In their analysis post-norm depends more on its residual branches, "
             "which amplifies small changes of the parameters."
         )
-
-
-main()
