@@ -125,10 +125,8 @@ def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> 
     assert_well(app)
     assert not noted(app, "info"), "a box would move the page"
     assert "post-norm" in app.title[0].help
-    assert app.title[0].help in [caption.value.replace("\\", "") for caption in app.caption]
     app.segmented_control(key="view:norm").set_value("trained").run()
     assert not app.title[0].help
-    assert not [caption for caption in app.caption if "retraining" in caption.value]
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

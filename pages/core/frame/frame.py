@@ -27,7 +27,7 @@ from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.widgets import glossary_panel
-from pages.core.words.glossary import linked
+from pages.core.words import glossary
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
@@ -176,7 +176,7 @@ def heading(about: str = "") -> None:
     with st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small"):
         title = f"{title} :orange-badge[norms moved]" if moved else title
         st.title(title, anchor=False, help=moved or None, width="content")
-        st.caption(question, width="content", help=linked(about) if about else None)
+        glossary.question(question, about)
 
 
 def current_view() -> View:
