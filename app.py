@@ -1,6 +1,6 @@
 """The frame and the registry of pages: page settings, navigation, the last resort for errors; then the page itself.
 
-The first paint needs Streamlit alone: the engine (torch) is imported after the frame is on the screen.
+The first paint needs Streamlit only: the engine (torch) is imported after the frame is on the screen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WITH_MAPS = ("text", "image", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
-        Page("model", "The model at work on your sentence", "home",
+        Page("model", "The model at work", "home",
              "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
     ],
     "Attention": [

@@ -20,7 +20,7 @@ from encoder.load.native import DISK_TYPES
 from tests.load import joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
-HEAD = """# Images, sounds and pairs beside transformers
+HEAD = """# Images, sounds and pairs next to transformers
 
 `python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
 5.23. A figure is the largest absolute difference over the output, the residual stream between layers, all attention

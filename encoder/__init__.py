@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from encoder.encoders.text import TextEncoder, build
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
     from encoder.export.notebook import show
-    from encoder.export.saved import save_html
     from encoder.inputs.sound import Sound
     from encoder.inputs.sound_files import open_sound
     from encoder.load import load, save, wrap
@@ -42,7 +41,7 @@ __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
     "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "figures", "initialise", "load",
-    "measure", "open_sound", "save", "save_html", "show", "train", "wrap",
+    "measure", "open_sound", "save", "show", "train", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -62,7 +61,6 @@ _MODULE_OF = {
     "Trace": "trace.trace",
     "attentions": "trace.attention_maps",
     "open_sound": "inputs.sound_files",
-    "save_html": "export.saved",
     "show": "export.notebook",
 }
 #: A module's name before 0.2 -> its name now; the old one goes with 0.3.

@@ -158,7 +158,7 @@ def chromium() -> str:
 
 
 def scope_of_browsers(fixture_name: str, config: pytest.Config) -> str:
-    """One browser for a run of browser tests alone; else one a module: Playwright's loop runs until it closes."""
+    """One browser for a run of browser tests only; else one a module: Playwright's loop runs until it closes."""
     return "session" if config.option.markexpr == "browser" else "module"
 
 

@@ -41,7 +41,7 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
     """
     head_of(model)
     if trace.source is None or trace.source.pair is None:
-        raise EncoderError("Question answering needs a question and a passage: give the passage as second sentence.")
+        raise EncoderError("Question answering needs a question and a passage: specify the passage as second sentence.")
     if k < 1:
         raise EncoderError(f"k={k} is too small: ask for 1 answer or more.")
     start, end = span_logits(model, trace).double().unbind(-1)  # [T] each

@@ -90,7 +90,7 @@ class ImageEncoder(SignalEncoder):
         """A Pillow image, array or tensor of any size (`pictures.as_pixels`) -> pixels [C, S, S] for `trace_image`.
 
         The image is scaled and cut as the checkpoint says, then shifted and scaled by mean and std. Whole numbers are
-        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is no
+        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is not an
         image of this model.
         """
         pixels = self._cut(self._resized(image_files.as_pixels(image, self.patches.channels, self.name)))
@@ -140,7 +140,7 @@ class ImageEncoder(SignalEncoder):
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
 
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
-        Raises ImageError for what is no image, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        Raises ImageError for what is not an image, EncoderError for edits or a request that do not fit, OutOfMemory.
         """
         return self.trace_image(self.prepare(image), edits=edits, request=request)
 

@@ -55,7 +55,7 @@ class JointEncoder:
         if self.text.width_of_vectors != self.other.width_of_vectors:
             raise EncoderError(
                 f"The vectors of texts have {self.text.width_of_vectors} numbers and those of {self.other.takes}s "
-                f"{self.other.width_of_vectors}: give projections to one width."
+                f"{self.other.width_of_vectors}: specify projections to one width."
             )
         if not (math.isfinite(self.scale) and math.isfinite(self.bias)):
             raise EncoderError(f"scale={self.scale} and bias={self.bias} must be finite numbers.")
@@ -147,9 +147,9 @@ class JointEncoder:
 
     @torch.no_grad()
     def projected_tokens(self, trace: Trace) -> Tensor:
-        """[T, E], each of norm 1: the vector of the input if pooling took this token alone.
+        """[T, E], each of norm 1: the vector of the input if pooling took this token only.
 
-        CLIP: each token's output, projected. SigLIP's images: the learned query attends to this token alone. No model
+        CLIP: each token's output, projected. SigLIP's images: the learned query attends to this token only. No model
         is trained on the vectors of single tokens, so a map of their cosines only suggests what a patch shows.
         """
         alone = trace.output.unsqueeze(1)  # [T, 1, D]

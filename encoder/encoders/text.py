@@ -45,7 +45,7 @@ class TextEncoder(NamedEncoder):
     """A tokenizer with its encoder, ready to trace text.
 
     pooling, dense, normalise, truncate_dim: the steps in which `embed` makes one vector of a text, as the checkpoint
-    says (truncate_dim: its first numbers alone count, as Matryoshka models allow); max_embed_tokens: where `embed` cuts
+    says (truncate_dim: only its first numbers count, as Matryoshka models allow); max_embed_tokens: where `embed` cuts
     a text (`trace` cuts at config.max_tokens); prompts, default_prompt: what `embed` puts before a text, by name;
     pools_prompt: whether the prompt's tokens are pooled, too; mlm_head, span_head: the masked-word head, and the start
     and end of an answer, where the checkpoint has them; sparse: SPLADE's vector (encoder.classify.sparse_vector); late,
@@ -179,7 +179,7 @@ class TextEncoder(NamedEncoder):
     def _check_padding(self, pad_to: int) -> None:
         """Raise TextError where no text can be padded to this length."""
         if not isinstance(pad_to, numbers.Integral) or isinstance(pad_to, bool):
-            raise TextError(f"pad_to={pad_to!r} is no length: give a whole number of tokens.")
+            raise TextError(f"pad_to={pad_to!r} is not a length: specify a whole number of tokens.")
         if pad_to > self.config.max_tokens:
             raise TextError(
                 f"{self.name} takes at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."

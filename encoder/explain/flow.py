@@ -56,7 +56,7 @@ class TokenFlow:
 
 
 def token_flow(trace: Trace, token: int) -> TokenFlow:
-    """The residual stream of one token, from the trace alone."""
+    """The residual stream of one token, from the trace only."""
     token = Place(query=token).checked(trace.config, trace.n_tokens).query
     stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers) for part in PARTS]
     if trace.config.final_norm:

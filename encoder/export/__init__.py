@@ -15,7 +15,21 @@ from encoder.export.lines import Lines, lines
 from encoder.export.map import Map, map
 from encoder.export.model_picture import model_picture as model
 from encoder.export.options import Options
+from encoder.export.saved import save_html
 from encoder.export.text import Text, text
 from encoder.export.view import HeadView, head_name
 
-__all__ = ["HeadView", "Lines", "Map", "Options", "Text", "grid", "head_name", "lines", "map", "model", "text"]
+__all__ = [
+    "HeadView",
+    "Lines",
+    "Map",
+    "Options",
+    "Text",
+    "grid",
+    "head_name",
+    "lines",
+    "map",
+    "model",
+    "save_html",
+    "text",
+]

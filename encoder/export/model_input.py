@@ -62,7 +62,7 @@ def beside(
 def _image(given: Given) -> dict[str, object]:
     """The image as a data URI; smooth: whether it is large enough to be drawn with smoothing."""
     if not isinstance(given, np.ndarray) or given.dtype != np.uint8 or given.shape[2:] not in ((), (3,)):
-        raise EncoderError("This trace is of an image: give its pixels as uint8 [S, S, 3] or [S, S].")
+        raise EncoderError("This trace is of an image: specify its pixels as uint8 [S, S, 3] or [S, S].")
     picture, file = Image.fromarray(given), io.BytesIO()
     small = max(picture.size) <= LOSSLESS_PIXELS
     picture.thumbnail((MOST_PIXELS, MOST_PIXELS))
@@ -74,7 +74,7 @@ def _image(given: Given) -> dict[str, object]:
 def _wave(given: Given) -> tuple[np.ndarray, float]:
     """float32 [2, P]: lowest and highest sample of each part, and the seconds of all parts together."""
     if not isinstance(given, Sound):
-        raise EncoderError("This trace is of a sound: give the encoder.inputs.sound.Sound that it was made from.")
+        raise EncoderError("This trace is of a sound: specify the encoder.inputs.sound.Sound that it was made from.")
     samples = torch.from_numpy(np.array(given.samples))
     parts = samples.tensor_split(min(WAVE_PARTS, len(samples)))
     return np.stack([[float(part.min()) for part in parts], [float(part.max()) for part in parts]]).astype(

@@ -83,7 +83,7 @@ def picture_of(subject: Trace | Lines | Text | Map | Picture, **options: Any) ->
         return subject.picture()
     if isinstance(subject, Picture):
         return subject
-    raise EncoderError(f"{type(subject).__name__} has no picture: give a trace, or a view of encoder.export.")
+    raise EncoderError(f"{type(subject).__name__} has no picture: specify a trace, or a view of encoder.export.")
 
 
 def of_trace(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> Picture:

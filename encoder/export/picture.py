@@ -116,7 +116,7 @@ def attention_lines(
 ) -> Picture:
     """Tokens left and right and a line for every weight.
 
-    Beside each token: the sum of its weights with the tokens in focus on the other side, as a square for each head and
+    Next to each token: the sum of its weights with the tokens in focus on the other side, as a square for each head and
     as a number, the mean over the heads. The numbers count all weights, also those below the threshold.
 
     Args:

@@ -237,7 +237,7 @@ def cost_frame(found: Cost) -> pd.DataFrame:
 
 
 def claims_frame(stated: Sequence[Claim]) -> pd.DataFrame:
-    """The numbers of teaching notes beside the computed ones: a row a number."""
+    """The numbers of teaching notes next to the computed ones: a row a number."""
     rows = [
         (claim.title, row, column, said, claim.computed[row][column], claim.agreeing[row][column])
         for claim in stated

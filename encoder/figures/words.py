@@ -31,7 +31,7 @@ def word_bars(
     """
     values = as_array(probabilities, name="probabilities", ndim=1)
     if len(values) != len(words):
-        raise ValueError(f"{len(words)} words have {len(values)} probabilities: give one each.")
+        raise ValueError(f"{len(words)} words have {len(values)} probabilities: specify one each.")
     shade = colour.NEUTRAL if placement is None else PLACEMENT_COLOURS[placement]
     frames = [2.5 if word == marked else 0 for word in words]
     places = np.arange(len(values), dtype=np.int32)

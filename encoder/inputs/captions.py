@@ -38,7 +38,7 @@ TEMPLATES = (
     "somebody wrote a {number}",
     "somebody wrote a {number} by hand with a pen",
 )
-#: Templates for a digit alone, without adjectives.
+#: Templates for a digit only, without adjectives.
 PLAIN_TEMPLATES = (
     "the digit {number}",
     "the number {number}",

@@ -18,7 +18,7 @@ InputKind = Literal["text", "image", "sound", "maps"]
 
 
 class Layout(Protocol):
-    """The T tokens of an input that is no text. before: names of the special tokens, which come first ("[CLS]")."""
+    """The T tokens of an input that is not text. before: names of the special tokens, which come first ("[CLS]")."""
 
     @property
     def kind(self) -> InputKind: ...

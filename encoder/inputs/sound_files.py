@@ -1,9 +1,9 @@
 """Sound files from anywhere -> Sound.
 
-SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3 (`decoder`),
-block by block, so memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by the name, and
-1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555) and fails in MAT4
-(CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
+SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3 (`decoder`), block
+by block, so memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by
+the name. 1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555), and it fails in
+MAT4 (CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
         raise SoundError(str(error).replace("This sound", name, 1)) from None
     except Exception as error:  # a broken file may raise anything in a decoder
         raise SoundError(
-            f"{name} is no sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
+            f"{name} is not a sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
         ) from None
 
 
@@ -105,7 +105,7 @@ def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
     data = data if data.ndim == 2 else data[:, None]
     _check_header(int(rate), data.shape[1])
     data = data[: int(MOST_SECONDS * rate)]
-    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers alone
+    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers only
         return _scaled(data).mean(axis=1, dtype=np.float32), int(rate)
 
 

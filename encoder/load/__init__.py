@@ -72,7 +72,7 @@ def find(source: str | Path) -> tuple[Path, str | None]:
     """A checkpoint's folder, and its name for people (None: the name in the checkpoint, or its folder's)."""
     name = str(source).strip()
     if not name:
-        raise LoadError("The model has no name: give a bundled name, a folder or a Hub id such as org/name.")
+        raise LoadError("The model has no name: specify a bundled name, a folder or a Hub id such as org/name.")
     if name in BUNDLED:
         return bundled_folder(name), BUNDLED[name].title
     path = Path(name)
@@ -86,7 +86,7 @@ def find(source: str | Path) -> tuple[Path, str | None]:
     if looks_like_hub_id(name):
         return download(name), name
     raise LoadError(
-        f"There is no model {name!r}: give a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
+        f"There is no model {name!r}: specify a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
         f"org/name.{_suggestion(name)}"
     )
 

@@ -38,7 +38,7 @@ def _ours(name: str, label: str, make: str, takes: InputKind = "text", second: I
     return Bundled(name, label, "encoder", f"data/{name}", remedy, takes, second)
 
 
-#: Every model of the installation, in the order of menus. Menus, links, the command line and atlases read this alone.
+#: Every model of the installation, in the order of menus. Menus, links, the command line and atlases read this only.
 BUNDLED = {
     "minilm": Bundled(
         title="all-MiniLM-L6-v2",

@@ -50,7 +50,7 @@ def load_folder(
         if (maps := load_maps(folder)) is not None:
             return maps
         raise LoadError(
-            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors, or a file of "
+            f"{folder.name} is a file: specify the folder that holds config.json and model.safetensors, or a file of "
             "attention maps (docs/python.md)."
             f"{pickle_word(folder)}"
         )

@@ -1,4 +1,4 @@
-"""A checkpoint of CLIP or SigLIP -> JointEncoder; its classifier of images alone -> ImageEncoder."""
+"""A checkpoint of CLIP or SigLIP -> JointEncoder; its classifier of images -> ImageEncoder."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def _image(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: J
 def tower_fields(fields: Fields, kind: str) -> Fields:
     """The fields of one tower in the config.json of both; "..._config_dict" of older files comes first.
 
-    Raises LoadError for what is no object.
+    Raises LoadError for what is not an object.
     """
     key = f"{kind}_config"
     older = fields.get(f"{key}_dict")
     found: Any = older if older is not None else fields.get(key)
     if not isinstance(found, dict | None):
-        raise LoadError(f"config.json has {key}={quoted(found)}: give an object with the fields of this tower.")
+        raise LoadError(f"config.json has {key}={quoted(found)}: specify an object with the fields of this tower.")
     whole = {"projection_dim": fields["projection_dim"]} if "projection_dim" in fields else {}
     return Fields({**(found or {}), **whole, "model_type": f"{fields['model_type']}_{kind}_model"})
 
@@ -91,7 +91,7 @@ def _number(files: WeightFiles, name: str) -> float:
     if name not in files:
         raise LoadError(f"The checkpoint lacks the weight {name}: download it again.")
     if files.shape(name) not in ((), (1,)):
-        raise LoadError(f"The weight {name} of shape {files.shape(name)} is no single number: download it again.")
+        raise LoadError(f"The weight {name} of shape {files.shape(name)} is not a single number: download it again.")
     value = float(files.read(name).float())
     if not abs(value) < 80.0:  # exp(80) is close to the largest number of float32
         raise LoadError(f"The weight {name} is {value:g}, and a model has less than 80: download it again.")

@@ -97,7 +97,9 @@ def _parquet(path: Path) -> tuple[Tensor, Sequence[str], Sequence[str] | None] |
         places = torch.tensor(table[list(COLUMNS[:4])].to_numpy(dtype="int64"))
         weights = torch.tensor(table["weight"].to_numpy(dtype="float32"))
     except (OSError, ValueError, TypeError, pyarrow.ArrowException) as error:
-        raise LoadError(f"{path.name} is no readable table of maps ({quoted(str(error))}): save it again.") from error
+        raise LoadError(
+            f"{path.name} is not a readable table of maps ({quoted(str(error))}): save it again."
+        ) from error
     if not len(places) or int(places.min()) < 0:
         raise LoadError(f"{path.name} has no rows, or a negative place: count layers, heads and tokens from 0.")
     rows, columns = (_names(table, axis, f"{axis}_token") for axis in ("query", "key"))

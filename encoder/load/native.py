@@ -50,7 +50,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
     an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, Savable):
-        raise EncoderError(f"{type(model).__name__} cannot be saved: give an encoder of this program.")
+        raise EncoderError(f"{type(model).__name__} cannot be saved: specify an encoder of this program.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
@@ -75,10 +75,10 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
 def _check_target(target: Path) -> None:
     """Raise EncoderError if saving would overwrite files that `save` did not write."""
     if target.exists() and not target.is_dir():  # a device and a pipe, too
-        raise EncoderError(f"{target.name} is a file: give the name of a folder.")
+        raise EncoderError(f"{target.name} is a file: specify the name of a folder.")
     if target.is_dir() and any(target.iterdir()) and not is_native(target):
         raise EncoderError(
-            f"{target.name} has files that are no checkpoint of this program, and they stay: give another folder."
+            f"{target.name} has files that are not a checkpoint of this program, and they stay: specify another folder."
         )
 
 
@@ -99,7 +99,7 @@ def _replace(target: Path, beside: Path) -> None:
 
 
 def _apply_umask(folder: Path) -> None:
-    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner alone."""
+    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner only."""
     usual = folder / "usual"
     usual.mkdir()
     shutil.copymode(usual, folder)

@@ -43,7 +43,7 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
         )
     name = fields.get("name") or folder.resolve().name
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
-        raise LoadError(f"config.json has name={quoted(name)}: give a text of at most {LONGEST_NAME} characters.")
+        raise LoadError(f"config.json has name={quoted(name)}: specify a text of at most {LONGEST_NAME} characters.")
     if "towers" in fields:
         return _joint(name, folder, fields, device, dtype)
     modules, make = _tower(name, folder, fields)
@@ -55,16 +55,16 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
 def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
     towers = fields["towers"]
     if not isinstance(towers, dict) or set(towers) not in ({"text", "image"}, {"text", "sound"}):
-        raise LoadError(f"config.json has towers={quoted(towers)}: give the fields of text, and of image or sound.")
+        raise LoadError(f"config.json has towers={quoted(towers)}: specify the fields of text, and of image or sound.")
     scale, bias, compares = fields.get("scale"), fields.get("bias"), fields.get("compares")
     for key, value in (("scale", scale), ("bias", bias)):
         if not isinstance(value, int | float) or isinstance(value, bool):
-            raise LoadError(f"config.json has {key}={quoted(value)}: give a number.")
+            raise LoadError(f"config.json has {key}={quoted(value)}: specify a number.")
     found: dict[str, Any] = {}
     modules: Modules = {}
     for kind, tower_fields in towers.items():
         if not isinstance(tower_fields, dict):
-            raise LoadError(f"config.json's tower {kind} is no object: save the model again.")
+            raise LoadError(f"config.json's tower {kind} is not an object: save the model again.")
         parts, found[kind] = _tower(name, folder, tower_fields)
         modules |= {f"{kind}.{prefix}": module for prefix, module in parts.items()}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
@@ -112,7 +112,7 @@ def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation
     given = fields.get("preparation")
     kinds = {kind.__name__: kind for kind in (log_mel.KaldiMel, log_mel.WhisperMel, log_mel.Samples)}
     if not isinstance(given, dict) or given.get("kind") not in kinds:
-        raise LoadError(f"config.json has preparation={quoted(given)}: give one of the kinds {', '.join(kinds)}.")
+        raise LoadError(f"config.json has preparation={quoted(given)}: specify one of the kinds {', '.join(kinds)}.")
     rest = {name: value for name, value in given.items() if name != "kind"}
     found: log_mel.Preparation = from_fields(kinds[given["kind"]], rest, "preparation")
     check_sound(found, config)
@@ -124,7 +124,7 @@ def _text(
 ) -> tuple[Modules, Callable[[], TextEncoder]]:
     for key in ("dense", "token_dense"):
         if not isinstance(fields.get(key, []), list):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: give a list.")
+            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify a list.")
     with unfilled():
         if fields.get("mlm_head") is not None:
             modules[HEAD] = MLMHead(config, from_fields(MLMHeadConfig, fields["mlm_head"], "mlm_head"))
@@ -142,7 +142,7 @@ def _text(
         raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
     for key in ("normalise", "pools_prompt"):
         if not isinstance(fields.get(key, False), bool):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: give true or false.")
+            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify true or false.")
     encoder: Any = modules[""]
     heads: dict[str, Any] = {
         "classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD), "span_head": modules.get(SPANS),
@@ -151,7 +151,7 @@ def _text(
         heads[key] = None if fields.get(key) is None else from_fields(kind, fields[key], key)
     prompts, prompt = fields.get("prompts", {}), fields.get("default_prompt")
     if not isinstance(prompts, dict) or not all(isinstance(text, str) for text in prompts.values()):
-        raise LoadError(f"config.json has prompts={quoted(prompts)}: give a text for each name.")
+        raise LoadError(f"config.json has prompts={quoted(prompts)}: specify a text for each name.")
     if prompt is not None and prompt not in prompts:
         raise LoadError(f"config.json has default_prompt={quoted(prompt)}, which is none of its prompts: correct it.")
     most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
@@ -178,5 +178,5 @@ def _whole(fields: dict[str, Any], key: str) -> int | None:
     """A whole number from 1 on, or null. Raises LoadError for anything else."""
     value = fields.get(key)
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise LoadError(f"config.json has {key}={quoted(value)}: give a whole number from 1 on, or null.")
+        raise LoadError(f"config.json has {key}={quoted(value)}: specify a whole number from 1 on, or null.")
     return value

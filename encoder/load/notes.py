@@ -15,8 +15,8 @@ from encoder.load.weights import NUMBERS, WeightFiles
 if TYPE_CHECKING:
     import tokenizers
 
-#: Ends of the names of tokenizers' classes, without "Fast" -> the kinds of vocabulary that they have. A class of another
-#: name says nothing about the vocabulary.
+#: Ends of the names of tokenizers' classes, without "Fast" -> the kinds of vocabulary that they have. Other names say
+#: nothing about the vocabulary.
 VOCABULARIES = {
     "BertTokenizer": ("WordPiece", "WordLevel"), "ElectraTokenizer": ("WordPiece", "WordLevel"),
     "MPNetTokenizer": ("WordPiece", "WordLevel"), "RobertaTokenizer": ("BPE", "Unigram", "WordLevel"),
@@ -36,8 +36,8 @@ def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype
         return ()
     stored = " and ".join(sorted(name for name, kind in known.items() if kind in kinds))
     return (
-        f"config.json declares {declared}, and the weights are stored as {stored}. This program computes in {used}, and "
-        f"transformers in {declared}: their numbers differ by rounding.",
+        f"config.json declares {declared}, and the weights are stored as {stored}. This program computes in {used}, "
+        f"and transformers in {declared}: their numbers differ by rounding.",
     )
 
 
@@ -74,10 +74,11 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
     fits = next((kinds for end, kinds in VOCABULARIES.items() if kind.endswith(end)), None)
     if fits is not None and not (type(backend.model).__name__ in fits and _splits_as_its_class(backend)):
         yield "tokenizer_class"
-    ends = backend.encode("a").tokens or [""]
-    for name, token in (("cls_token", ends[0]), ("sep_token", ends[-1])):
+    ids = backend.encode("a").ids or [-1]
+    for name, token_id in (("cls_token", ids[0]), ("sep_token", ids[-1])):
         said = settings.get(name)
-        if said is not None and token != (said.get("content") if isinstance(said, dict) else said):
+        said = said.get("content") if isinstance(said, dict) else said
+        if said is not None and token_id != backend.token_to_id(str(said)):
             yield name
     named = settings.get("added_tokens_decoder")
     if named is not None and (not isinstance(named, dict) or not _has_tokens(backend, named)):
@@ -85,7 +86,7 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
 
 
 def _splits_as_its_class(backend: tokenizers.Tokenizer) -> bool:
-    """Whether word pieces are found as BERT's class finds them: in words of at most 100 letters, without punctuation."""
+    """Whether word pieces are looked for as by BERT's class: in words of 100 letters at most, without punctuation."""
     if type(backend.model).__name__ != "WordPiece":
         return True
     splits = backend.pre_tokenizer is not None and len(backend.pre_tokenizer.pre_tokenize_str("a,b")) == 3

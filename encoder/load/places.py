@@ -20,9 +20,9 @@ def inside(root: str | Path, name: str) -> Path:
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
     plain = not (posix.is_absolute() or windows.is_absolute() or windows.drive or windows.root or "\0" in name)
     if not plain or ".." in posix.parts or ".." in windows.parts:
-        raise LoadError(f"{quoted(name)} leads out of the folder {home.name}: give the name of a folder in it.")
+        raise LoadError(f"{quoted(name)} leads out of the folder {home.name}: specify the name of a folder in it.")
     if any(part.startswith(".") for part in posix.parts):
-        raise LoadError(f"{quoted(name)} is a hidden folder: give the name of another folder in {home.name}.")
+        raise LoadError(f"{quoted(name)} is a hidden folder: specify the name of another folder in {home.name}.")
     try:
         found = (home / name).resolve()
         is_there = found.is_dir() or (found.is_file() and found.suffix in MAPS_ENDINGS)
@@ -30,7 +30,7 @@ def inside(root: str | Path, name: str) -> Path:
         raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.") from None
     if found != home and home not in found.parents:
         raise LoadError(
-            f"{quoted(name)} is a link that leads out of the folder {home.name}: give the name of a folder in it."
+            f"{quoted(name)} is a link that leads out of the folder {home.name}: specify the name of a folder in it."
         )
     if not is_there:
         raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.")
@@ -41,7 +41,7 @@ def folders_inside(root: str | Path) -> tuple[str, ...]:
     """Names of the checkpoint folders directly in `root` (those with a config.json or a modules.json), sorted."""
     home = Path(root).expanduser().resolve()
     if not home.is_dir():
-        raise LoadError(f"There is no folder {home.name}: give one that contains checkpoints.")
+        raise LoadError(f"There is no folder {home.name}: specify one that contains checkpoints.")
     names = []
     for path in sorted(home.iterdir()):
         if not path.is_dir() or home not in path.resolve().parents:

@@ -1,4 +1,4 @@
-"""A sentence-transformers folder beside its encoder: pooling, dense maps, normalisation, prompts, SPLADE, ColBERT."""
+"""A sentence-transformers folder next to its encoder: pooling, dense maps, normalisation, prompts, SPLADE, ColBERT."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def read_steps(folder: Path) -> EmbeddingSteps:
         return EmbeddingSteps(folder)
     modules = parse_json(path)
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules) or not modules:
-        raise LoadError(f"modules.json in {folder.name} is no list of modules: download it again.")
+        raise LoadError(f"modules.json in {folder.name} is not a list of modules: download it again.")
     if len(modules) > MOST_MODULES:
         raise LoadError(f"modules.json in {folder.name} has {len(modules):,} modules: at most {MOST_MODULES} are read.")
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
@@ -100,8 +100,8 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     prompts, notes = read_prompts(folder, kinds)
     lower_case = limits.pop("lower_case")
     if "SpladePooling" in kinds:
-        settings = {"sparse": read_sparse(of["SpladePooling"][0])}
-        return EmbeddingSteps(places[0], settings={**settings, **limits, **prompts}, lower_case=lower_case, notes=notes)
+        sparse = {"sparse": read_sparse(of["SpladePooling"][0])}
+        return EmbeddingSteps(places[0], settings={**sparse, **limits, **prompts}, lower_case=lower_case, notes=notes)
     if "Pooling" not in kinds and ("MultiVectorMask" in kinds or "Dense" in kinds):
         mask = of.get("MultiVectorMask")
         late = read_late(places[0], None if mask is None else mask[0], normalise="Normalize" in kinds)
@@ -180,9 +180,9 @@ def read_late(folder: Path, mask: Path | None, *, normalise: bool) -> LateConfig
     filled = own.get("query_expansion") or {}
     lengths = [own.get("query_length"), own.get("document_length"), filled.get("length", 0)]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise LoadError(f"{folder.name} has skiplist_words={quoted(words)}: give a list of tokens.")
+        raise LoadError(f"{folder.name} has skiplist_words={quoted(words)}: specify a list of tokens.")
     if not all(length is None or (type(length) is int and 0 <= length < NO_LIMIT) for length in lengths):
-        raise LoadError(f"{folder.name} has the lengths {quoted(lengths)}: give numbers of tokens.")
+        raise LoadError(f"{folder.name} has the lengths {quoted(lengths)}: specify numbers of tokens.")
     return LateConfig(
         normalise, tuple(words), "query" in tasks, n_query=lengths[2] or 0, filler=filled.get("token"),
         exact=filled.get("strategy", "fixed") == "fixed", attends=bool(filled.get("attend", False)),
@@ -212,14 +212,14 @@ def read_prompts(folder: Path, kinds: list[str]) -> tuple[dict[str, Any], tuple[
     fields = read_json(path) if path.is_file() else {}
     prompts, name, width = fields.get("prompts") or {}, fields.get("default_prompt_name"), fields.get("truncate_dim")
     if not isinstance(prompts, dict) or not all(isinstance(prompt, str | None) for prompt in prompts.values()):
-        raise LoadError(f"{path.name} has prompts={quoted(prompts)}: give a text for each name.")
+        raise LoadError(f"{path.name} has prompts={quoted(prompts)}: specify a text for each name.")
     prompts = {key: prompt or "" for key, prompt in prompts.items()}
     if name is not None and name not in prompts:
         raise LoadError(
             f"{path.name} has default_prompt_name={quoted(name)}, which is none of its prompts: correct it."
         )
     if width is not None and (type(width) is not int or width < 1):
-        raise LoadError(f"{path.name} has truncate_dim={quoted(width)}: give a whole number from 1 on.")
+        raise LoadError(f"{path.name} has truncate_dim={quoted(width)}: specify a whole number from 1 on.")
     notes = []
     if name is not None and prompts[name]:
         notes.append(

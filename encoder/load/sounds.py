@@ -28,7 +28,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
         normalised = flag(fields, "do_normalize", True)
         mean, std = number(fields, "mean", usual.mean or 0.0), number(fields, "std", usual.std)
         if not std >= 1e-6:  # smaller ones make the spectrogram infinite
-            raise LoadError(f"{FILE} has std={std:g}: give a number from 1e-06 on.")
+            raise LoadError(f"{FILE} has std={std:g}: specify a number from 1e-06 on.")
         return KaldiMel(rate, shape.n_mels, shape.n_frames, mean if normalised else None, std)
     front = config.convolutions
     assert front is not None, "a model of sound has patches or convolutions"
@@ -77,7 +77,7 @@ def whole(fields: dict[str, Any], key: str, default: int, low: int, high: int) -
     """A whole number in a range."""
     value = fields.get(key, default)
     if type(value) is not int or not low <= value <= high:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give a whole number from {low:,} to {high:,}.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a whole number from {low:,} to {high:,}.")
     return value
 
 
@@ -85,7 +85,7 @@ def number(fields: dict[str, Any], key: str, default: float) -> float:
     """A number of a usual size."""
     value = fields.get(key, default)
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e6:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give a number.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a number.")
     return float(value)
 
 
@@ -93,5 +93,5 @@ def flag(fields: dict[str, Any], key: str, default: bool) -> bool:
     """True or false."""
     value = fields.get(key, default)
     if not isinstance(value, bool):
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give true or false.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify true or false.")
     return value

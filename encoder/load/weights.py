@@ -84,7 +84,7 @@ class WeightFiles:
                 found = _stored_in(path)
             except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
                 raise LoadError(
-                    f"{path.name} in {folder.name} is no readable safetensors file ({error}): download it "
+                    f"{path.name} in {folder.name} is not a readable safetensors file ({error}): download it "
                     "again, it may be incomplete."
                 ) from error
             for name in found:
@@ -154,9 +154,10 @@ def read_tensor(
             raise LoadError(f"{path.name} has {name} as {stored.kind}: save it as one of {', '.join(NUMBERS)}.")
         check(stored.shape)
         content = stored.file.read(stored.start, stored.n_bytes).view(NUMBERS[stored.kind]).reshape(stored.shape)
-        return content, safe_open(path, framework="pt").metadata() or {}
+        metadata: dict[str, str] | None = safe_open(path, framework="pt").metadata()  # type: ignore[no-untyped-call]
+        return content, metadata or {}
     except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path.name} is no readable safetensors file ({error}): save it again.") from error
+        raise LoadError(f"{path.name} is not a readable safetensors file ({error}): save it again.") from error
 
 
 def _stored_in(path: Path) -> dict[str, Stored]:
@@ -200,7 +201,7 @@ def weight_files(folder: Path) -> list[Path]:
             "of an encoder: open the model that it was exported from. Its AutoModel.from_pretrained(original)"
             ".save_pretrained(folder) writes safetensors."
         )
-    raise LoadError(f"{folder.name} has no {missing[0]}: put the weights beside config.json, as safetensors.")
+    raise LoadError(f"{folder.name} has no {missing[0]}: put the weights next to config.json, as safetensors.")
 
 
 def shard_names(folder: Path) -> list[str]:

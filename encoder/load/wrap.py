@@ -70,7 +70,7 @@ def wrap(model: Any, tokenizer: Any = None) -> Loaded:
     parts = _parts(model, tokenizer)
     first = next(iter(parts[0].module.parameters()), None)
     if first is None:
-        raise LoadError(f"This {type(model).__name__} has no weights: give a model of transformers.")
+        raise LoadError(f"This {type(model).__name__} has no weights: specify a model of transformers.")
     devices = {parameter.device for part in parts for parameter in part.module.parameters()}
     if len(devices) > 1:
         raise LoadError(f"This model is on several devices ({', '.join(map(str, devices))}): move it to one.")
@@ -124,11 +124,11 @@ class LivePart:
 
 
 def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
-    """The modules of an object whose weights are used. Raises LoadError for an object that is no such model."""
+    """The modules of an object whose weights are used. Raises LoadError for an object that is not such a model."""
     kind = type(model).__name__
     outer = next((one.__name__ for one in type(model).__mro__ if one.__name__ in OUTER), None)
     if outer is not None:
-        raise LoadError(f"A {kind} wraps another model: give {OUTER[outer]}.")
+        raise LoadError(f"A {kind} wraps another model: specify {OUTER[outer]}.")
     if not isinstance(model, nn.Module):
         raise LoadError(f"wrap takes a model in memory, not {kind}: for a name or a folder call encoder.load.")
     if _is_sentence_transformer(model):
@@ -146,7 +146,7 @@ def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
     if tokenizer is None:
         raise LoadError(f"A {kind} needs its tokenizer, or its processor: wrap(model, tokenizer).")
     if not hasattr(tokenizer, "save_pretrained"):
-        raise LoadError(f"{type(tokenizer).__name__} is no tokenizer of transformers: give AutoTokenizer's.")
+        raise LoadError(f"{type(tokenizer).__name__} is not a tokenizer of transformers: specify AutoTokenizer's.")
     return [LivePart(model, tokenizer=tokenizer)]
 
 

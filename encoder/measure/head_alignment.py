@@ -57,7 +57,7 @@ def score_heads(trace: Trace, pairs: Sequence[Pair]) -> AlignmentScores:
     """Score all heads against pairs (query, key) of token numbers. Raises EncoderError for pairs that are not there."""
     known = tuple(dict.fromkeys((int(query), int(key)) for query, key in pairs))
     if not known:
-        raise EncoderError("The alignment has no pair: give at least one.")
+        raise EncoderError("The alignment has no pair: specify at least one.")
     special = np.array(trace.source.special if trace.source is not None else [False] * trace.n_tokens)
     for pair in known:
         for place in pair:
@@ -97,10 +97,11 @@ def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
     line.
     """
     if isinstance(given, Path):
+        path = given
         try:
-            given = given.read_bytes()
+            given = path.read_bytes()
         except OSError as error:
-            raise EncoderError(f"{given.name} cannot be read ({error.strerror}): give a CSV file.") from None
+            raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
     if isinstance(given, bytes):
         given = given.decode("utf-8-sig", "replace")
     if len(given) > MOST_CHARACTERS:
@@ -129,5 +130,7 @@ def _token(cell: str, trace: Trace, line: int) -> int:
     places = [place for place, label in enumerate(trace.labels[: trace.n_real]) if label.lower() == cell.lower()]
     if len(places) != 1:
         count = "is not a token of" if not places else f"occurs {len(places)} times in"
-        raise EncoderError(f"Line {line}: {quoted(cell)} {count} this {trace.kind}: give the token's number, from 0.")
+        raise EncoderError(
+            f"Line {line}: {quoted(cell)} {count} this {trace.kind}: specify the token's number, from 0."
+        )
     return places[0]

@@ -3,7 +3,7 @@
 A head adds sum_j alpha_ij f(x_j) to what it writes for token i, where f(x) = (x W_V + b_V) W_O is its value-output map
 (their equation 3; the bias of W_O belongs to no token and is not part of f). alpha_ij ||f(x_j)|| is the norm of token
 j's summand. Limits: summands that point in opposite directions cancel, which norms do not show; the residual connection
-and LayerNorm are left out (Kobayashi et al. 2021 add both). ||f(x_j)|| depends on the key alone, so no function here
+and LayerNorm are left out (Kobayashi et al. 2021 add both). ||f(x_j)|| depends on the key only, so no function here
 holds more than a few rows of T x T.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head.

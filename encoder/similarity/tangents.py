@@ -2,7 +2,7 @@
 
 `linearise` runs the model from a layer to the sentence vector at one point, and returns the derivative there as a
 function of directions. torch has forward mode too, but its levels belong to the whole process: a thread that leaves
-one clears the tangents of every other thread. Here nothing is shared, and what depends on the point alone (attention
+one clears the tangents of every other thread. Here nothing is shared, and what depends on the point only (attention
 weights, the slopes of activations) is computed once for all directions.
 
 Shapes: N points, C directions (N is 1, or N = C: one direction for each point), H heads, T tokens, D d_model,
@@ -175,7 +175,7 @@ def _pool(x: Tensor, way: str) -> Tensor:
 
 
 def value_and_slope(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
-    """f(x) and f'(x) of a function that acts on each number alone. torch's autograd has the slope."""
+    """f(x) and f'(x) of a function that acts on each number only. torch's autograd has the slope."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         y = function(x)

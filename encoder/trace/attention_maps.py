@@ -124,7 +124,7 @@ class CrossAttention:
 
     def entropy(self) -> Tensor:
         """[L, H]: the mean over queries of the entropy of a row, divided by log S: 0 one key, 1 all keys alike."""
-        surprise = torch.special.entr(self.maps).sum(-1).mean(-1)
+        surprise: Tensor = torch.special.entr(self.maps).sum(-1).mean(-1)
         return surprise / max(float(np.log(len(self.keys))), 1e-9)
 
 
@@ -160,7 +160,7 @@ def attentions(maps: Any, tokens: Sequence[str], keys: Sequence[str] | None = No
 
 
 def _as_maps(maps: Any) -> Tensor:
-    """[L, H, T, S] float32 on the CPU. Raises EncoderError for another shape, or for numbers that are no weights."""
+    """[L, H, T, S] float32 on the CPU. Raises EncoderError for another shape, or for numbers that are not weights."""
     try:
         if isinstance(maps, list | tuple):
             layers = [torch.as_tensor(one).detach().cpu() for one in maps]
@@ -168,17 +168,19 @@ def _as_maps(maps: Any) -> Tensor:
         found: Tensor = torch.as_tensor(maps).detach().to(device="cpu", dtype=torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise EncoderError(
-            f"These maps are no array of numbers ({error}): give [layers, heads, tokens, tokens]."
+            f"These maps are not an array of numbers ({error}): specify [layers, heads, tokens, tokens]."
         ) from error
     if found.dim() == 5 and found.shape[1] == 1:  # a batch of one text
         found = found[:, 0]
     if found.dim() != 4 or not found.numel():
         raise EncoderError(
-            f"Maps of shape {list(found.shape)} are not [layers, heads, tokens, tokens]: give the maps of one text."
+            f"Maps of shape {list(found.shape)} are not [layers, heads, tokens, tokens]: specify the maps of one text."
         )
     least, most = (float(end) for end in torch.aminmax(found))
     if not (least >= 0.0 and most <= 1.0 + OFF):  # also NaN
-        raise EncoderError(f"Attention weights are 0 to 1, and these are {least:.3g} to {most:.3g}: give the softmax.")
+        raise EncoderError(
+            f"Attention weights are 0 to 1, and these are {least:.3g} to {most:.3g}: specify the softmax."
+        )
     return found
 
 

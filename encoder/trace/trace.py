@@ -143,7 +143,7 @@ class Trace(RecordedPass):
         return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
 
     def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
-        """Saves the whole model at work on this input as a page that opens offline (`encoder.save_html`)."""
+        """Saves the whole model at work on this input as a page that opens offline (`encoder.export.save_html`)."""
         # By its name: exports are made of traces, so this module imports none of them.
         saved: Path = importlib.import_module("encoder.export.saved").save_html(self, file, layer, head, **options)
         return saved
@@ -216,9 +216,11 @@ class Trace(RecordedPass):
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
         if not isinstance(size, numbers.Integral) or isinstance(size, bool) or size < 1:
-            raise EncoderError(f"A pooled map cannot have size={size!r}: give a whole number of cells from 1 on.")
+            raise EncoderError(f"A pooled map cannot have size={size!r}: specify a whole number of cells from 1 on.")
         if not rows or not columns:
-            raise EncoderError(f"A window of {len(rows)} x {len(columns)} tokens is empty: give at least one of each.")
+            raise EncoderError(
+                f"A window of {len(rows)} x {len(columns)} tokens is empty: specify at least one of each."
+            )
         block = pooling_block(max(len(rows), len(columns)), size)
         n_heads = len(range(self.config.n_heads)[heads])
         shape = (n_heads, -(-len(rows) // block), -(-len(columns) // block))

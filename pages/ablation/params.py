@@ -1,4 +1,4 @@
-"""The values of the page Ablation in the address, beside those of the edits and of the outcome."""
+"""The values of the page Ablation in the address, next to those of the edits and of the outcome."""
 
 from __future__ import annotations
 

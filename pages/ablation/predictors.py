@@ -47,7 +47,7 @@ def draw(view: View, outcome: Outcome) -> None:
         )
         st.caption(
             "Hidden: no query of any layer attends to the token. Spearman's rank correlation with the size of the "
-            f"effect, over {len(found.places)} tokens; interval: middle 95 % of 2,000 resamples of tokens. "
+            f"effect, over {len(found.places)} tokens; interval: middle 95% of 2,000 resamples of tokens. "
             f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and "
             "residual connection equal weight."
         )
@@ -56,4 +56,4 @@ def draw(view: View, outcome: Outcome) -> None:
 def _in_words(found: RankCorrelation) -> str:
     if found.value != found.value:  # NaN: all values of a side are equal
         return "undefined, since all values are equal."
-    return f"**{signed(found.value, 2)}** (95 % interval {signed(found.low, 2)} to {signed(found.high, 2)})."
+    return f"**{signed(found.value, 2)}** (95% interval {signed(found.low, 2)} to {signed(found.high, 2)})."

@@ -27,7 +27,7 @@ class InRoom:
 
     @contextlib.contextmanager
     def beside(self, lesson: Callable[[], AbstractContextManager[bool]]) -> Iterator[bool]:
-        """Draw the question, then the lesson beside the page; False: the page is not drawn."""
+        """Draw the question, then the lesson next to the page; False: the page is not drawn."""
         if session.take_kept_seat(self.folder):
             st.rerun()  # with the teacher's view
         if session.awaits_greeting():

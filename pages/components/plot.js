@@ -225,7 +225,7 @@ class PlotView extends Drawing {
     });
   }
 
-  // Bars and curves over tokens: Plotly names a token by its tick alone.
+  // Bars and curves over tokens: Plotly names a token by its tick only.
   disambiguate(trace) {
     const axis = axisKey(trace.xaxis ?? "x");
     const names = this.figure.layout[axis]?.labelalias && this.names[axis];

@@ -47,7 +47,7 @@ def plot(
     """Draws a figure.
 
     Figures of bars, points, curves and heat maps work. Clicks on cells and tick labels, and arrow keys, need a heat
-    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens,
+    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: pass all its tokens,
     and the browser draws as many labels as fit, more after zooming in. The label of a cell is the trace's
     `hovertemplate`: `%{x}` and `%{y}` are tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`,
     `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure leaves open follow the theme.
@@ -74,7 +74,7 @@ def plot(
             it whose key is "says-" and the name. The container has the attribute `data-drawing` until it does.
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
-        zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
+        zoom: the value of the address that holds the zoom window. If unset, the window is not part of the address.
         mode_bar: whether buttons for zooming and for downloads appear over the chart.
         on_event: called with each click before the page runs, so it may set the state of other widgets. Without it,
             clicks and zooms stay in the browser, unless `zoom` is given.

@@ -43,7 +43,7 @@ export function tickLabels(plot, name, layout) {
   return { tickmode: "array", tickvals, ticktext, ...(isSmall ? { tickfont: { size: SMALL.size } } : {}) };
 }
 
-// Pixels of an axis in a drawing with this layout, if the labels beside it take as much room as now.
+// Pixels of an axis in a drawing with this layout, if the labels next to it take as much room as now.
 function lengthOf(plot, name, layout) {
   const now = plot.host._fullLayout;
   const [side, from, to] = name[0] === "x" ? ["width", "l", "r"] : ["height", "t", "b"];

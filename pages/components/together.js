@@ -1,4 +1,4 @@
-// Words that are true of the pictures beside them: while a picture is older than the words, their place is marked, and
+// Words that are true of the pictures next to them: while a picture is older than the words, their place is marked, and
 // the page's styles hide the words. Python marks the words, and gives each picture the same name.
 const places = new WeakMap(); // place -> its pictures
 

@@ -106,7 +106,7 @@ def _about_layer(view: View, here: LayerShares) -> str:
     """The selected layer in numbers."""
     opening, word, words = here.on_opening(), here.on_average_word(), words_of(view.trace)
     if opening is None or here.opening is None:
-        return "This model starts no input with a special token."
+        return "Inputs of this model do not start with a special token."
     if word is None:
         return f"This {words.text} has no {words.part} to compare the special tokens with."
     text = (

@@ -88,7 +88,7 @@ def choose(view: View) -> ChosenClass:
 
 
 def once(what: Hashable, make: Callable[[], V]) -> V:
-    """`make()`, kept in this session alone: an opened head is the visitor's own."""
+    """`make()`, kept in this session only: an opened head is the visitor's own."""
     found = kept(what)
     return keep(what, make()) if found is None else found
 

@@ -120,7 +120,7 @@ def _controls(view: View) -> None:
 
 
 def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | None:
-    """The test, kept for all sessions; that of a class in this session alone. For a longer text on request."""
+    """The test, kept for all sessions; that of a class in this session only. For a longer text on request."""
     layer, head, n_tokens = view.layer, view.head, view.trace.n_tokens
     asked = str(("deletion asked", view.model, view.text, view.pair))
     if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):

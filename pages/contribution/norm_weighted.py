@@ -1,4 +1,4 @@
-"""Norm-weighted attention of a head beside its attention; and of a whole layer, in `by_layer`."""
+"""Norm-weighted attention of a head next to its attention; and of a whole layer, in `by_layer`."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -34,8 +34,7 @@ TITLES = {
 
 def show(view: View) -> Export:
     """The whole part of the page: all layers, one layer, one head, one query."""
-    drawn = by_layer.show(view)
-    st.header(f"L{view.layer} H{view.head}", anchor=False)
+    drawn = {}
     _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
@@ -50,6 +49,7 @@ def show(view: View) -> Export:
         )
     st.caption(_of_head(view))
     _of_query(view)
+    drawn |= by_layer.show(view)
     references.caption(
         "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
         "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "

@@ -31,7 +31,7 @@ LIMITS = (
 
 
 def draw(selected: Selected) -> None:
-    """The neuron along the sentence beside the layers, then its words."""
+    """The neuron along the sentence next to the layers, then its words."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
     left, right = st.columns([1, 1], gap="medium")

@@ -1,4 +1,4 @@
-"""Feed-forward: the neurons of a layer, what the FFN adds beside attention, and what is lost without either."""
+"""Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def draw(found: Opened) -> None:
 
 
 def _types(found: Opened) -> str:
-    """The head's types by the corpus means, and how often one text alone shows them."""
+    """The head's types by the corpus means, and how often one text by itself shows them."""
     rows = found.atlas.types()
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)]
     by_mean = rows[rows["by_mean"]]
@@ -49,7 +49,7 @@ def _types(found: Opened) -> str:
         often = f"; {TYPES[best['type']].title.lower()} in {best['share']:.0%} of them" if best["share"] > 0.05 else ""
         return f"no head type over all texts{often}"
     return "; ".join(
-        f"{TYPES[row['type']].title.lower()} over all texts, by one text alone in {row['share']:.0%} "
+        f"{TYPES[row['type']].title.lower()} over all texts, in single texts {row['share']:.0%} "
         f"({row['low']:.0%} to {row['high']:.0%})"
         for row in by_mean.to_dict("records")
     )

@@ -1,4 +1,4 @@
-"""The map of all heads: a measure's mean over the corpus, and above it the open head beside this sentence."""
+"""The map of all heads: a measure's mean over the corpus, and above it the open head next to this sentence."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ QUESTIONS = {
     "align": "Which heads find the pairs of tokens that you give?",
     "corpus": "What does each head do on average over thousands of sentences?",
 }
-#: Columns of the table: each group fits a projector of 1280 pixels beside the selected head.
+#: Columns of the table: each group fits a projector of 1280 pixels next to the selected head.
 COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"}
 #: Over a corpus: name -> title of a measure, and the parts of the card of the open head.
 ATLAS_MEASURES = {one.name: one.title for one in HEAD_MEASURES}

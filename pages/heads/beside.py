@@ -1,4 +1,4 @@
-"""Beside: the open head next to another head, input or model, with the difference of their maps."""
+"""Compare: the open head next to another head, input or model, with the difference of their maps."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -78,7 +78,7 @@ def notes(both: Sides, params: SideB) -> None:
         st.info("Sentence B is empty, so it has special tokens only.", icon=":material/info:")
     if both.what != "heads" and source is not None and source.cut:
         st.warning(
-            f"Side B is {source.n_full:,} tokens; {side.loaded.name} takes {config.max_tokens:,}. Compared: the first "
+            f"Side B is {source.n_full:,} tokens; {side.loaded.name} holds {config.max_tokens:,}. Compared: the first "
             f"{len(source):,}.",
             icon=":material/content_cut:",
         )

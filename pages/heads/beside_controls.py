@@ -1,4 +1,4 @@
-"""The widgets of the view “Beside”: what to compare, and side B."""
+"""The widgets of the view “Compare”: what to compare, and side B."""
 
 from collections.abc import Mapping
 

@@ -24,7 +24,7 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         (sides.first, found.first, labels[0], steps.first, steps.gaps[0]),
         (sides.second, found.second, labels[1], steps.second, steps.gaps[1]),
     ):
-        options = {"block": found.block, "colours": colours, "selected": compared.selected}
+        options = {"block": found.block, "colours": colours, "selected": compared.selected, "square": False}
         options["scale"] = compared.end
         figure = figures.attention_heatmap(weights, names, places=(positions, positions), **options)
         figure.update_layout(margin_t=8)  # the colour bar makes the room that it needs
@@ -39,6 +39,7 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         selected=compared.selected,
         weights=(by_side[less.name], by_side[more.name]),
         disambiguated=compared.names,
+        square=False,
     )
     every_gap = sorted({step for side in steps.gaps for step in side})
     drawn["difference"] = difference.show_gaps(figure, every_gap) if found.block == 1 else figure

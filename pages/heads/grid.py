@@ -33,7 +33,7 @@ from pages.heads.selection import select
 from pages.state.params import Head
 from pages.state.url_state import controlled, state
 
-DIFFERS = "share of attention that differs (total variation distance, mean over queries)"
+DIFFERS = "share of attention that differs"
 
 
 def thumbnails(view: View, options: Options) -> np.ndarray:
@@ -79,7 +79,8 @@ def draw_grid(view: View, options: Options) -> None:
     elif state.get(Params.view) == "beside" and (values := sides.by_head(view)) is not None:
         most = np.unravel_index(int(np.nan_to_num(values).argmax()), values.shape)
         look = {"measure": values, "measure_label": DIFFERS, "measure_range": _up_to(values)}
-        caption.append(f"Bar: {DIFFERS}, largest in L{most[0]} H{most[1]}: {percent(float(values[most]))}.")
+        where = f"L{most[0]} H{most[1]}: {percent(float(values[most]))}"
+        caption.append(f"Bar: {DIFFERS} (total variation distance, mean over queries), largest in {where}.")
     elif maps is not None:
         values = image.distances(view)
         look = {"measure": values, "measure_label": "attention distance (pixels)", "measure_range": _up_to(values)}
@@ -195,7 +196,7 @@ def _chooses_b() -> bool:
 
 
 def _on_event(event: GridEvent) -> None:
-    """Open or pin a head, or clear the selection; beside the open head, choose the other one."""
+    """Open or pin a head, or clear the selection; next to the open head, choose the other one."""
     if event["event"] == "clear":
         select((), ())
     elif event["event"] == "pin" or event.get("shift"):

@@ -1,7 +1,7 @@
 """The map of a head that you open in the grid, drawn before the page's answer, which has its name and list.
 
 Of a short text, the exact maps of all heads are sent in advance, once per text, after the rest of the page: at 64
-tokens, the 72 maps of MiniLM are 1.2 MB. Of a longer text, the browser asks a channel for the figure alone.
+tokens, the 72 maps of MiniLM are 1.2 MB. Of a longer text, the browser asks a channel for the figure only.
 """
 
 from __future__ import annotations

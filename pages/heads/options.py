@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 
 import streamlit as st
 
@@ -33,15 +32,20 @@ _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"
 
 def shown_view(view: View) -> str:
     """The open view: as chosen; otherwise the map of a text, and an image or a sound itself."""
-    return state.get(Params.view) or ("map" if view.trace.kind == "text" else "text")
+    return state.get(Params.view) or _usual_view(view)
+
+
+def _usual_view(view: View) -> str:
+    return "map" if view.trace.kind == "text" else "text"
 
 
 def choose_view(view: View) -> None:
     """The widget of the open view."""
-    titles = VIEWS | {"text": INPUTS[view.trace.kind]}
+    titles, usual = VIEWS | {"text": INPUTS[view.trace.kind]}, _usual_view(view)
     controlled(
         st.segmented_control, "View", list(titles), key="heads-view", value=shown_view(view), required=True,
-        take=partial(state.put, Params.view), format_func=titles.get, width="content", label_visibility="collapsed",
+        take=lambda chosen: state.put(Params.view, "" if chosen == usual else chosen),
+        format_func=titles.get, width="content", label_visibility="collapsed",
     )  # fmt: skip
 
 
@@ -96,7 +100,7 @@ def controls(view: View) -> None:
 
 
 def hide_special(view: View) -> None:
-    """The switch beside the map that sets the weights from and to special tokens to 0."""
+    """The switch next to the map that sets the weights from and to special tokens to 0."""
     special = tokens.is_special(view.trace)
     names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
     if names:
@@ -128,7 +132,7 @@ def open_head(view: View) -> Map:
 
 
 def as_trained(view: View) -> View:
-    """The view without edits and padding, which Q K V and Beside show."""
+    """The view without edits and padding, which Q K V and Compare show."""
     model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
     plain_view = dataclasses.replace(view, model=model)
     inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]

@@ -1,4 +1,4 @@
-"""Heads: a small map of every head; one head large: as a map, lines, text or vectors, or beside another head."""
+"""Heads: a small map of every head; one head large: as a map, lines, text or vectors, or next to another head."""
 
 from __future__ import annotations
 

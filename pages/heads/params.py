@@ -12,14 +12,14 @@ from pages.state.params import Head, Param, choice, flag, heads, number, span, s
 from pages.state.url_state import state
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
-VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Beside"}
+VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
 INPUTS = {"text": "Text", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
 MOST_OVERLAID = MOST_HEADS
 
-#: What is beside the open head. "sentences": another input, of any kind.
+#: What is next to the open head. "sentences": another input, of any kind.
 WHAT = {"heads": "Another head", "sentences": "Another {input}", "models": "Another model"}
 OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 #: Models to compare with the open one.

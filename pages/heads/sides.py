@@ -1,4 +1,4 @@
-"""The two sides of the view “Beside”, and the selection that their maps and the grid share."""
+"""The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -77,8 +77,8 @@ def sides(view: View, params: SideB) -> Sides:
     other = model_store.model(model)
     if other.takes != view.loaded.takes:
         raise EncoderError(
-            f"Model A takes {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
-            f"{input_kinds.NOUNS[other.takes]}: choose a model B that takes the same."
+            f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
+            f"{input_kinds.NOUNS[other.takes]}: choose a model B that accepts the same."
         )
     layer, head = other_head(view, params, other.config)
     return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))
@@ -106,7 +106,7 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
             return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
         return dataclasses.replace(key, norm="trained" if key.norm == current else other)
     if chosen == "scratch":
-        # Beside an untrained encoder, another draw of the same one: what chance alone does.
+        # Next to an untrained encoder, another draw of the same one: what chance does.
         seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
     if chosen == "other":
@@ -128,7 +128,7 @@ def select_on_click(steps: Alignment, block: int) -> Callable[[PlotEvent], None]
     """What a map's clicks do: select a query, a key or both in all three maps."""
 
     def select(first: Param[int | None], second: Param[int | None], step: int) -> None:
-        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is no token."""
+        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is not a token."""
         if block == 1 and step < len(steps):
             token = steps.first[step]
             state.put(first, token)

@@ -91,7 +91,7 @@ def draw_sound(view: View, found: Heard) -> None:
         on_event=on_click(cell=at_cell, point=at_point, clear=found.clear),
     )
     if not spectrogram.is_read:
-        st.caption("The model reads the samples. The spectrogram is drawn for you.")
+        st.caption("The model processes the samples; the spectrogram is only an illustration.")
 
 
 def draw_pieces(found: Heard) -> None:

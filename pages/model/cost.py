@@ -98,7 +98,7 @@ def _measured(view: View) -> None:
     lengths = timing.default_lengths(config, min(LONGEST, int(1.5 * crossover(config).n_tokens)))
     st.markdown(
         f"This measures one layer with random vectors at {len(lengths)} lengths, {lengths[0]} to {lengths[-1]:,} "
-        "tokens. It also measures its attention between tokens alone. The dashed line is the formula: FLOPs divided by "
+        "tokens. It also measures its attention between tokens only. The dashed line is the formula: FLOPs divided by "
         "the speed of this machine for each kind of work."
     )
     results: dict[object, list[Timing]] = st.session_state.setdefault(_RESULTS, {})
@@ -153,7 +153,7 @@ def _draw(view: View, measured: list[Timing], chart: DeltaGenerator) -> None:
             ),
             height=380,
             key=f"times-{len(timings)}",
-            alt="Measured milliseconds of one layer over the number of tokens, beside the formula.",
+            alt="Measured milliseconds of one layer over the number of tokens, next to the formula.",
         )
         crossing = ""
         if fitted.crossover:

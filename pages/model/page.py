@@ -34,7 +34,10 @@ def main() -> None:
         if kind == "text":
             sentence()
         else:
-            links.link(f"{kind}_attention", f"This model runs on your {kind}: change it here")
+            part = expander(f"Change the {kind}", "model-input", icon=":material/upload:")
+            if part is not None:
+                with part:
+                    sidebar.input_controls()
     with right:
         sidebar.model_controls()
         sidebar.tower_controls()

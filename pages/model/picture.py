@@ -86,7 +86,7 @@ def _before(view: View, query: int, key: int) -> str:
 def caution(view: View, query: int | None) -> str:
     """What the weight of a pronoun does not prove; "" for another word."""
     is_pronoun = query is not None and view.trace.labels[query].lower() in telling.PRONOUNS
-    return "A pattern is no proof of coreference." if is_pronoun else ""
+    return "A pattern is not proof of coreference." if is_pronoun else ""
 
 
 def take(view: View, event: ModelEvent) -> None:

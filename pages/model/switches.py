@@ -13,7 +13,7 @@ from pages.core.inputs.edited import EditParams
 from pages.core.view.view import View, ViewParams
 from pages.state.url_state import state
 
-#: Longer inputs and larger models have no effect of every head on this page: Interventions measures it there.
+#: Longer inputs and larger models have no effect of every head on this page: Ablation measures it there.
 MOST_TOKENS, MOST_HEADS = 128, 200
 
 
@@ -75,7 +75,7 @@ def original(view: View) -> View:
 
 
 def effect(view: View) -> tuple[str, list[str]]:
-    """What the changes do to the picture's end: one sentence, and two short lines beside the vector; or nothing."""
+    """What the changes do to the picture's end: one sentence, and two short lines next to the vector; or nothing."""
     before_it = original(view)
     if before_it.model == view.model:
         return "", []
@@ -97,7 +97,7 @@ def effect(view: View) -> tuple[str, list[str]]:
 def worth(view: View) -> str:
     """What the open head is worth for the vector of the input, and its rank among all heads; "" where it is not known.
 
-    Each head is switched off alone. A pattern of attention does not say this.
+    Each head is switched off by itself. A pattern of attention does not say this.
     """
     config = view.loaded.config
     count = config.n_layers * config.n_heads

@@ -44,7 +44,7 @@ def draw(view: View) -> None:
         "Each map: the norm of every patch’s vector after one layer. In large models outlier tokens carry information "
         "about the whole image, and disturb attention maps. "
         f"Rule: an outlier’s norm is above {patches.OUTLIER:g} times the median of the patches of its layer. Darcet et "
-        "al. (2024) cut between the two modes of the norms by hand, at 150 in DINOv2-g, where about 2 % of the tokens "
+        "al. (2024) cut between the two modes of the norms by hand, at 150 in DINOv2-g, where about 2% of the tokens "
         "lie above. They find outliers in large models after long training; registers remove them."
     )
 

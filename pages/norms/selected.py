@@ -24,7 +24,7 @@ Figures = dict[str, go.Figure]
 class Selected:
     """The selected LayerNorm (its name in the trace), token and component of a sentence.
 
-    options: the place beside the slider, for the controls of the open part.
+    options: the place next to the slider, for the controls of the open part.
     """
 
     view: View

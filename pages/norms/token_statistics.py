@@ -1,4 +1,4 @@
-"""Mean and standard deviation of every token's vector: at all LayerNorms, and beside RMSNorm and BatchNorm."""
+"""Mean and standard deviation of every token's vector: at all LayerNorms, and next to RMSNorm and BatchNorm."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def overview(selected: Selected) -> Figures:
             MapParams.scale,
             "Colour scale of the standard deviations",
             ["linear", "log"],
-            help="Log: small values stay visible beside an outlier.",
+            help="Log: small values stay visible next to an outlier.",
         )
     drawn: Figures = {}
     with answer.area():

@@ -43,7 +43,7 @@ def main(view: View) -> None:
 
 
 def show(view: View, both: pair.Pair) -> None:
-    """The map, the answer to a click, the patched run beside it, and the export panel."""
+    """The map, the answer to a click, the patched run next to it, and the export panel."""
     where: Where = state.get(Params.where)  # type: ignore[assignment]
     found = map.measure(view, both, where)
     if found is None:

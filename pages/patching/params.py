@@ -1,4 +1,4 @@
-"""The values of the page Patching in the address, beside those of the outcome."""
+"""The values of the page Patching in the address, next to those of the outcome."""
 
 from __future__ import annotations
 

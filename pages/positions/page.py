@@ -103,7 +103,7 @@ def main() -> None:
     place = st.container()
     if said := details():
         st.caption(said)
-    if config.position == "convolutional" and trace.position is not None:  # they belong to this input alone
+    if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
         n_positions = min(trace.n_tokens, MOST_POSITIONS)
         added = array(trace.position[:n_positions])
     else:

@@ -111,9 +111,9 @@ def how_trained() -> None:
     """Which tokens training selects."""
     with st.expander("How training selects the tokens"):
         references.markdown(
-            "BERT selects 15 % of the tokens for prediction. Of these, 80 % become [MASK], 10 % become a random token, "
-            "and 10 % stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
-            "Other models differ: ModernBERT selects 30 % (Warner et al. 2024)."
+            "BERT selects 15% of the tokens for prediction. Of these, 80% become [MASK], 10% become a random token, "
+            "and 10% stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
+            "Other models differ: ModernBERT selects 30% (Warner et al. 2024)."
         )
 
 
@@ -186,5 +186,5 @@ def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
     listed = [f"rank {rank[0]:,}, probability {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
     word = f"Hidden word “{plain(hidden)}”:"
     if not listed:
-        return [f"{word} no rank, as it is no single entry of the vocabulary."]
+        return [f"{word} no rank, as it is not a single entry of the vocabulary."]
     return [f"{word} {'; '.join(listed)}."]

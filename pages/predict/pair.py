@@ -117,5 +117,5 @@ class Pair:
 def of(view: View) -> Pair:
     """The pair of a view whose model has two encoders."""
     model = model_store.joint(view.model)
-    assert model is not None, "the frame opens this page with a model of images and text alone"
+    assert model is not None, "the frame opens this page with a model of images and text only"
     return Pair(view, model, captions.given())

@@ -23,7 +23,7 @@ def predictions(key: cache.ModelKey, text: str, pair: str | None, top: int) -> t
 
 
 def rank(prediction: MaskedPrediction, word: str) -> tuple[int, float] | None:
-    """(rank from 1, probability) of a word as typed or in lower case; None if it is no single vocabulary entry."""
+    """(rank from 1, probability) of a word as typed or in lower case; None if it is not a single vocabulary entry."""
     for spelling in (word, word.lower()):
         for start in ("", *WORD_STARTS):
             if start + spelling in prediction.tokens:

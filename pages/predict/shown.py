@@ -74,7 +74,7 @@ def with_edits(chosen: Shown, view: View) -> Shown:
 
 
 def models(view: View) -> dict[str, cache.ModelKey]:
-    """Name -> model: the selected model alone, or both twins for a twin and for a model that cannot predict."""
+    """Name -> model: the selected model only, or both twins for a twin and for a model that cannot predict."""
     if view.loaded.mlm_head is not None and view.model.source not in norm_pair.TWINS:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:

@@ -73,7 +73,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             on_event=on_click(point=lambda event: _select(event, names)),
         )
     references.caption(
-        "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
+        "Bars: 95% interval over the texts. Dotted: the control task, where each word has a random label, so only a "
         "probe that learns words by heart does well (Hewitt and Liang 2019)."
     )
     if cut := max(one.n_cut for one in found.values()):
@@ -140,7 +140,7 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
     what = "Selected" if chosen else "Best"
     first = (
         f"{what}: **{VIEWS[view]}, {where}**, {subject.name}. Accuracy: **{score.accuracy:.1%}** "
-        f"(95 % interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
+        f"(95% interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
         f"Selectivity: {number(score.accuracy - control, 2)}."
     )
     targets = np.array([score.classes.index(label) for label in task.labels])
@@ -168,7 +168,7 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     if found is None:
         return
     names = {"cls": "[CLS]", "mean": "Mean", "max": "Maximum", "attention": "Attention pooling (trained)"}
-    rows = ["| Pooling | accuracy | 95 % interval |", "|:--|--:|:--|"]
+    rows = ["| Pooling | accuracy | 95% interval |", "|:--|--:|:--|"]
     for pooled, score in sorted(found.items(), key=lambda item: -item[1].accuracy):
         low, high = score.interval
         rows.append(f"| {names[pooled]} | {score.accuracy:.1%} | {low:.1%} to {high:.1%} |")

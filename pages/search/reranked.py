@@ -1,4 +1,4 @@
-"""The first hits in the order of a cross-encoder, beside the order of their vectors."""
+"""The first hits in the order of a cross-encoder, next to the order of their vectors."""
 
 from __future__ import annotations
 

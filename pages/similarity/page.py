@@ -34,7 +34,7 @@ def main(view: View) -> None:
 
 
 def show(view: View, params: Params, found: similarity.Attribution) -> None:
-    """The map, the measures beside it, and the export panel."""
+    """The map, the measures next to it, and the export panel."""
     cells = similarity.word_cells(found) if params.words else similarity.token_cells(found)
     map.draw(found, cells, params)
     st.header("What people use instead", anchor=False)

@@ -132,7 +132,7 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
 
 
 def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting) -> str:
-    """The fitted slopes beside the exponents of the theory."""
+    """The fitted slopes next to the exponents of the theory."""
     fitted_slopes = {placement: gradients.fit_slope(measurements, placement) for placement in NORM_PLACEMENTS}
     if None in fitted_slopes.values():
         return "Choose a second depth for a slope."
@@ -191,7 +191,7 @@ def first_and_last(rows: pd.DataFrame, depth: int) -> str:
 
 
 def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
-    """The squared norms beside the bounds of Lemma 2, which is about expectations: so means over the seeds."""
+    """The squared norms next to the bounds of Lemma 2, which is about expectations: so means over the seeds."""
     means = rows.groupby(["placement", "layer"])[["squared_norm", "lower", "upper"]].mean()
     post, pre = means.loc["post"], means.loc["pre"]
     measured_norms = (

@@ -135,7 +135,7 @@ def what_is_known() -> None:
             "gradients are not the root cause. Post-norm depends more on its residual branches, which amplifies small "
             "updates.  \n"
             "**Adam** divides each gradient by its recent size. So a large gradient does not make a large step, and "
-            "the size of the gradients alone does not explain the need for warm-up.  \n"
+            "the size of the gradients by itself does not explain the need for warm-up.  \n"
             "**This page** trains tiny encoders on one task, one seed each. With “12 layers without warm-up”, pre-norm "
             "had over 99% right after 90 steps. Post-norm had 10% right until step 270, as by guessing, and 23% with "
             "100 steps of warm-up. Such runs illustrate the papers; they prove nothing."

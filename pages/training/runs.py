@@ -217,7 +217,7 @@ def open_run(name: str) -> None:
 
 
 def _remember_partners(here: RunGroup) -> None:
-    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms alone."""
+    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms only."""
     kept = {run.settings: here.kept[name][1] for name, run in here.runs.items() if name in here.kept}
     for settings, post in kept.items():
         pre = kept.get(dataclasses.replace(settings, norm_placement="pre"))

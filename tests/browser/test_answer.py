@@ -27,7 +27,7 @@ RANKED = re.compile(r"\([\d,]+(st|nd|rd|th)( largest)? of [\d,]+( in size)?\)")
 REMEMBER = """() => addEventListener("click", event => {
   window.clicked = [event.clientX, event.clientY, document.querySelector(".stMain").scrollTop];
 }, true)"""
-#: What is wrong with the answer: it must be in the window beside the clicked cell, uncovered and without scrolling.
+#: What is wrong with the answer: it must be in the window next to the clicked cell, uncovered and without scrolling.
 HIDDEN = """() => {
   const found = [], line = document.querySelector(".st-key-answer p");
   if (!line) return ["no answer"];

@@ -189,6 +189,6 @@ def test_every_part_of_the_picture_fits(visit: Callable[..., Page], norm: str) -
         wait_until_none(page, OVERLAPS)
         for chip in page.locator(".enc-model-chips button").all():
             chip.click()
-            page.locator(".enc-model-opened h4, .enc-model-opened .enc-model-math").first.wait_for()
+            page.locator(".enc-model-opened h3, .enc-model-opened .enc-model-math").first.wait_for()
             wait_until_uncut(page, chip.get_attribute("title") or "")
             page.keyboard.press("Escape")

@@ -1,4 +1,4 @@
-"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens alone."""
+"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens by itself."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]
             page.evaluate(WITHOUT_CLIPBOARD)
         button = part.get_by_role("button", name=name)
         button.focus()
-        page.keyboard.press("Enter")  # by keyboard alone
+        page.keyboard.press("Enter")  # by keyboard only
         part.get_by_text(said, exact=True).wait_for()
         expect(field).to_have_value(whole)
         paste.fill("")

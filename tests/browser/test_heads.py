@@ -385,3 +385,34 @@ def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callabl
     assert page.evaluate(DRAWN_WEIGHTS) == early
     assert page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early")  # it was not drawn again
     page.close()  # no later test gets the script that delays messages
+
+
+#: Notes each frame in which the heading or the answer is that of another head than the maps of Q K V.
+WATCH = """() => {
+  window.apart = [];
+  const head = document.querySelector(".st-key-heads-head");
+  const drawn = (name) => JSON.stringify(head.querySelector(`.st-key-vectors-${name} .js-plotly-plot`).data[0].z[1][1]);
+  const words = () => [head.querySelector("h2"), head.querySelector(".st-key-answer p")].map((node) => node.innerText);
+  const seen = () => getComputedStyle(head.querySelector("h2")).visibility === "visible";
+  const [maps, said] = [["q", "k", "v"].map(drawn), words()];
+  const look = () => {
+    const changed = [...["q", "k", "v"].map(drawn).map((one, k) => one !== maps[k])];
+    if (seen()) changed.push(...words().map((one, k) => one !== said[k]));
+    if (seen() && new Set(changed).size > 1) window.apart.push(changed.join());
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_heading_answer_and_maps_change_together(visit: Callable[..., Page]) -> None:
+    page = visit(f"/heads?{urlencode({'text': CAT, 'layer': 1, 'head': 8, 'view': 'vectors', 'i': 2, 'j': 3})}")
+    page.locator(".st-key-vectors-v .heatmaplayer image").wait_for()
+    settle(page)
+    page.evaluate(WATCH)
+    page.locator(GRID).focus()
+    click_head(page, 3, 4)
+    expect(page.locator(".st-key-heads-head h2").first).to_have_text("L3 H4")
+    expect(page.locator(".st-key-heads-head h2").first).to_be_visible()
+    settle(page)
+    assert page.evaluate("() => window.apart") == []

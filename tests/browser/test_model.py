@@ -52,7 +52,7 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
     expect(answer).to_be_in_viewport()
     page.get_by_role("button", name="How scores become weights").click()  # 1 more: the numbers
-    expect(page.locator(".enc-model-opened h3")).to_contain_text("bank")
+    expect(page.locator(".enc-model-opened h2")).to_contain_text("bank")
     wait_for_query(page, step="softmax")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Pre-norm", exact=True).click()  # 1: the other norm placement
@@ -113,7 +113,7 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
     page.keyboard.press("Enter")  # the strongest weight of the selected token
     wait_for_query(page, i=str(i), j=str(j), step="softmax")
     opened = page.locator(".enc-model-opened")
-    expect(opened.locator("h3")).to_contain_text(three_digits(float(weights[j])))
+    expect(opened.locator("h2")).to_contain_text(three_digits(float(weights[j])))
     expect(opened.locator("li.enc-now em")).to_contain_text(three_digits(float(scores[j])))
     page.get_by_role("button", name="How the text becomes tokens").click()
     expect(opened.locator("li.enc-now b")).to_have_text(str(trace.ids[i]))
@@ -240,7 +240,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
         expect(page.get_by_test_id(part)).to_be_hidden()
     page.wait_for_function(f"() => !({TYPE})().length")
     page.keyboard.press("PageDown")
-    page.get_by_role("heading", level=1, name="Beyond attention weights").wait_for()
+    page.get_by_role("heading", level=1, name="Head types").wait_for()
     settle(page)
     assert query(page)["present"] == "1"
     page.keyboard.press("PageUp")

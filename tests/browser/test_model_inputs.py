@@ -134,7 +134,7 @@ def test_a_long_text_has_a_strip_and_a_window_that_pans(visit: Open) -> None:
     expect(tab.locator(".enc-model-legend")).to_contain_text(str(trace.n_tokens))
 
 
-@pytest.mark.parametrize("width", [390, 640])  # a phone; a small window, magnified to 200 %
+@pytest.mark.parametrize("width", [390, 640])  # a phone; a small window, magnified to 200%
 def test_a_narrow_screen_runs_from_top_to_bottom_and_takes_touch(shown: Open, width: int) -> None:
     trace = encoder.load("minilm", device="cpu").trace("The keys to the cabinet are on the table. " * 4)
     tab = shown(model_picture(trace, 2, 3, 30), width, 844, touch=True)

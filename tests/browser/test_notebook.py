@@ -95,7 +95,7 @@ def test_clicks_in_a_notebook_open_what_the_kernel_computes(tab: Page) -> None:
     answer()
     weights = trace.attention(5, 7)[widget.query]
     assert widget.key == int(weights.argmax())
-    expect(tab.locator(".enc-model-opened h3")).to_contain_text(three_digits(float(weights[widget.key])))
+    expect(tab.locator(".enc-model-opened h2")).to_contain_text(three_digits(float(weights[widget.key])))
     tab.get_by_role("button", name="Check this number").click()
     answer()
     expect(tab.locator(".enc-model-opened table")).to_contain_text("equal")
@@ -164,7 +164,7 @@ def test_a_still_of_the_model_has_its_words_and_colours(tab: Page, tmp_path: Pat
     tab.locator(".enc-drawn").wait_for()
     for kind in ("svg", "png"):
         with tab.expect_download() as download:
-            tab.get_by_role("button", name=f"Download the picture as {kind.upper()}").click()
+            tab.get_by_title(f"Download the picture as {kind.upper()}").click()
         download.value.save_as(tmp_path / f"still.{kind}")
     drawn = ElementTree.parse(tmp_path / "still.svg")
     words = {"".join(one.itertext()) for one in drawn.iter("{http://www.w3.org/2000/svg}text")}

@@ -101,7 +101,9 @@ def hide_a_word(visit: Callable[..., Page]) -> None:
 COUNT_FADES = """() => {
   window.fades = 0;
   new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
-    if (node.classList?.contains("enc-fading")) window.fades += 1;
+    if (!node.classList?.contains("enc-fading")) return;
+    window.fades += 1;
+    window.buttons = (window.buttons ?? 0) + node.querySelectorAll(".modebar-btn").length;
   }))).observe(document.body, {childList: true, subtree: true});
 }"""
 
@@ -116,7 +118,7 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     expect(page.locator('.enc-plot [aria-label*="in post-norm"]')).to_have_count(1)
     settle(page)
     expect(page.locator(".enc-fading")).to_have_count(0)
-    assert page.evaluate("() => window.fades") == fades
+    assert page.evaluate("() => [window.fades, window.buttons ?? 0]") == [fades, 0]
     page.locator('[data-testid="stImage"] img').first.wait_for()
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
     page.goto(page.url.partition("/pre_post")[0] + "/heads?text=the+cat+sat+on+the+mat")

@@ -94,7 +94,7 @@ HOSTILE = {
     "nothing": b"",
     "text": b"seven " * 40,
     "an image": b"\x89PNG\r\n\x1a\n" + b"\0" * 200,
-    "a header alone": wav(chirp())[:44],
+    "a header only": wav(chirp())[:44],
     "half a header": wav(chirp())[:20],
     "no samples": wav(np.zeros(0, dtype=np.int16)),
     "rate 0": header(rate=0),
@@ -115,7 +115,7 @@ NOT_FOR_LIBSNDFILE = {
     "after two tags": tagged(tagged(compressed_wav())),
     "MAT4": struct.pack("<5i", 1_000, 1, 1, 0, 11) + b"samplerate\0" + b"\0" * 100,
     "AIFF": b"FORM\0\0\0\x40AIFFCOMM" + b"\0" * 60,
-    "a tag alone": tagged(b"", 0),
+    "a tag only": tagged(b"", 0),
     "a million tags": tagged(b"", 0) * 1_000_000,  # half an hour if each was a copy of the rest
 }
 

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import addresses, checkpoints, texts
+from tests.fuzz import addresses, checkpoints, files, texts
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
     outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(200 * part, 200 * part + 200)]
     assert {"refused", "loaded"} == set(outcomes)
+
+
+def test_tokenizers(originals: dict[str, Path]):
+    outcomes = {checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed) for seed in range(60)}
+    assert "the same ids" in outcomes
+
+
+def test_files():
+    outcomes = {files.case(seed) for seed in range(400)}
+    assert {"head", "run", "table", "export", "head refused", "run refused", "table refused"} == outcomes
+
+
+def test_memory_beyond_the_bound_is_found(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoints, "MEMORY", 20_000_000)
+    with checkpoints.bounded("nothing"):
+        pass
+    if sys.platform == "linux":
+        with pytest.raises(checkpoints.Found, match="GB"), checkpoints.bounded("forty million bytes"):
+            _ = bytearray(b"x") * 40_000_000
 
 
 def test_texts():

@@ -62,8 +62,8 @@ def test_an_empty_folder(tmp_path: Path):
 
 
 def test_a_file_in_place_of_a_folder(folder: Path):
-    refused(folder / "config.json", r"config\.json is a file: give the folder")
-    refused(folder / "model.safetensors", r"model\.safetensors is a file: give the folder")
+    refused(folder / "config.json", r"config\.json is a file: specify the folder")
+    refused(folder / "model.safetensors", r"model\.safetensors is a file: specify the folder")
 
 
 def test_a_pickle_in_place_of_a_folder(tmp_path: Path):

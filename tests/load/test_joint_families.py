@@ -1,4 +1,4 @@
-"""CLIP and SigLIP against transformers: both towers, each alone, what compares their vectors, and their preparation."""
+"""CLIP and SigLIP against transformers: both towers, each by itself, what compares their vectors, and their preparation."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_classes_of_an_image(family: str, tmp_path: Path):
 
 
 def test_older_files_say_it_in_other_words(tmp_path: Path):
-    """Towers in "..._config_dict", ids of positions among the weights, the prefix of both towers for one alone."""
+    """Towers in "..._config_dict", ids of positions among the weights, the prefix of both towers for one only."""
     _, ours = loaded("clip", tmp_path)
     folder = tmp_path / "model"
     fields = json.loads((folder / "config.json").read_text())

@@ -184,7 +184,7 @@ def test_edits_and_measures(family: str, checkpoint: Callable):
 
 
 def test_whispers_sines_are_named(tmp_path: Path):
-    """transformers draws them at first; the random tables of the other tests are no sines."""
+    """transformers draws them at first; the random tables of the other tests are not sines."""
     import transformers
 
     name, fields = sounds.FAMILIES["whisper"]

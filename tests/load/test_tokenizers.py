@@ -1,4 +1,4 @@
-"""Tokenizers built from vocabulary files alone, against transformers' own; and how their tokens are shown."""
+"""Tokenizers built from vocabulary files only, against transformers' own; and how their tokens are shown."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def write_byte_pairs(folder: Path, **settings: Any) -> None:
 
 
 def same(ours: Tokenizer, theirs: Any) -> None:
-    """The same ids and segments, for every text alone and for pairs."""
+    """The same ids and segments, for every text only and for pairs."""
     for text in TEXTS:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
-    for first, second in pairwise(text for text in TEXTS if text):  # "" is no second sentence to transformers
+    for first, second in pairwise(text for text in TEXTS if text):  # "" is not a second sentence to transformers
         expected = theirs(first, second)
         pair = ours.encode(first, second)
         assert list(pair.ids) == expected["input_ids"]

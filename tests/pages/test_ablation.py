@@ -144,7 +144,7 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
     found = causal.token_effects(minilm, minilm.trace(TEXT))
     for one in found.correlations.values():
         value, low, high = (signed(number, 2) for number in (one.value, one.low, one.high))
-        assert f"**{value}** (95 % interval {low} to {high})" in written(app)
+        assert f"**{value}** (95% interval {low} to {high})" in written(app)
     np.testing.assert_allclose(app.dataframe[0].value["Effect when hidden"], found.effects, atol=1e-6)
     names: dict = {}
     exec(app.get("code")[-1].value, names)

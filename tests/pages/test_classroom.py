@@ -261,7 +261,7 @@ def test_the_desk_asks_before_the_class_has_seen_a_page(school: School) -> None:
     student.put("button_group", f"room:{asked.question.id}:chosen", 1)
     student.click(f"room:{asked.question.id}:give")
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
-    assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk alone"
+    assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk only"
 
 
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:

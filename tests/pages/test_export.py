@@ -226,7 +226,7 @@ def test_every_pages_files_and_lines_agree(
     assert Page(html).inside["code"][0] == lines + "\n"
     wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "ablation": 1, "patching": 1}.get(page, 0)
     wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
-    assert html.count('id="figure-') >= wanted  # its pictures, not its numbers alone
+    assert html.count('id="figure-') >= wanted  # its pictures, not its numbers only
     if "second" in query:
         assert table.set_index("what").value["cosine"] == pytest.approx(names["similarity_step"].cosine, abs=1e-6)
 

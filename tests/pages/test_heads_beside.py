@@ -28,7 +28,7 @@ def minilm() -> encoder.TextEncoder:
 
 
 def beside(**query: str) -> AppTest:
-    """The view “Beside” of the page Heads."""
+    """The view “Compare” of the page Heads."""
     return visit("heads", view="beside", **query)
 
 
@@ -106,7 +106,7 @@ def test_clicks_become_tokens_of_either_side(monkeypatch: pytest.MonkeyPatch):
     assert set(put.values()) == {None}
     put.clear()
     compare.select_on_click(steps, 2)({"event": "click", "axis": "cell", "i": 1, "j": 1, "trace": 0})
-    assert put == {}, "a cell of a pooled map is no token"
+    assert put == {}, "a cell of a pooled map is not a token"
 
 
 def test_the_grid_chooses_a_head_and_shows_how_much_differs(monkeypatch: pytest.MonkeyPatch):

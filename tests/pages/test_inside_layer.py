@@ -122,7 +122,9 @@ def test_numbers_in_sentences(value: float, said: str) -> None:
 
 def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
     app = visit(text="שלום עולם", layer="0", head="2")
-    (table,) = [node.proto.body for node in app.main if node.type == "html" and "enc-weights" in node.proto.body]
+    (table,) = [
+        node.proto.body for node in app.main if node.type == "html" and 'class="enc-weights"' in node.proto.body
+    ]
     shown = re.findall(r"<tr><td>(.*?)</td>", table)
     assert any(" → " in pair and "\u2068" in pair for pair in shown)
     for pair in shown:

@@ -1,4 +1,4 @@
-"""The lessons as a reader meets them: the list, a step beside its page, an answer, the way on."""
+"""The lessons as a reader meets them: the list, a step next to its page, an answer, the way on."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
 @pytest.mark.parametrize(
     ("page", "lesson", "title"),
     [
-        ("model", "06-feed-forward-and-residual-stream", "The model at work on your sentence"),
-        ("heads", "06-feed-forward-and-residual-stream", "The model at work on your sentence"),  # of another page
+        ("model", "06-feed-forward-and-residual-stream", "The model at work"),
+        ("heads", "06-feed-forward-and-residual-stream", "The model at work"),  # of another page
         ("model", "01-tokens", None),  # the page waits for an answer
     ],
 )

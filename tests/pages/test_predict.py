@@ -70,7 +70,7 @@ def test_the_page_distinguishes_selected_and_masked_tokens() -> None:
     said = written(visit("predict", model="twin-pre", text="the [MASK] sat"))
     assert numbers(said[said.index("BERT selects") : said.index("(Devlin")]) == [15, 80, 10, 10]
     assert TrainingRecipe.mask_share == 0.15, "the twins follow BERT"
-    assert "ModernBERT selects 30 %" in said
+    assert "ModernBERT selects 30%" in said
 
 
 @pytest.mark.parametrize("model", ["twin-pre", "minilm"])

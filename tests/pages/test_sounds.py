@@ -143,6 +143,6 @@ def test_a_link_to_a_sound_that_is_not_here_says_so_once() -> None:
 
 @pytest.mark.parametrize("model", ["minilm", "spoken-digits"])
 def test_a_weight_leads_to_its_arithmetic(model: str) -> None:
-    app = visit("heads", model=model, i="2", j="1")
+    app = visit("heads", view="map", model=model, i="2", j="1")
     assert_well(app)
     assert "How this weight is made" in {button.label for button in app.main.button}

@@ -96,7 +96,7 @@ function drawLabels(view, pen, layout) {
   if (layout.sorted) return;
   const { text, muted } = view.theme;
   const { type } = layout;
-  const narrow = layout.stepX < 26 * type; // "H10" has no room above a map: the number alone, and one H in the corner
+  const narrow = layout.stepX < 26 * type; // "H10" has no room above a map: the number only, and one H in the corner
   const every = Math.ceil(14 * type / layout.stepX); // of the numbers
   if (narrow) write(view, pen, "H", layout.gutter - 6, layout.top / 2, "right", muted);
   const middle = layout.size / 2 + 2;

@@ -158,7 +158,7 @@ export class GridView extends Drawing {
     return lines;
   }
 
-  // The label stays beside its map while the pointer moves inside the map.
+  // The label stays next to its map while the pointer moves inside the map.
   showTip(k) {
     const [row, column] = this.cells[k];
     const { canvas, blocks } = this.thumbnails.atlas(PREVIEW);

@@ -91,7 +91,8 @@ export function placeChips(view) {
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
-      const [text, label] = CHIPS[key];
+      const [text, what] = CHIPS[key];
+      const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
       chip = make("button", { type: "button", "aria-label": label, title: label, "data-key": key }, text);
       chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
       chip.addEventListener("click", () => view.part === key ? view.close() : view.open(key));

@@ -28,7 +28,7 @@ export function partPanel(view) {
   const { part, header } = view;
   const known = header.parts?.[part] && view.isPartsOf(view.query, view.keyToken) ? header.parts[part] : null;
   const found = known ?? quick[part]?.(view);
-  const title = make("h3", { tabindex: "-1" }, found?.title ?? NAMES[part]);
+  const title = make("h2", { tabindex: "-1" }, found?.title ?? NAMES[part]);
   const close = button("✕", "Close, back to the whole picture", () => view.close());
   const head = make("header", {}, title, close);
   if (!found) {
@@ -43,7 +43,7 @@ export function partPanel(view) {
     ...(found.formulas?.length ? [make("div", { class: "enc-model-math" }, ...found.formulas.map(formula))] : []),
     ...(found.text ? [make("p", { class: "enc-model-formula" }, found.text)] : []),
     ...strips(view, found),
-    ...(found.rows.length ? [make("h4", {}, found.heading), barRows(view, found)] : []),
+    ...(found.rows.length ? [make("h3", {}, found.heading), barRows(view, found)] : []),
     ...options(view),
     ...checked(view, known),
     neighbours(view),
@@ -171,7 +171,7 @@ function checked(view, known) {
       ),
     )
   );
-  const titles = ["", "shown", "in float64", "largest difference", "numbers", ""];
+  const titles = ["compared", "shown", "in float64", "largest difference", "numbers", "result"];
   const head = make("tr", {}, ...titles.map((text) => make("th", { scope: "col" }, text)));
   return [toggle, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))];
 }

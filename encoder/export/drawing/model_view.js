@@ -29,7 +29,7 @@ export class ModelView extends Drawing {
     const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
     const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
-    const drawing = make("div", {});
+    const drawing = make("div", { class: "enc-model-drawing" });
     const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
@@ -46,7 +46,7 @@ export class ModelView extends Drawing {
     this.listenToSize(body, () => this.drawSoon());
     this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
     this.listen(stage, "pointerleave", () => this.hover(null));
-    this.listen(drawing, "click", (event) => this.openAt(event.target.closest("[data-open]")));
+    this.listen(drawing, "click", (event) => this.clicked(event.target));
     this.listen(opened, "keydown", (event) => this.panelKey(event));
     this.listenToKeys(body);
   }
@@ -133,15 +133,33 @@ export class ModelView extends Drawing {
   // Bands go from their thickness before to that of now; moved norms slide to their place.
   moveFrom(before, moved) {
     const [after, start] = [this.arrays.stream.data, performance.now()];
+    let isFirst = true;
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
       const share = Math.max(0, Math.min(1, (now - start) / MOVE_MS));
       this.slid = moved ? share : 1;
       this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
-      this.draw();
+      isFirst || share === 1 ? this.draw() : this.drawMoving(moved);
+      isFirst = false;
       if (share < 1) requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
+  }
+
+  // A frame between two drawings: only what moves is made again. A whole drawing takes several frames' time.
+  drawMoving(moved) {
+    const { header, theme } = this;
+    if (header.curves) return this.draw();
+    const replace = (name, made) => this.drawing.querySelector(name)?.replaceWith(made);
+    if (moved) {
+      this.place = layout(header, this.place.width, theme.scale, this.slid, this.from, this.tall);
+      replace(".enc-model-lines", this.lines());
+      replace(".enc-model-glyphs", glyphs(header, this.place));
+      replace(".enc-model-parts", this.parts());
+      placeChips(this);
+    }
+    replace(".enc-model-bands", this.bands());
+    this.emphasise();
   }
 
   // ---- The picture ----
@@ -166,7 +184,7 @@ export class ModelView extends Drawing {
     this.writeLegend();
   }
 
-  // A page of the picture alone is as high as its content.
+  // A page with the picture only is as high as its content.
   get tall() {
     return this.isAlone ? 0 : globalThis.innerHeight;
   }
@@ -192,7 +210,7 @@ export class ModelView extends Drawing {
       );
       if (!isOpen) {
         if (layer % this.numbered === 0) slice.append(this.numberOf(span, layer));
-        this.listen(slice, "click", () => this.send("open", { layer, head: header.head }));
+        slice.dataset.layer = String(layer);
       }
       group.append(slice);
     });
@@ -267,7 +285,6 @@ export class ModelView extends Drawing {
           "stroke-width": (0.6 + 3 * weight).toFixed(2),
           "stroke-opacity": Math.min(1, 0.08 + weight).toFixed(3),
         });
-        this.listen(line, "click", () => this.choose(query, key));
         group.append(line);
       })
     );
@@ -309,7 +326,7 @@ export class ModelView extends Drawing {
       });
       text.textContent = [...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label;
       text.append(svg("title", {}, label));
-      this.listen(text, "click", () => this.choose(token, null));
+      text.dataset.name = String(token);
       group.append(text);
     });
     return group;
@@ -450,6 +467,16 @@ export class ModelView extends Drawing {
     return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key);
   }
 
+  // One listener for all parts of the drawing, which is made again with each change.
+  clicked(target) {
+    const { dataset } = target.closest("[data-open], [data-key], [data-name], [data-layer]") ?? { dataset: {} };
+    const { open, key, name, layer, token } = dataset;
+    if (open) this.openAt(target.closest("[data-open]"));
+    else if (key) this.choose(Number(token), Number(key));
+    else if (name) this.choose(Number(name), null);
+    else if (layer) this.send("open", { layer: Number(layer), head: this.header.head });
+  }
+
   // A mark of a token opens its part for this token: a key or a value belongs to the key token.
   openAt(mark) {
     if (!mark) return;
@@ -469,7 +496,7 @@ export class ModelView extends Drawing {
     this.ask({});
     this.aloud.textContent = PANEL_KEYS;
     this.drawOpened();
-    this.opened.querySelector("h3")?.focus({ preventScroll: true });
+    this.opened.querySelector("h2")?.focus({ preventScroll: true });
   }
 
   strongestKey() {
@@ -513,14 +540,14 @@ export class ModelView extends Drawing {
     const { scrollTop } = this.opened;
     this.opened.replaceChildren(...partPanel(this));
     this.opened.scrollTop = scrollTop;
-    if (focus) (this.opened.querySelectorAll("button, h3")[focus.at] ?? this.opened.querySelector("h3"))?.focus();
+    if (focus) (this.opened.querySelectorAll("button, h2")[focus.at] ?? this.opened.querySelector("h2"))?.focus();
     this.placeOpened();
     for (const chip of this.chips.children) {
       chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
     }
   }
 
-  // Beside the part that it explains, so that the part stays visible.
+  // Next to the part that it explains, so that the part stays visible.
   placeOpened() {
     if (!this.part || !this.place) return;
     const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
@@ -532,7 +559,7 @@ export class ModelView extends Drawing {
     this.opened.style.top = `${this.place.top - 10}px`;
   }
 
-  // A picture with columns has no room beside a part: what is open is below it.
+  // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
     this.opened.scrollIntoView({ block: "nearest" });
@@ -601,7 +628,7 @@ export class ModelView extends Drawing {
     const [vertical, horizontal] = [{ ArrowUp: -1, ArrowDown: 1 }, { ArrowLeft: -1, ArrowRight: 1 }];
     const [tokens, ways] = this.place.turned ? [horizontal, vertical] : [vertical, horizontal];
     const [along, across] = [tokens[event.key], ways[event.key]];
-    if (event.target !== this.body) return false;
+    if (event.target !== this.body && event.key !== "Escape") return false; // a button has its own keys
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
@@ -626,5 +653,5 @@ export class ModelView extends Drawing {
 
 // Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.
 function focusPlace(panel) {
-  return { at: [...panel.querySelectorAll("button, h3")].indexOf(document.activeElement) };
+  return { at: [...panel.querySelectorAll("button, h2")].indexOf(document.activeElement) };
 }

@@ -32,7 +32,7 @@ def token_bars(
     """
     arrays = {name: as_array(values, name=name, ndim=1) for name, values in series.items()}
     if len({len(values) for values in arrays.values()}) != 1:
-        raise ValueError("series: give at least one, all with one number a token.")
+        raise ValueError("series: specify at least one, all with one number a token.")
     count = len(next(iter(arrays.values())))
     labels = check_labels(labels, first + count, "labels")
     places = first + np.arange(count, dtype=np.int32)

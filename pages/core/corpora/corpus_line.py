@@ -1,4 +1,4 @@
-"""One line about the open head: this sentence's number beside that of a corpus, if the model has an atlas."""
+"""One line about the open head: this sentence's number next to that of a corpus, if the model has an atlas."""
 
 from __future__ import annotations
 

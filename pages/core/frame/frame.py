@@ -283,7 +283,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence above.")
         if view.model.scratch is not None:
             st.info(
-                "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
+                "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
             )
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")

@@ -307,7 +307,7 @@ def open_from(event: GridEvent) -> None:
 def select_from(event: PlotEvent, block: int = 1) -> None:
     """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
 
-    block: tokens that one cell covers; a cell of a pooled map is no single token.
+    block: tokens that one cell covers; a cell of a pooled map is not a single token.
     """
     on_click(
         cell=lambda i, j: select(i, j) if block == 1 else None,

@@ -143,7 +143,7 @@ def main(arguments: Sequence[str]) -> None:
 
     _, script, *flags = arguments
     log.begin()
-    with contextlib.suppress(Exception):  # no page is no navigation, which does not matter here
+    with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
     with contextlib.suppress(ImportError, AttributeError):  # another Streamlit: the app works without
         from pages.core.server import quicker
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str]) -> None:
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(0))
-    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml beside it
+    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml next to it
     app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
     app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
 

@@ -37,7 +37,7 @@ _ROOT = b'<div id="root"></div>'
 
 
 def style() -> str:
-    """The style sheets beside the modules of pages/, but for those of the components, which have their own."""
+    """The style sheets next to the modules of pages/, but for those of the components, which have their own."""
     files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name != "components")
     return "".join(path.read_text(encoding="utf-8") for path in files)
 

@@ -115,5 +115,5 @@ def sentence(view: View) -> str:
     word = token_names.quoted(view.trace.labels, choice.query)
     where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most tellingly"
     if choice.is_pronoun:
-        return f"{where} to an earlier word. A pattern is no proof of coreference."
-    return f"{where}. A pattern is no proof of what the head does."
+        return f"{where} to an earlier word. A pattern is not proof of coreference."
+    return f"{where}. A pattern is not proof of what the head does."

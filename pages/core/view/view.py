@@ -1,4 +1,4 @@
-"""The View: text, model and place that a page shows, read from the session and the address alone."""
+"""The View: text, model and place that a page shows, read from the session and the address only."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ViewParams:
     norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")
     i: Param[int | None] = whole_number(None)
     j: Param[int | None] = whole_number(None)
-    # Tokens selected beside i and j, whose attention is summed.
+    # Tokens selected next to i and j, whose attention is summed.
     more_queries: Param[list[int]] = token_positions(MOST_SELECTED, url="hold")
     more_keys: Param[list[int]] = token_positions(MOST_SELECTED, url="hold_keys")
     # A text longer than the model takes: cut, or shown window by window.
@@ -80,7 +80,7 @@ class ViewParams:
     colours: Param[str] = choice("viridis", COLOURS)
     device: Param[str] = choice("auto", DEVICES)
     dtype: Param[str] = choice("float32", DTYPES)
-    # Presentation mode: the page alone, in large type.
+    # Presentation mode: the page only, in large type.
     present: Param[bool] = flag()
 
 

@@ -1,4 +1,4 @@
-"""The answer to a click on a map: one line beside the map with the weight, its rank, and the row's largest weights.
+"""The answer to a click on a map: one line next to the map with the weight, its rank, and the row's largest weights.
 
 `area` holds the line and the maps. The line keeps its room, so that nothing moves, and it stays in the window while a
 map of the area does.

@@ -1,4 +1,4 @@
-"""The classification head that this session opened beside its models; a checkpoint's own head comes first."""
+"""The classification head that this session opened next to its models; a checkpoint's own head comes first."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Occlusion:
         return f"cosine to the {words_of(self.view.trace).vector}"
 
     def alone(self) -> np.ndarray | None:
-        """[P]: the fall of the outcome when each part alone is covered; None while it waits for a click."""
+        """[P]: the fall of the outcome when each part by itself is covered; None while it waits for a click."""
         view = self.view
         found = effects.measured(
             "covering",
@@ -152,13 +152,13 @@ def cover_of(view: View) -> Cover:
 
 
 def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
-    """The curves of several orders beside random ones, and what they say. weights: name of an order -> [P]."""
+    """The curves of several orders next to random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
-    fixed = {"largest fall alone first": occlusion.largest_first(alone)}
+    fixed = {"largest single fall first": occlusion.largest_first(alone)}
     gradient = _gradient(found)
     if gradient is not None:
         fixed["largest gradient first"] = occlusion.largest_first(gradient)
-    # Two parts, so that another head computes its own curves alone.
+    # Two parts, so that another head computes its own curves only.
     some = found.curves("covering-fixed", fixed, occlusion.SEEDS)
     if some is None:
         return
@@ -198,13 +198,13 @@ def _gradient(found: Occlusion) -> np.ndarray | None:
 
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
-    """How well weights [P] predict the fall of each part alone."""
+    """How well weights [P] predict the fall of each part by itself."""
     if len(alone) < causal.tokens.FEWEST:
         return ""
     rank = causal.rank_correlation(weights, alone)
     if rank.value != rank.value:  # NaN: all values of a side are equal
         return ""
     return (
-        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95 % interval "
+        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95% interval "
         f"{signed(rank.low, 2)} to {signed(rank.high, 2)})."
     )

@@ -21,7 +21,7 @@ _QUESTION = "_question_place"
 #: Names, formulas, code, links and coloured words are left as they are.
 _PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
 _BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
-#: Longer words first: “attention sink” is one term. "[MASK]" is no use of “mask”.
+#: Longer words first: “attention sink” is one term. "[MASK]" is not a use of “mask”.
 _WORDS = re.compile(
     r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
     re.IGNORECASE,

@@ -65,7 +65,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         ),
         Term(
             "position",
-            "A position is the place of a token in the input, counted from 0. Attention alone ignores order, so a "
+            "A position is the place of a token in the input, counted from 0. Attention by itself ignores order, so a "
             "model adds position vectors, rotates queries and keys, or adds a bias to scores.",
             "positions", words=("positions",),
         ),
@@ -172,7 +172,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "twins",
             "The twins, twin-pre and twin-post, are two small encoders trained alike; they differ only in the "
             "placement of LayerNorm. Each is one run of one seed, so a difference between them may be chance.",
-            "pre_post", "4 layers of 4 heads; twin-pre alone has a LayerNorm after its last layer.", words=("twin",),
+            "pre_post", "4 layers of 4 heads; only twin-pre has a LayerNorm after its last layer.", words=("twin",),
         ),
     ),
     "How to read a head": (
@@ -220,8 +220,8 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         Term(
             "MLM",
             "Masked language modelling (MLM) trains an encoder on masked-word prediction: predict hidden tokens "
-            "from the tokens on both sides. BERT selects 15 % of the tokens and replaces most of them by [MASK].",
-            "predict", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
+            "from the tokens on both sides. BERT selects 15% of the tokens and replaces most of them by [MASK].",
+            "predict", "Of the selected tokens, 80% become [MASK], 10% a random token, and 10% stay.",
             words=("masked language modelling", "masked-word prediction"), source="Devlin et al. 2019",
         ),
         Term(
@@ -233,7 +233,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         Term(
             "untrained",
             "An untrained encoder has random weights. Its maps show the effect of architecture and initialisation "
-            "alone, so they serve as a baseline.",
+            "only, so they serve as a baseline.",
             "training",
         ),
         Term(

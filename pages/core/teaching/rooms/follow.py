@@ -106,7 +106,7 @@ def before(page: str) -> None:
 def _may_be_unseen(now: Room) -> bool:
     """Whether news cause this run soon after a view was applied: a slow browser may not have drawn its widgets yet.
 
-    It then draws them from this run alone, which must give them their values once more.
+    It then draws them from this run only, which must give them their values once more.
     """
     soon = time.monotonic() - st.session_state.get(_APPLIED, -UNSEEN) < UNSEEN
     return soon and bool(st.session_state.get(_NEWS)) and now.view == st.session_state.get(_SEEN)
