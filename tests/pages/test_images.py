@@ -105,7 +105,7 @@ def test_both_encoders_of_digits_side_by_side():
     app = visit("pre_post", model="digits-post", image="4", closed=True)
     assert_well(app)
     assert "**digits-pre**" in written(app)
-    assert "**digits-post**" in words(app)
+    assert "**digits-post**" in written(app)
     assert "images in the same order" in words(app)
 
 
