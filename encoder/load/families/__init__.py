@@ -9,8 +9,22 @@ from encoder.load.families.albert import ALBERT
 from encoder.load.families.ast import AST
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
 from encoder.load.families.bert_like import (
-    BIG_BIRD, BROS, DATA2VEC_TEXT, ERNIE, ERNIE_TASKS, ESM, GTE, JINA_V3, LAYOUTLM, LONGFORMER, MEGATRON, NOMIC,
-    REMBERT, ROFORMER, SPLINTER, XLM_ROBERTA_XL,
+    BIG_BIRD,
+    BROS,
+    DATA2VEC_TEXT,
+    ERNIE,
+    ERNIE_TASKS,
+    ESM,
+    GTE,
+    JINA_V3,
+    LAYOUTLM,
+    LONGFORMER,
+    MEGATRON,
+    NOMIC,
+    REMBERT,
+    ROFORMER,
+    SPLINTER,
+    XLM_ROBERTA_XL,
 )  # fmt: skip
 from encoder.load.families.clip import CLIP_IMAGE, CLIP_TEXT, SIGLIP_IMAGE, SIGLIP_TEXT
 from encoder.load.families.deberta import DEBERTA, DEBERTA_V2
@@ -21,7 +35,16 @@ from encoder.load.families.llama import EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, L
 from encoder.load.families.modernbert import MODERNBERT
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.seq2seq import (
-    BART, M2M100, MARIAN, MBART, PEGASUS, T5, T5_GATED, T5GEMMA, UMT5, UMT5_GATED,
+    BART,
+    M2M100,
+    MARIAN,
+    MBART,
+    PEGASUS,
+    T5,
+    T5_GATED,
+    T5GEMMA,
+    UMT5,
+    UMT5_GATED,
 )  # fmt: skip
 from encoder.load.families.vit import DEIT, VIT
 from encoder.load.families.wav2vec2 import WAV2VEC2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from encoder.load.families.family import Family, Fields, Part, both, unsupported
-from encoder.load.families.llama import FOUR_NORMS, FFN, ATTENTION, gains, gemma2_fields
+from encoder.load.families.family import Family, Fields, both, unsupported
+from encoder.load.families.llama import ATTENTION, FFN, FOUR_NORMS, gains, gemma2_fields
 from encoder.model.config import EncoderConfig
 
 DECODER = {
