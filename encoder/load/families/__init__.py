@@ -17,8 +17,11 @@ from encoder.load.families.deberta import DEBERTA, DEBERTA_V2
 from encoder.load.families.dinov2 import DINOV2, DINOV2_SWIGLU
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, VectorNames, unsupported
-from encoder.load.families.llama import EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, LLAMA, MISTRAL, QWEN2, QWEN3
-from encoder.load.families.modernbert import MODERNBERT
+from encoder.load.families.llama import (
+    BLOOM, EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, LLAMA, MINISTRAL, MISTRAL, NEOX, OPT, PHI, QWEN2, QWEN3, STARCODER2,
+    ULTRABERT,
+)  # fmt: skip
+from encoder.load.families.modernbert import MODERNBERT, MODERNBERT_DECODER
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.seq2seq import (
     BART, M2M100, MARIAN, MBART, PEGASUS, T5, T5_GATED, T5GEMMA, UMT5, UMT5_GATED,
@@ -39,6 +42,7 @@ FAMILIES: dict[str, Family] = {
     "bart": BART,
     "bert": BERT,
     "big_bird": BIG_BIRD,
+    "bloom": BLOOM,
     "bros": BROS,
     "camembert": ROBERTA,
     "clip_text_model": CLIP_TEXT,
@@ -59,6 +63,7 @@ FAMILIES: dict[str, Family] = {
     "gemma2": GEMMA2,
     "gemma3_text": GEMMA3,
     "gpt2": GPT2,
+    "gpt_neox": NEOX,
     "gte": GTE,
     "hubert": WAV2VEC2,
     "jina_embeddings_v3": JINA_V3,
@@ -69,12 +74,16 @@ FAMILIES: dict[str, Family] = {
     "marian": MARIAN,
     "mbart": MBART,
     "megatron-bert": MEGATRON,
+    "ministral": MINISTRAL,
     "mistral": MISTRAL,
     "modernbert": MODERNBERT,
+    "modernbert-decoder": MODERNBERT_DECODER,
     "mpnet": MPNET,
     "mt5": T5,
     "nomic_bert": NOMIC,
+    "opt": OPT,
     "pegasus": PEGASUS,
+    "phi": PHI,
     "qwen2": QWEN2,
     "qwen3": QWEN3,
     "rembert": REMBERT,
@@ -84,8 +93,10 @@ FAMILIES: dict[str, Family] = {
     "siglip_text_model": SIGLIP_TEXT,
     "siglip_vision_model": SIGLIP_IMAGE,
     "splinter": SPLINTER,
+    "starcoder2": STARCODER2,
     "t5": T5,
     "t5gemma": T5GEMMA,
+    "ultrabert": ULTRABERT,
     "umt5": UMT5,
     "vit": VIT,
     "wav2vec2": WAV2VEC2,

@@ -195,7 +195,7 @@ ESM = Family(
     dropped=HEADS_DROPPED
     | {
         r"(esm\.)?contact_head\..*": "a head that predicts contacts of amino acids",
-        r"(encoder\.layer\.\d+\.attention\.self\.)?rotary_embeddings\.inv_freq": "",
+        r"(encoder\.layer\.[\d*]+\.attention\.self\.)?rotary_embeddings\.inv_freq": "",
         r"embeddings\.position_embeddings\.weight": "",  # of models with rotary positions, unused
     },
     renamed=BERT.renamed,

@@ -153,9 +153,12 @@ def t5gemma_config(fields: Fields) -> EncoderConfig:
     inner = fields.get("encoder")
     if not isinstance(inner, dict):
         raise unsupported("encoder", inner, "give the fields of the encoder")
-    found = gemma2_fields(Fields(inner), causal=False)
-    # Both sides of a token, as far as the causal window reaches back.
-    return EncoderConfig(**found)
+    fields = Fields(inner)
+    found = gemma2_fields(fields, causal=False)
+    # Both ways, the size of the window is a radius that includes its ends.
+    size = fields.integer("sliding_window", 4096)
+    window = tuple(None if one is None else size for one in found["attention_window"])
+    return EncoderConfig(**found | {"attention_window": window})
 
 
 T5GEMMA = Family(
