@@ -25,7 +25,7 @@ from torch.overrides import TorchFunctionMode
 
 import encoder
 from encoder.model.encoder import Encoder
-from tests.load import reference
+from tests.load import reference, sounds
 
 BERT, ROBERTA = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), reference.ROBERTA
 SIZES = {
@@ -213,6 +213,33 @@ TEXTS = {
     "opt": Case("OPT", "OPT", {**SIZES, **IDS, "ffn_dim": 52, "word_embed_proj_dim": 48}),
 }  # fmt: skip
 
+IMAGE = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52, "num_hidden_layers": 3, "image_size": 24,
+         "patch_size": 4}
+SOUND = {**sounds.CONVOLUTIONS, "hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52,
+         "num_hidden_layers": 3, "num_codevectors_per_group": 4}
+IMAGES = {
+    "vit": Case("ViT", "ViT", IMAGE),
+    "beit": Case("BEiT", "Beit", {**IMAGE, "use_relative_position_bias": True}),
+    "beit, shared": Case(
+        "BEiT", "Beit", {**IMAGE, "use_shared_relative_position_bias": True, "use_absolute_position_embeddings": True,
+                         "use_mean_pooling": False, "use_mask_token": True},
+    ),
+    "data2vec-vision": Case("Data2Vec, images", "Data2VecVision", {**IMAGE, "use_relative_position_bias": True}),
+    "dinov3": Case("DINOv3", "DINOv3ViT", {**IMAGE, "num_register_tokens": 2}),
+    "dinov3, gated": Case("DINOv3", "DINOv3ViT", {**IMAGE, "use_gated_mlp": True, "hidden_act": "silu"}),
+    "vit_mae": Case(
+        "ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=lambda pixels: {"noise": torch.arange(36.0)[None]}
+    ),
+    "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
+    "ijepa": Case("I-JEPA", "IJepa", IMAGE),
+}
+SOUNDS = {
+    "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
+    "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
+}  # fmt: skip
+ALL = {**TEXTS, **IMAGES, **SOUNDS}
+PIXELS = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(0))
+
 
 class InFloat64(TorchFunctionMode):
     """Inside, a conversion to float32 gives float64."""
@@ -276,7 +303,7 @@ def differences(case: Case, dtype: torch.dtype) -> Differences:
     with tempfile.TemporaryDirectory() as place:
         folder = write(case, made, Path(place) / "model")
         ours = encoder.load(folder, device="cpu")
-    assert isinstance(ours, encoder.TextEncoder)
+    assert not isinstance(ours, encoder.JointEncoder)
     with numbers_of(dtype):
         rebuilt = case.build().to(dtype)
         # Parameters only: buffers hold what the model computed, now in this type.
@@ -285,7 +312,10 @@ def differences(case: Case, dtype: torch.dtype) -> Differences:
         case.exact(rebuilt)
         theirs = case.encode(rebuilt)
         ours.encoder.to(dtype)
-        worst = [_of_text(case, ours, theirs, ids_of(length, length)) for length in case.lengths]
+        if isinstance(ours, encoder.TextEncoder):
+            worst = [_of_text(case, ours, theirs, ids_of(length, length)) for length in case.lengths]
+        else:
+            worst = [_of_signal(case, ours, theirs, dtype)]
     return Differences(*(max(column) for column in zip(*worst, strict=True)))
 
 
@@ -302,6 +332,26 @@ def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int])
     output = _far(trace.output, expected[0]) / max(1.0, float(expected.abs().max()))
     different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps)) if maps else 0.0
     return output, different, _gradient(case, ours.encoder, theirs, row)
+
+
+def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[float, float, float]:
+    """The same of an image or a sound; the gradient is that of the input."""
+    if ours.takes == "image":
+        given = PIXELS.to(dtype)
+        trace = ours.trace_image(given[0])
+    else:
+        sound = sounds.tone(0.2)
+        given = ours.prepare(sound)[None].to(dtype)
+        trace = ours.trace(sound)
+    given = given.clone().requires_grad_()
+    found = theirs(given, output_attentions=True, output_hidden_states=True, **case.more(given))
+    output = _far(trace.output, found.last_hidden_state[0].detach())
+    maps = max(_far(trace.layer_attention(layer), one[0].detach()) for layer, one in enumerate(found.attentions))
+    weights = torch.randn(*trace.output.shape, generator=torch.Generator().manual_seed(1))
+    (expected,) = torch.autograd.grad((found.last_hidden_state[0] * weights).sum(), given)
+    (gradient,) = torch.autograd.grad((ours.encoder(given)[0] * weights).sum(), given)
+    scale = max(1.0, float(found.last_hidden_state.detach().abs().max()))
+    return output / scale, maps, _far(gradient, expected) / max(1.0, float(expected.abs().max()))
 
 
 def _output(found: Any) -> Tensor:
