@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from encoder.explain.cost import ELEMENTWISE
 from encoder.model.config import EncoderConfig
+from encoder.model.layers import NORM_NAMES
 
 NAMES = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "quick_gelu": "GELU (quick)", "silu": "SiLU"}
 
@@ -253,11 +254,11 @@ class _Builder:
 
     def norm(self, key: str, title: str, width: Dimension, opens: str = "") -> None:
         """A LayerNorm."""
-        weights = width[1] * (2 if self.config.norm_bias else 1)
+        weights = width[1] * (2 if self.config.norm_bias else 1)  # gain and bias
         flops, shape = ELEMENTWISE["norm"] * self.T[1] * width[1], (self.T, width)
         self.add(
             key, "norm", title, shape, shape, weights=weights, flops=flops, opens=opens or key, step="norm",
-            detail="LayerNorm",
+            detail=NORM_NAMES[self.config.norm_kind],
         )  # fmt: skip
 
     # --- a layer
@@ -273,12 +274,17 @@ class _Builder:
             has_norm = part == "ffn" or config.has_attention_norm(layer)
             before, after = (has_norm and config.norm_placement == place for place in ("pre", "post"))
             key = f"layers.{layer}.{part}_norm"
+            if config.parallel and part == "ffn":
+                self.last = entering  # both sublayers read the same residual stream
+            entering = self.last
             if before:
                 self.norm(key, "Norm", self.D)
             if part == "attention":
                 self.attention(f"layers.{layer}")
             else:
                 self.feed_forward(f"layers.{layer}")
+            if config.output_norms:
+                self.norm(f"layers.{layer}.{part}_out_norm", "Norm", self.D, opens=f"layers.{layer}.{part}_out")
             added = self.add(
                 f"layers.{layer}.{part}_add", "add", "Add", shape, shape, flops=self.T[1] * self.D[1],
                 opens=f"{key}.input" if after else f"layers.{layer}.after_{part}",
@@ -293,20 +299,24 @@ class _Builder:
         config, T, D, H, K = self.config, self.T, self.D, self.H, self.K
         inner, start = H[1] * K[1], self.last
         biased = {"q": config.qkv_bias, "k": config.key_bias, "v": config.qkv_bias}
-        rotary = ", turned by position" if config.position == "rotary" else ""
+        changed = ", normalised" if config.qk_norm != "none" else ""
+        changed += ", turned by position" if config.position == "rotary" else ""
+        widths = {"q": inner, "k": config.n_kv_heads * K[1], "v": config.n_kv_heads * K[1]}
+        gains = {which: 0 if config.qk_norm == "none" else (1 + config.norm_bias) * (
+            K[1] if config.qk_norm == "head" else widths[which]) for which in "qk"} | {"v": 0}
         q, k, v = (
             self.add(
                 f"{name}.{which}", which, title, (T, D), (H, T, K), sources=(start,),
-                weights=D[1] * inner + (inner if biased[which] else 0),
-                flops=2 * T[1] * D[1] * inner, opens=f"{name}.{which}", step="qkv",
-                detail=f"x W_{which.upper()}{'' if which == 'v' else rotary}",
+                weights=(D[1] + bool(biased[which])) * widths[which] + gains[which],
+                flops=2 * T[1] * D[1] * widths[which], opens=f"{name}.{which}", step="qkv",
+                detail=f"x W_{which.upper()}{'' if which == 'v' else changed}{'' if which == 'q' else sharing(config)}",
             )
             for which, title in (("q", "Queries"), ("k", "Keys"), ("v", "Values"))
         )  # fmt: skip
         owner, self.owner = self.owner, None  # the table of relative biases belongs to layer 0
         self.add(
             f"{name}.scores", "scores", "Scores", (H, T, K), (H, T, T), sources=(q, k),
-            weights=config.relative_buckets * H[1] if self.layer == 0 else 0, flops=2 * T[1] ** 2 * inner,
+            weights=self.score_weights(), flops=2 * T[1] ** 2 * inner,
             opens=f"{name}.scores", step="scores", detail=_score_detail(config, self.layer or 0),
         )  # fmt: skip
         self.owner = owner
@@ -324,6 +334,21 @@ class _Builder:
             opens=f"{name}.attention_out", step="mixing",
         )  # fmt: skip
 
+    def score_weights(self) -> int:
+        """Learned numbers of the scores: tables of biases, and DeBERTa's vectors of distances with their own maps."""
+        config, first = self.config, self.layer == 0
+        table = config.table_rows * config.n_heads
+        count = table if first or config.relative_per_layer else 0
+        shape = config.disentangled
+        if shape is None:
+            return count
+        width, inner = config.d_model, config.n_heads * config.d_head
+        if first:
+            count += 2 * shape.span * width + shape.norm * (1 + config.norm_bias) * width
+        if not shape.shared:
+            count += shape.to_position * (width + shape.key_bias) * inner + shape.to_content * (width + 1) * inner
+        return count
+
     def feed_forward(self, name: str) -> None:
         """Up-projection with its activation, down-projection."""
         config, T, D, F = self.config, self.T, self.D, self.F
@@ -332,7 +357,7 @@ class _Builder:
         elementwise = (ELEMENTWISE[config.activation] + maps - 1) * T[1] * F[1]
         self.add(
             f"{name}.ffn.hidden", "ffn", "FFN up-projection", (T, D), (T, F), opens=f"{name}.ffn.hidden", step="ffn",
-            weights=maps * (products + (F[1] if config.ffn_bias else 0)),
+            weights=maps * (products + (F[1] if config.ffn_in_bias else 0)),
             flops=2 * maps * T[1] * products + elementwise,
             detail=f"{activation}(x W_in)" + (" × x W_gate" if config.gated else ""),
         )  # fmt: skip
@@ -364,10 +389,23 @@ class _Builder:
             )  # fmt: skip
 
 
+def sharing(config: EncoderConfig) -> str:
+    """Words about heads that share keys and values; "" where each has its own."""
+    if config.n_kv_heads == config.n_heads:
+        return ""
+    return f", {config.n_kv_heads} for {config.n_heads} heads of queries"
+
+
 def _score_detail(config: EncoderConfig, layer: int) -> str:
-    usual = abs(float(config.attention_scale or 1) - config.d_head**-0.5) < 1e-9
+    usual = abs(config.score_scale - config.d_head**-0.5) < 1e-9
     words = ["q · k / √K" if usual else "q · k × scale"]
-    if config.relative_buckets:
+    if config.score_cap is not None:
+        words.append(f"at most {config.score_cap:g}")
+    if config.disentangled is not None:
+        words.append("content and distance")
+    if config.relative_grid:
+        words.append("bias by rows and columns")
+    elif config.relative_buckets or config.position == "alibi":
         words.append("bias by offset")
     if config.causal:
         words.append("causal mask")

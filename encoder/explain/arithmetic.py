@@ -41,6 +41,14 @@ def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64
     return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle))
 
 
+def sine_halves(positions: NDArray[np.integer], width: int) -> NDArray[np.float64]:
+    """positions [T] -> [T, width]: sin(p w_c) in the first half, cos(p w_c) in the second, w_c = 10000^(-c / (width/2 -
+    1))."""
+    half = width // 2
+    angle = positions[:, None] * 10_000.0 ** (-np.arange(half) / (half - 1))
+    return np.concatenate((np.sin(angle), np.cos(angle)), axis=1)
+
+
 def rotary_angles(
     positions: NDArray[np.integer], width: int, base: float, scaling: Any = None
 ) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import torch
 
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
@@ -16,7 +17,7 @@ from encoder.explain.ffn import feed_forward
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import array, norm_of, sublayer, value
+from encoder.explain.source import added_by, array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
 from encoder.trace.trace import Trace
 
@@ -165,8 +166,9 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
 
 
 def update_of(trace: Trace, place: Place, part: Part) -> Floats:
-    """[D]: the output of a sublayer for token i, computed by its own step."""
-    return output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
+    """[D]: what a sublayer adds for token i, computed by its own step."""
+    result = output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
+    return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result
 
 
 def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:

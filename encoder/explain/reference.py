@@ -201,14 +201,16 @@ class Recomputation:
     def position_rows(self) -> Floats | None:
         """[T, E], or None where the model adds no position vectors."""
         config = self.config
-        if config.position == "sinusoidal":
+        if config.position == "sinusoidal" and not config.sine_halves:
             return arithmetic.sinusoidal(np.arange(self.n_tokens), config.embedding_width).astype(self.dtype)
-        if config.position != "learned":
+        if config.position not in ("learned", "sinusoidal"):
             return None
         rows = np.arange(self.n_tokens) + config.position_offset
         if config.pad_position is not None:  # padding, added or typed, gets no position of its own
             real = self.mask & (self.ids != config.pad_id)
             rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
+        if config.sine_halves:
+            return arithmetic.sine_halves(rows, config.embedding_width).astype(self.dtype)
         return self.weight("embedding.positions.table.weight", rows.tolist())
 
     @_once
@@ -263,12 +265,16 @@ class Recomputation:
 
     @_once
     def update(self, layer: int, part: str) -> Floats:
-        """[T, D]: what the sublayer adds to the stream."""
-        if part == "ffn":
-            out = self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
-        else:
-            out = self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
+        """[T, D]: what the sublayer adds to the stream: its result, normalised where the model has a norm for it."""
+        out = self.result(layer, part)
         return self.norm(out, f"{self._layer(layer)}.{part}_out_norm") if self.config.output_norms else out
+
+    @_once
+    def result(self, layer: int, part: str) -> Floats:
+        """[T, D]: the result of the sublayer's last linear map."""
+        if part == "ffn":
+            return self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
+        return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
 
     @_once
     def qkv(self, layer: int, which: str) -> Floats:
