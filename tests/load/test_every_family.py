@@ -13,6 +13,7 @@ import encoder
 from encoder import explain
 from encoder.explain.architecture import architecture
 from encoder.load.families import FAMILIES
+from encoder.similarity import tangents
 from tests.load import every_family
 from tests.load.every_family import ALL, TEXTS, differences, ids_of, numbers_of, write
 
@@ -124,3 +125,28 @@ def test_a_difference_would_show():
     ids = torch.tensor([ids_of(30, 1)])
     with torch.no_grad():
         assert float((narrow(ids).last_hidden_state - wide(ids).last_hidden_state).abs().max()) > 1e-3
+
+
+@each_text
+def test_the_derivative_of_the_sentence_vector(name: str, loaded: Callable):
+    """Similarity's derivative, next to autograd's along one direction."""
+    model = loaded(name)
+    net = model.encoder
+    x = model.trace(text_of(6)).values["embedding"][None].clone()
+    direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
+
+    def sentence(y: torch.Tensor) -> torch.Tensor:
+        for context in net.attention_contexts(y, None):
+            y = net.block(context.layer)(y, context)
+        pooled = tangents.through_pool(model, net.finish(y))[0]
+        return pooled / pooled.norm(dim=-1, keepdim=True)
+
+    with torch.no_grad():
+        ours = tangents.linearise(model, x, 0)[1](direction)
+    point = x.requires_grad_()
+    vector = sentence(point)[0]
+    for index in range(0, len(vector), 12):
+        (gradient,) = torch.autograd.grad(vector[index], point, retain_graph=True)
+        expected = float((gradient * direction).sum())
+        size = float((gradient * direction).abs().sum())
+        assert abs(float(ours[0, index]) - expected) <= 2e-5 * max(1.0, size)
