@@ -15,7 +15,7 @@ from tests.fuzz import addresses, checkpoints, messages, texts
 from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
-SHARES = {"checkpoints": (0.65, 0.4), "texts": (0.2, 0.1), "messages": (0.1, 0.05), "addresses": (0.05, 0.45)}
+SHARES = {"checkpoints": (0.45, 0.25), "families": (0.2, 0.15), "texts": (0.2, 0.1), "messages": (0.1, 0.05), "addresses": (0.05, 0.45)}
 
 
 def main() -> int:
@@ -49,8 +49,10 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
     """Run all cases, print their outcomes, and yield what is found."""
     with tempfile.TemporaryDirectory() as place, messages.server() as live:
         originals = checkpoints.write_originals(Path(place))
+        families = checkpoints.write_families(Path(place))
         kinds = {
             "checkpoints": lambda seed: checkpoints.case(originals, seed),
+            "families": lambda seed: checkpoints.case(families, seed, config_only=True),
             "texts": texts.case,
             "addresses": addresses.case,
             "messages": live.case,

@@ -16,6 +16,12 @@ def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
     assert {"refused", "loaded"} == set(outcomes)
 
 
+def test_mutated_configs_of_every_family(tmp_path: Path):
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    families = checkpoints.write_families(tmp_path)
+    assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(150)}
+
+
 def test_texts():
     assert "traced" in {texts.case(seed) for seed in range(200)}
 
