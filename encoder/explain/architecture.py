@@ -302,8 +302,12 @@ class _Builder:
         changed = ", normalised" if config.qk_norm != "none" else ""
         changed += ", turned by position" if config.position == "rotary" else ""
         widths = {"q": inner, "k": config.n_kv_heads * K[1], "v": config.n_kv_heads * K[1]}
-        gains = {which: 0 if config.qk_norm == "none" else (1 + config.norm_bias) * (
-            K[1] if config.qk_norm == "head" else widths[which]) for which in "qk"} | {"v": 0}
+        gains = {
+            which: 0
+            if config.qk_norm == "none"
+            else (1 + config.norm_bias) * (K[1] if config.qk_norm == "head" else widths[which])
+            for which in "qk"
+        } | {"v": 0}
         q, k, v = (
             self.add(
                 f"{name}.{which}", which, title, (T, D), (H, T, K), sources=(start,),

@@ -49,9 +49,7 @@ def sine_halves(positions: NDArray[np.integer], width: int) -> NDArray[np.float6
     return np.concatenate((np.sin(angle), np.cos(angle)), axis=1)
 
 
-def rotary_angles(
-    positions: NDArray[np.integer], width: int, base: float, scaling: Any = None
-) -> Floats:
+def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scaling: Any = None) -> Floats:
     """positions [T] -> [T, R/2]: the rotation angle of pair c, position / base^(2c/R), in radians; R is `width`.
 
     scaling: the config's RotaryScaling, whose docstring names the formulas; None: frequencies as above.

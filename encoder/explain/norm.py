@@ -144,7 +144,9 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
         gain=gain,
         bias=shift,
         output=output,
-        formula=_norm_formula(token, component, x, None if norm.kind == "rms" else mean, variance, plain, gain, shift, output),
+        formula=_norm_formula(
+            token, component, x, None if norm.kind == "rms" else mean, variance, plain, gain, shift, output
+        ),
         kind=norm.kind,
     )
 

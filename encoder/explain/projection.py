@@ -166,7 +166,9 @@ def _rotation(
     width = config.rotary_width
     half = width // 2
     pair_index = c // 2 if config.rotary_interleaved else c % half
-    first, second = (2 * pair_index, 2 * pair_index + 1) if config.rotary_interleaved else (pair_index, pair_index + half)
+    first, second = (
+        (2 * pair_index, 2 * pair_index + 1) if config.rotary_interleaved else (pair_index, pair_index + half)
+    )
     turn = float(angle[pair_index])
     a, b = coloured(which, rf"{which}_{{{first}}}"), coloured(which, rf"{which}_{{{second}}}")
     pair = column(number(before[first]), number(before[second]))

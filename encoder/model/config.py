@@ -215,7 +215,15 @@ class EncoderConfig:
         check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
-        sizes = ("d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id")
+        sizes = (
+            "d_head",
+            "n_kv_heads",
+            "embedding_width",
+            "n_segments",
+            "position_offset",
+            "relative_buckets",
+            "pad_id",
+        )
         for name in (*sizes, "rotary_width"):
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)

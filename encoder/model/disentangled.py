@@ -52,7 +52,9 @@ class Disentangled:
         if self.farthest:  # exact up to S/2, then logarithmic
             half = self.span // 2
             far = distance.abs().clamp(min=half).float() / half
-            scaled = torch.ceil(torch.log(far) / torch.log(torch.tensor((self.farthest - 1) / half)) * (half - 1)) + half
+            scaled = (
+                torch.ceil(torch.log(far) / torch.log(torch.tensor((self.farthest - 1) / half)) * (half - 1)) + half
+            )
             distance = torch.where(distance.abs() <= half, distance, (scaled * distance.sign()).long())
         return (distance + self.span).clamp(0, 2 * self.span - 1)
 

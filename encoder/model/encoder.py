@@ -114,7 +114,9 @@ class Encoder(nn.Module):
         return [
             LearnedScores(
                 self.bias_table(layer),
-                None if vectors is None or shape is None else self.block(layer).attention.position_terms(vectors, shape),
+                None
+                if vectors is None or shape is None
+                else self.block(layer).attention.position_terms(vectors, shape),
             )
             for layer in range(self.config.n_layers)
         ]

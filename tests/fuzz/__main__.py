@@ -15,7 +15,13 @@ from tests.fuzz import addresses, checkpoints, messages, texts
 from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
-SHARES = {"checkpoints": (0.45, 0.25), "families": (0.2, 0.15), "texts": (0.2, 0.1), "messages": (0.1, 0.05), "addresses": (0.05, 0.45)}
+SHARES = {
+    "checkpoints": (0.45, 0.25),
+    "families": (0.2, 0.15),
+    "texts": (0.2, 0.1),
+    "messages": (0.1, 0.05),
+    "addresses": (0.05, 0.45),
+}
 
 
 def main() -> int:

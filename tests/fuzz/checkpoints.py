@@ -210,7 +210,7 @@ def case(originals: dict[str, Path], seed: int, compare: bool = True, config_onl
         except BaseException as error:
             raise Found(f"{what}: {type(error).__name__}: {error}") from error
         use(loaded, what)
-        if compare and family in FAMILIES and isinstance(loaded, encoder.TextEncoder):
+        if compare and (config_only or family in FAMILIES) and isinstance(loaded, encoder.TextEncoder):
             compare_outputs(loaded, folder, what)
         return "loaded"
 

@@ -112,13 +112,35 @@ LLAMA3 = {
 }  # fmt: skip
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
 QUERIES = r"SelfAttention\.q\."
-DISTANCES = {"relative_attention": True, "pos_att_type": "p2c|c2p", "position_biased_input": False, "type_vocab_size": 0}
-XLM = {"emb_dim": 48, "n_heads": 6, "n_layers": 3, "vocab_size": 99, "max_position_embeddings": 211, "pad_token_id": 0,
-       "pad_index": 0, "n_langs": 2}
+DISTANCES = {
+    "relative_attention": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+    "type_vocab_size": 0,
+}
+XLM = {
+    "emb_dim": 48,
+    "n_heads": 6,
+    "n_layers": 3,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    "pad_token_id": 0,
+    "pad_index": 0,
+    "n_langs": 2,
+}
 T5 = {"d_model": 48, "d_kv": 10, "d_ff": 52, "num_layers": 3, "num_heads": 6, "vocab_size": 99, "pad_token_id": 0}
-BART = {"d_model": 48, "encoder_layers": 3, "decoder_layers": 1, "encoder_attention_heads": 6,
-        "decoder_attention_heads": 6, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "vocab_size": 99,
-        "max_position_embeddings": 211, **ROBERTA_IDS}
+BART = {
+    "d_model": 48,
+    "encoder_layers": 3,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 6,
+    "decoder_attention_heads": 6,
+    "encoder_ffn_dim": 52,
+    "decoder_ffn_dim": 52,
+    "vocab_size": 99,
+    "max_position_embeddings": 211,
+    **ROBERTA_IDS,
+}
 QUARTER = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25}
 T5GEMMA = {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}
 TEXTS = {
@@ -212,17 +234,53 @@ TEXTS = {
     "ministral": Case("Ministral", "Ministral", {**WIDE, "sliding_window": 8}),
     "opt": Case("OPT", "OPT", {**SIZES, **IDS, "ffn_dim": 52, "word_embed_proj_dim": 48}),
 }  # fmt: skip
-
-IMAGE = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52, "num_hidden_layers": 3, "image_size": 24,
-         "patch_size": 4}
-SOUND = {**sounds.CONVOLUTIONS, "hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52,
-         "num_hidden_layers": 3, "num_codevectors_per_group": 4}
+TITLES = {
+    "bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "mpnet": "MPNet",
+    "roberta-prelayernorm": "RoBERTa-PreLayerNorm", "distilbert": "DistilBERT", "electra": "ELECTRA", "albert": "ALBERT",
+    "modernbert": "ModernBERT",
+}  # fmt: skip
+OLDER = {
+    name: Case(
+        title, reference.FAMILIES[name].name,
+        {**reference.FAMILIES[name].fields, reference.FAMILIES[name].layers_field: 3},
+        special=reference.FAMILIES[name].special,
+    )
+    for name, title in TITLES.items()
+}  # fmt: skip
+TEXTS = {**OLDER, **TEXTS}
+IMAGE = {
+    "hidden_size": 48,
+    "num_attention_heads": 6,
+    "intermediate_size": 52,
+    "num_hidden_layers": 3,
+    "image_size": 24,
+    "patch_size": 4,
+}
+SOUND = {
+    **sounds.CONVOLUTIONS,
+    "hidden_size": 48,
+    "num_attention_heads": 6,
+    "intermediate_size": 52,
+    "num_hidden_layers": 3,
+    "num_codevectors_per_group": 4,
+}
 IMAGES = {
     "vit": Case("ViT", "ViT", IMAGE),
+    "deit": Case("DeiT", "DeiT", IMAGE),
+    "dinov2": Case("DINOv2", "Dinov2", IMAGE),
+    "dinov2, gated": Case("DINOv2", "Dinov2", {**IMAGE, "use_swiglu_ffn": True}),
+    "dinov2, registers": Case("DINOv2, registers", "Dinov2WithRegisters", {**IMAGE, "num_register_tokens": 3}),
     "beit": Case("BEiT", "Beit", {**IMAGE, "use_relative_position_bias": True}),
     "beit, shared": Case(
-        "BEiT", "Beit", {**IMAGE, "use_shared_relative_position_bias": True, "use_absolute_position_embeddings": True,
-                         "use_mean_pooling": False, "use_mask_token": True},
+        "BEiT",
+        "Beit",
+        {
+            **IMAGE,
+            "use_shared_relative_position_bias": True,
+            "use_absolute_position_embeddings": True,
+            "use_mean_pooling": False,
+            "use_mask_token": True,
+        },
     ),
     "data2vec-vision": Case("Data2Vec, images", "Data2VecVision", {**IMAGE, "use_relative_position_bias": True}),
     "dinov3": Case("DINOv3", "DINOv3ViT", {**IMAGE, "num_register_tokens": 2}),
@@ -234,6 +292,13 @@ IMAGES = {
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
 }
 SOUNDS = {
+    "ast": Case("AST", "AST", {**sounds.FAMILIES["ast"][1], "num_hidden_layers": 3}),
+    "whisper": Case(
+        "Whisper", "Whisper", {**sounds.FAMILIES["whisper"][1], "encoder_layers": 3},
+        encode=lambda model: model.get_encoder(),
+    ),
+    "wav2vec2": Case("Wav2Vec2", "Wav2Vec2", SOUND),
+    "hubert": Case("HuBERT", "Hubert", {**SOUND, **sounds.STABLE}),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }  # fmt: skip
@@ -307,7 +372,9 @@ def differences(case: Case, dtype: torch.dtype) -> Differences:
     with numbers_of(dtype):
         rebuilt = case.build().to(dtype)
         # Parameters only: buffers hold what the model computed, now in this type.
-        values = {name: value for name, value in made.named_parameters() if not case.kept or not re.search(case.kept, name)}
+        values = {
+            name: value for name, value in made.named_parameters() if not case.kept or not re.search(case.kept, name)
+        }
         rebuilt.load_state_dict(values, strict=False)
         case.exact(rebuilt)
         theirs = case.encode(rebuilt)

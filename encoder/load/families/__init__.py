@@ -32,6 +32,7 @@ from encoder.load.families.vit import DEIT, IJEPA, VIT, VIT_MAE
 from encoder.load.families.wav2vec2 import WAV2VEC2
 from encoder.load.families.whisper import WHISPER
 from encoder.load.families.xlm import XLM
+from encoder.load.refused import REFUSED
 
 __all__ = [
     "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "Part", "VectorNames",
@@ -152,6 +153,8 @@ JOINTS = {"clip": Joint(CLIP_TEXT, CLIP_IMAGE), "siglip": Joint(SIGLIP_TEXT, SIG
 def family_of(fields: Fields) -> Family:
     """The family of config.json's model_type. Raises LoadError for an unknown one."""
     kind = fields.get("model_type")
+    if isinstance(kind, str) and kind in REFUSED:
+        raise unsupported("model_type", kind, f"it needs what is not written here, {REFUSED[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
     family = FAMILIES[kind]

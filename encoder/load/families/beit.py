@@ -15,9 +15,14 @@ LAYER = "encoder.layer.{l}"
 
 def beit_config(fields: Fields) -> EncoderConfig:
     """BEiT's config.json. With mean pooling its last norm belongs to the pooling, which is left out."""
-    own, shared = fields.flag("use_relative_position_bias", False), fields.flag("use_shared_relative_position_bias", False)
+    own, shared = (
+        fields.flag("use_relative_position_bias", False),
+        fields.flag("use_shared_relative_position_bias", False),
+    )
     if own and shared:
-        raise unsupported("use_shared_relative_position_bias", shared, "choose a model with one table of biases a layer")
+        raise unsupported(
+            "use_shared_relative_position_bias", shared, "choose a model with one table of biases a layer"
+        )
     if fields.number("layer_scale_init_value", 0.1) <= 0:
         raise unsupported("layer_scale_init_value", fields["layer_scale_init_value"], "choose a model with layer scale")
     return vit_config(fields).replace(
@@ -45,7 +50,9 @@ BEIT = Family(
         r"embeddings\.mask_token": "",
         r".*relative_position_index": "",
     },
-    renamed=tuple((pattern.replace("vit", "beit"), written) for pattern, written in VIT.renamed if "layers" not in pattern),
+    renamed=tuple(
+        (pattern.replace("vit", "beit"), written) for pattern, written in VIT.renamed if "layers" not in pattern
+    ),
     images=True,
 )
 DATA2VEC_VISION = dataclasses.replace(BEIT, prefixes=("data2vec_vision.", ""))

@@ -79,9 +79,7 @@ def gemma_fields(fields: Fields, **more: Any) -> dict[str, Any]:
     """Gemma (2024): token vectors times sqrt(D), GELU in the gate."""
     named = "hidden_activation" if fields.get("hidden_activation") is not None else "hidden_act"
     scale = fields.integer("hidden_size") ** 0.5
-    return llama_fields(
-        fields, embedding_scale=scale, activation=fields.activation(named, "gelu_pytorch_tanh"), **more
-    )
+    return llama_fields(fields, embedding_scale=scale, activation=fields.activation(named, "gelu_pytorch_tanh"), **more)
 
 
 def gemma2_fields(fields: Fields, **more: Any) -> dict[str, Any]:

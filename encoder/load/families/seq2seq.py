@@ -133,9 +133,7 @@ BART = Family(
 #: Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
 MBART = dataclasses.replace(BART, config=lambda fields: bart_config(fields, offset=2, **PRE))
 #: Zhang et al. 2020. Its sines are saved as a table.
-PEGASUS = dataclasses.replace(
-    BART, config=lambda fields: bart_config(fields, embedding_norm=False, **PRE)
-)
+PEGASUS = dataclasses.replace(BART, config=lambda fields: bart_config(fields, embedding_norm=False, **PRE))
 #: Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
 MARIAN = dataclasses.replace(BART, config=lambda fields: bart_config(fields, embedding_norm=False))
 #: Fan et al. 2021, and NLLB (2022): sines that are not saved.

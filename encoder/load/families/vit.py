@@ -17,7 +17,9 @@ def vit_config(fields: Fields, cls: bool = True) -> EncoderConfig:
     image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
     if not 0 < patch_size <= image_size:
         raise unsupported("patch_size", patch_size, f"choose 1 to {image_size}, the pixels of an image")
-    patches = Patches(image_size, patch_size, fields.integer("num_channels", 3), fields.get("model_type") == "deit", cls=cls)
+    patches = Patches(
+        image_size, patch_size, fields.integer("num_channels", 3), fields.get("model_type") == "deit", cls=cls
+    )
     return EncoderConfig(
         vocab_size=0,
         d_model=width,
@@ -94,9 +96,7 @@ DEIT = dataclasses.replace(
 )
 
 #: He et al. 2022. The whole image is encoded: nothing is masked, as after its training. Its sines are saved as a table.
-VIT_MAE = dataclasses.replace(
-    VIT, dropped={**VIT.dropped, r"decoder\..*": "a head that reconstructs masked patches"}
-)
+VIT_MAE = dataclasses.replace(VIT, dropped={**VIT.dropped, r"decoder\..*": "a head that reconstructs masked patches"})
 #: Assran et al. 2023: no [CLS].
 IJEPA = dataclasses.replace(
     VIT,
