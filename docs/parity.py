@@ -239,7 +239,7 @@ def models_table() -> str:
     found = measured()
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
     lines = [
-        f"Measured on random checkpoints with {versions}: the largest difference of output, attention maps, and gradient.",
+        f"Measured on random checkpoints with {versions}: the largest difference of output, maps and gradient.",
         "", "| family | model_type | mechanisms | float64 | float32 |", "|---|---|---|---|---|",
     ]  # fmt: skip
     for row in found.rows:

@@ -269,6 +269,7 @@ class _Builder:
         weights_of = [config.weights_of_layer(index) for index in range(config.n_layers)]
         first = weights_of.index(weights_of[layer])
         self.layer, self.owner = layer, None if first == layer else first
+        entering = self.last
         for part in ("attention", "ffn"):
             self.group, start, shape = part, self.last, (self.T, self.D)
             has_norm = part == "ffn" or config.has_attention_norm(layer)
@@ -276,7 +277,6 @@ class _Builder:
             key = f"layers.{layer}.{part}_norm"
             if config.parallel and part == "ffn":
                 self.last = entering  # both sublayers read the same residual stream
-            entering = self.last
             if before:
                 self.norm(key, "Norm", self.D)
             if part == "attention":

@@ -38,8 +38,8 @@ class Projection:
     """One number of q, k or v.
 
     x [D]: the token's vector (x_name: the hook point); weight [D, K]: the head's columns of W; bias [K] or
-    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; normed [K]: after the norm of q and k, None
-    without one; rotation: None where this component does not rotate; vector [K]: as the scores use it. Where heads
+    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; normed [K]: after the norm of q and k,
+    None without one; rotation: None where this component does not rotate; vector [K]: as the scores use it. Where heads
     share keys and values, weight and bias are those of the shared head. token: query i for q, key j for k and v.
     """
 

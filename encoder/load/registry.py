@@ -19,8 +19,8 @@ MEASURED = Path(__file__).parent / "measured.json"
 
 @dataclass(frozen=True)
 class Row:
-    """One family. model_type: in config.json; mechanisms: in words; float64, float32: the largest differences of output,
-    attention maps and gradients from transformers."""
+    """One family. model_type: in config.json; mechanisms: in words; float64, float32: the largest differences of
+    output, attention maps and gradients from transformers."""
 
     family: str
     model_type: str

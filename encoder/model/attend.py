@@ -307,7 +307,8 @@ def mix(pattern: Tensor, v: Tensor) -> Tensor:
 def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
-    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket."""
+    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
+    """
     half = buckets // 2
     side = (distance > 0).long() * half
     distance = distance.abs()

@@ -65,7 +65,7 @@ def through_encoder(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, 
 
 
 def through_block(block: Block, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
-    """One layer: attention, then feed-forward, each with its residual and its norms; in a parallel block side by side."""
+    """One layer: attention, then feed-forward, each with its residual and norms; in a parallel block side by side."""
     attention = _normed(block.attention_out_norm, lambda y: through_attention(block.attention, y, context))
     ffn = _normed(block.ffn_out_norm, lambda y: through_ffn(block.ffn, y))
     if block.parallel:
@@ -112,7 +112,7 @@ def _with_residual(pre_norm: bool, norm: LayerNorm | None, x: Tensor, sublayer: 
 
 
 def through_norm(norm: LayerNorm, x: Tensor) -> tuple[Tensor, Tangent]:
-    """The part of a direction along the normalised vector is lost, and in LayerNorm that along 1; the rest is scaled."""
+    """The part of a direction along the normalised vector is lost, in LayerNorm that along 1 too; the rest is scaled."""
     centres = norm.kind == "layer"
     centred = x - x.mean(dim=-1, keepdim=True) if centres else x
     inverse = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()

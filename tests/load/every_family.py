@@ -29,9 +29,13 @@ from tests.load import reference, sounds
 
 BERT, ROBERTA = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), reference.ROBERTA
 SIZES = {
-    "hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 52, "num_hidden_layers": 3, "vocab_size": 99,
+    "hidden_size": 48,
+    "num_attention_heads": 6,
+    "intermediate_size": 52,
+    "num_hidden_layers": 3,
+    "vocab_size": 99,
     "max_position_embeddings": 211,
-}  # fmt: skip
+}
 IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 WIDE = {**SIZES, **IDS, "num_key_value_heads": 2, "head_dim": 10}
 ROBERTA_IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
@@ -41,9 +45,10 @@ ROBERTA_IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 class Case:
     """One kind of checkpoint.
 
-    title: for people; kind: of transformers' classes; model: its class, by default {kind}Model; special: the tokenizer's
-    first tokens; encode: the module of the reference that is compared; banded: whether its maps come as bands;
-    more: further inputs of the reference; lengths: words; gains_from_one: whether gains are saved minus 1; softer: pattern
+    title: for people; kind: of transformers' classes; model: its class, by default {kind}Model; special: first tokens
+    of the tokenizer; encode: the module of the reference that is compared; banded: whether its maps come as bands;
+    more: further inputs of the reference; lengths: words; gains_from_one: whether gains are saved minus 1; softer:
+    pattern
     of weights that are made smaller, where sharp attention would show rounding only; kept: pattern of weights that stay
     as transformers made them; maps: whether the reference returns them; exact: gives a rebuilt model the
     tables that transformers rounds to float32.
@@ -107,9 +112,13 @@ def exact_sines(model: Any) -> None:
 
 YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
 LLAMA3 = {
-    "rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "rope_type": "llama3",
+    "rope_theta": 500.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
-}  # fmt: skip
+}
 GEMMA_KINDS = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 9}
 QUERIES = r"SelfAttention\.q\."
 DISTANCES = {
@@ -145,25 +154,37 @@ QUARTER = {"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor":
 T5GEMMA = {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}
 TEXTS = {
     "llama": Case("Llama", "Llama", WIDE),
-    "llama, untied, biased": Case("Llama", "Llama", {**WIDE, "attention_bias": True, "mlp_bias": True}, "LlamaForCausalLM"),
+    "llama, untied, biased": Case(
+        "Llama", "Llama", {**WIDE, "attention_bias": True, "mlp_bias": True}, "LlamaForCausalLM"
+    ),
     "llama, llama3": Case("Llama 3.1", "Llama", {**WIDE, "rope_parameters": LLAMA3}),
     "llama, yarn": Case("Llama, YaRN", "Llama", {**WIDE, "rope_parameters": YARN}),
     "llama, linear": Case(
-        "Llama, linear", "Llama", {**WIDE, "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}}
+        "Llama, linear",
+        "Llama",
+        {**WIDE, "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}},
     ),
     "mistral": Case("Mistral", "Mistral", {**WIDE, "sliding_window": 7}),
     "qwen2": Case("Qwen2", "Qwen2", {**WIDE, "use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1}),
     "qwen3": Case("Qwen3", "Qwen3", WIDE, "Qwen3ForCausalLM"),
     "gemma": Case("Gemma", "Gemma", WIDE, gains_from_one=True),
-    "gemma2": Case("Gemma 2", "Gemma2", {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0}, gains_from_one=True),
+    "gemma2": Case(
+        "Gemma 2",
+        "Gemma2",
+        {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "attn_logit_softcapping": 5.0},
+        gains_from_one=True,
+    ),
     "gemma3": Case("Gemma 3", "Gemma3Text", {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12}, gains_from_one=True),
     "gemma3, both ways": Case(
-        "EmbeddingGemma", "Gemma3Text",
+        "EmbeddingGemma",
+        "Gemma3Text",
         {**WIDE, **GEMMA_KINDS, "query_pre_attn_scalar": 12, "use_bidirectional_attention": True},
         gains_from_one=True,
     ),
     "eurobert": Case("EuroBERT", "EuroBert", {**WIDE, "mask_token_id": 4}),
-    "gpt2": Case("GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}),
+    "gpt2": Case(
+        "GPT-2", "GPT2", {"n_embd": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, "n_positions": 211, **IDS}
+    ),
     "nomic": Case("NomicBERT", "NomicBert", {**SIZES, **IDS}),
     "gte": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 0}),
     "gte, segments": Case("GTE", "Gte", {**SIZES, **IDS, "type_vocab_size": 1}),
@@ -174,12 +195,15 @@ TEXTS = {
     ),
     "deberta-v2": Case("DeBERTa v2", "DebertaV2", {**SIZES, **DISTANCES}),
     "deberta-v3": Case(
-        "DeBERTa v3", "DebertaV2",
+        "DeBERTa v3",
+        "DebertaV2",
         {**SIZES, **DISTANCES, "position_buckets": 16, "norm_rel_ebd": "layer_norm", "share_att_key": True},
-        "DebertaV2ForMaskedLM", lengths=(3, 40, 150),
+        "DebertaV2ForMaskedLM",
+        lengths=(3, 40, 150),
     ),
     "esm2": Case(
-        "ESM-2", "Esm",
+        "ESM-2",
+        "Esm",
         {**SIZES, **ROBERTA_IDS, "position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 4},
         special=ROBERTA,
     ),
@@ -188,7 +212,9 @@ TEXTS = {
     ),
     "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
-    "roformer": Case("RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}, kept="embed_positions", exact=exact_sines),
+    "roformer": Case(
+        "RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}, kept="embed_positions", exact=exact_sines
+    ),
     "ernie": Case("ERNIE", "Ernie", {**SIZES, **IDS}),
     "ernie, tasks": Case("ERNIE", "Ernie", {**SIZES, **IDS, "use_task_id": True}),
     "megatron": Case("MegatronBERT", "MegatronBert", {**SIZES, **IDS}),
@@ -196,12 +222,17 @@ TEXTS = {
     "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "bros": Case(
-        "BROS, text", "Bros", {**SIZES, "hidden_size": 128, "num_attention_heads": 8, "pad_token_id": 0}, softer="query", more=lambda ids: {"bbox": torch.zeros(*ids.shape, 4)}
+        "BROS, text",
+        "Bros",
+        {**SIZES, "hidden_size": 128, "num_attention_heads": 8, "pad_token_id": 0},
+        softer="query",
+        more=lambda ids: {"bbox": torch.zeros(*ids.shape, 4)},
     ),
     "big_bird": Case("BigBird", "BigBird", {**SIZES, **IDS, "block_size": 4}, maps=False),
     "big_bird, full": Case(
-        "BigBird", "BigBird", {**SIZES, **IDS, "attention_type": "original_full", "rescale_embeddings": True,
-                               "use_bias": False},
+        "BigBird",
+        "BigBird",
+        {**SIZES, **IDS, "attention_type": "original_full", "rescale_embeddings": True, "use_bias": False},
     ),
     "longformer": Case(
         "Longformer", "Longformer", {**SIZES, **ROBERTA_IDS, "attention_window": 8}, special=ROBERTA, banded=True
@@ -210,21 +241,36 @@ TEXTS = {
     "flaubert": Case("FlauBERT", "Flaubert", XLM),
     "t5": Case("T5", "T5", T5, "T5EncoderModel", lengths=(3, 40, 200), softer=QUERIES),
     "t5, gated": Case("T5 v1.1", "T5", {**T5, "feed_forward_proj": "gated-gelu"}, "T5EncoderModel", softer=QUERIES),
-    "t5, decoder": Case("T5", "T5", T5, "T5ForConditionalGeneration", encode=lambda model: model.get_encoder(), softer=QUERIES),
+    "t5, decoder": Case(
+        "T5", "T5", T5, "T5ForConditionalGeneration", encode=lambda model: model.get_encoder(), softer=QUERIES
+    ),
     "mt5": Case("mT5", "MT5", {**T5, "feed_forward_proj": "gated-gelu"}, "MT5EncoderModel", softer=QUERIES),
     "umt5": Case("UMT5", "UMT5", {**T5, "feed_forward_proj": "gated-gelu"}, "UMT5EncoderModel", softer=QUERIES),
     "bart": Case("BART", "Bart", BART, encode=lambda model: model.encoder, special=ROBERTA),
-    "mbart": Case("mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA),
+    "mbart": Case(
+        "mBART", "MBart", {**BART, "scale_embedding": True}, encode=lambda model: model.encoder, special=ROBERTA
+    ),
     "pegasus": Case("Pegasus", "Pegasus", {**BART, "pad_token_id": 0}, encode=lambda model: model.encoder),
-    "marian": Case("Marian", "Marian", {**BART, "pad_token_id": 0, "scale_embedding": True}, encode=lambda model: model.encoder, softer="shared"),
+    "marian": Case(
+        "Marian",
+        "Marian",
+        {**BART, "pad_token_id": 0, "scale_embedding": True},
+        encode=lambda model: model.encoder,
+        softer="shared",
+    ),
     "m2m100": Case("M2M100, NLLB", "M2M100", BART, encode=lambda model: model.encoder, special=ROBERTA),
     "modernbert decoder": Case(
-        "ModernBERT decoder", "ModernBertDecoder", {**SIZES, **IDS, "cls_token_id": 2, "sep_token_id": 3, "local_attention": 14}
+        "ModernBERT decoder",
+        "ModernBertDecoder",
+        {**SIZES, **IDS, "cls_token_id": 2, "sep_token_id": 3, "local_attention": 14},
     ),
     "ultrabert": Case("UltraBERT", "Ultrabert", {**WIDE, "sliding_window": 5}),
     "t5gemma": Case(
-        "T5Gemma", "T5Gemma", {"encoder": T5GEMMA, "decoder": T5GEMMA, **IDS},
-        encode=lambda model: model.encoder, gains_from_one=True,
+        "T5Gemma",
+        "T5Gemma",
+        {"encoder": T5GEMMA, "decoder": T5GEMMA, **IDS},
+        encode=lambda model: model.encoder,
+        gains_from_one=True,
     ),
     "gpt_neox": Case("GPT-NeoX, Pythia", "GPTNeoX", {**SIZES, **IDS, "rope_parameters": QUARTER}),
     "gpt_neox, in turn": Case("GPT-NeoX", "GPTNeoX", {**SIZES, **IDS, "use_parallel_residual": False}),
@@ -233,20 +279,28 @@ TEXTS = {
     "bloom": Case("BLOOM", "Bloom", {"hidden_size": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, **IDS}),
     "ministral": Case("Ministral", "Ministral", {**WIDE, "sliding_window": 8}),
     "opt": Case("OPT", "OPT", {**SIZES, **IDS, "ffn_dim": 52, "word_embed_proj_dim": 48}),
-}  # fmt: skip
+}
 TITLES = {
-    "bert": "BERT", "roberta": "RoBERTa", "xlm-roberta": "XLM-RoBERTa", "camembert": "CamemBERT", "mpnet": "MPNet",
-    "roberta-prelayernorm": "RoBERTa-PreLayerNorm", "distilbert": "DistilBERT", "electra": "ELECTRA", "albert": "ALBERT",
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "xlm-roberta": "XLM-RoBERTa",
+    "camembert": "CamemBERT",
+    "mpnet": "MPNet",
+    "roberta-prelayernorm": "RoBERTa-PreLayerNorm",
+    "distilbert": "DistilBERT",
+    "electra": "ELECTRA",
+    "albert": "ALBERT",
     "modernbert": "ModernBERT",
-}  # fmt: skip
+}
 OLDER = {
     name: Case(
-        title, reference.FAMILIES[name].name,
+        title,
+        reference.FAMILIES[name].name,
         {**reference.FAMILIES[name].fields, reference.FAMILIES[name].layers_field: 3},
         special=reference.FAMILIES[name].special,
     )
     for name, title in TITLES.items()
-}  # fmt: skip
+}
 TEXTS = {**OLDER, **TEXTS}
 IMAGE = {
     "hidden_size": 48,
@@ -294,14 +348,16 @@ IMAGES = {
 SOUNDS = {
     "ast": Case("AST", "AST", {**sounds.FAMILIES["ast"][1], "num_hidden_layers": 3}),
     "whisper": Case(
-        "Whisper", "Whisper", {**sounds.FAMILIES["whisper"][1], "encoder_layers": 3},
+        "Whisper",
+        "Whisper",
+        {**sounds.FAMILIES["whisper"][1], "encoder_layers": 3},
         encode=lambda model: model.get_encoder(),
     ),
     "wav2vec2": Case("Wav2Vec2", "Wav2Vec2", SOUND),
     "hubert": Case("HuBERT", "Hubert", {**SOUND, **sounds.STABLE}),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
-}  # fmt: skip
+}
 ALL = {**TEXTS, **IMAGES, **SOUNDS}
 PIXELS = torch.randn(1, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 

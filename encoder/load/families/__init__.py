@@ -10,8 +10,22 @@ from encoder.load.families.ast import AST
 from encoder.load.families.beit import BEIT, DATA2VEC_VISION
 from encoder.load.families.bert import BERT, ELECTRA, ROBERTA, ROBERTA_PRELAYERNORM
 from encoder.load.families.bert_like import (
-    BIG_BIRD, BROS, DATA2VEC_TEXT, ERNIE, ERNIE_TASKS, ESM, GTE, JINA_V3, LAYOUTLM, LONGFORMER, MEGATRON, NOMIC,
-    REMBERT, ROFORMER, SPLINTER, XLM_ROBERTA_XL,
+    BIG_BIRD,
+    BROS,
+    DATA2VEC_TEXT,
+    ERNIE,
+    ERNIE_TASKS,
+    ESM,
+    GTE,
+    JINA_V3,
+    LAYOUTLM,
+    LONGFORMER,
+    MEGATRON,
+    NOMIC,
+    REMBERT,
+    ROFORMER,
+    SPLINTER,
+    XLM_ROBERTA_XL,
 )  # fmt: skip
 from encoder.load.families.clip import CLIP_IMAGE, CLIP_TEXT, SIGLIP_IMAGE, SIGLIP_TEXT
 from encoder.load.families.deberta import DEBERTA, DEBERTA_V2
@@ -20,13 +34,36 @@ from encoder.load.families.dinov3 import DINOV3, DINOV3_GATED
 from encoder.load.families.distilbert import DISTILBERT
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, Part, VectorNames, unsupported
 from encoder.load.families.llama import (
-    BLOOM, EUROBERT, GEMMA, GEMMA2, GEMMA3, GPT2, LLAMA, MINISTRAL, MISTRAL, NEOX, OPT, PHI, QWEN2, QWEN3, STARCODER2,
+    BLOOM,
+    EUROBERT,
+    GEMMA,
+    GEMMA2,
+    GEMMA3,
+    GPT2,
+    LLAMA,
+    MINISTRAL,
+    MISTRAL,
+    NEOX,
+    OPT,
+    PHI,
+    QWEN2,
+    QWEN3,
+    STARCODER2,
     ULTRABERT,
 )  # fmt: skip
 from encoder.load.families.modernbert import MODERNBERT, MODERNBERT_DECODER
 from encoder.load.families.mpnet import MPNET
 from encoder.load.families.seq2seq import (
-    BART, M2M100, MARIAN, MBART, PEGASUS, T5, T5_GATED, T5GEMMA, UMT5, UMT5_GATED,
+    BART,
+    M2M100,
+    MARIAN,
+    MBART,
+    PEGASUS,
+    T5,
+    T5_GATED,
+    T5GEMMA,
+    UMT5,
+    UMT5_GATED,
 )  # fmt: skip
 from encoder.load.families.vit import DEIT, IJEPA, VIT, VIT_MAE
 from encoder.load.families.wav2vec2 import WAV2VEC2

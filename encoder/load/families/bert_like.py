@@ -6,8 +6,16 @@ import dataclasses
 from typing import Any
 
 from encoder.load.families.bert import (
-    BERT, BERT_NAMES, DENSE_CLASSIFIER, EMBEDDING_NAMES, LAYER_NAMES, LM_HEAD, POOLER, ROBERTA,
-    bert_fields, roberta_fields,
+    BERT,
+    BERT_NAMES,
+    DENSE_CLASSIFIER,
+    EMBEDDING_NAMES,
+    LAYER_NAMES,
+    LM_HEAD,
+    POOLER,
+    ROBERTA,
+    bert_fields,
+    roberta_fields,
 )  # fmt: skip
 from encoder.load.families.family import HEADS_DROPPED, Family, Fields, Part, blocks, both, unsupported
 from encoder.load.families.rotary import rotary_fields

@@ -19,8 +19,8 @@ def rotary_fields(
     bases: dict[str, tuple[str, float]] | None = None,
     default: float = 10_000.0,
 ) -> dict[str, Any]:
-    """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in older
-    files, its default); default: the base of other models. Raises LoadError for a scaling that is not written here."""
+    """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in
+    older files, its default); default: the base of other models. Raises LoadError for a scaling that is not written here."""
     if not kinds:
         base, scaling, width = _one(fields, d_head, None, ("rope_theta", default))
         return {"position": "rotary", "rotary_base": base, "rotary_scaling": scaling, "rotary_width": width}

@@ -1,16 +1,16 @@
-"""Encoders of models that translate and summarise: T5 and those after it, BART and those after it. No decoder is read."""
+"""Encoders of models that translate and summarise: T5, BART and those after them. No decoder is read."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from encoder.load.families.family import Family, Fields, Part, both, unsupported
-from encoder.load.families.llama import FOUR_NORMS, FFN, ATTENTION, gains, gemma2_fields
+from encoder.load.families.family import Family, Fields, both, unsupported
+from encoder.load.families.llama import ATTENTION, FFN, FOUR_NORMS, gains, gemma2_fields
 from encoder.model.config import EncoderConfig
 
 DECODER = {
-    r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score|embed_scale)\..*": "the decoder and its heads",
+    r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
     r"(model\.)?final_logits_bias": "",
     r"encoder\.embed_tokens\.weight": "",
 }
