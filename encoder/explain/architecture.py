@@ -269,7 +269,7 @@ class _Builder:
         weights_of = [config.weights_of_layer(index) for index in range(config.n_layers)]
         first = weights_of.index(weights_of[layer])
         self.layer, self.owner = layer, None if first == layer else first
-        entering = self.last
+        entering: str = self.last
         for part in ("attention", "ffn"):
             self.group, start, shape = part, self.last, (self.T, self.D)
             has_norm = part == "ffn" or config.has_attention_norm(layer)

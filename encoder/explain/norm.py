@@ -258,7 +258,7 @@ def _norm_formula(
     rule = r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b")
     if mean is None:
         first = r"\hat x_i = \frac{x_i}{\sqrt{m_i + \varepsilon}}"
-        symbols = (first, rule, r"m_i = \frac1D \sum_d x_{i,d}^2")
+        symbols: tuple[str, ...] = (first, rule, r"m_i = \frac1D \sum_d x_{i,d}^2")
     else:
         first = r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}"
         moments = (r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2")

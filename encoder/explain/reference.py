@@ -186,12 +186,13 @@ class Recomputation:
 
     def token_rows(self) -> Floats:
         """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens."""
-        rows = self.weight("embedding.tokens.weight", list(self.ids)) * self.dtype.type(self.config.embedding_scale)
+        scale = np.asarray(self.config.embedding_scale, dtype=self.dtype)
+        rows: Floats = self.weight("embedding.tokens.weight", list(self.ids)) * scale
         if self.config.mask_id is None:
             return rows
         hidden = self.ids == self.config.mask_id
-        share = hidden.sum() / self.mask.sum()
-        return np.where(hidden[:, None], 0.0, rows) * self.dtype.type((1.0 - 0.15 * 0.8) / (1.0 - share))
+        factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
+        return (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""

@@ -112,7 +112,7 @@ def _with_residual(pre_norm: bool, norm: LayerNorm | None, x: Tensor, sublayer: 
 
 
 def through_norm(norm: LayerNorm, x: Tensor) -> tuple[Tensor, Tangent]:
-    """The part of a direction along the normalised vector is lost, in LayerNorm that along 1 too; the rest is scaled."""
+    """The part of a direction along the normalised vector is lost, in LayerNorm that along 1 too; the rest scaled."""
     centres = norm.kind == "layer"
     centred = x - x.mean(dim=-1, keepdim=True) if centres else x
     inverse = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()

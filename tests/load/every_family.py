@@ -164,6 +164,11 @@ TEXTS = {
         "Llama",
         {**WIDE, "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}},
     ),
+    "llama, dynamic": Case(
+        "Llama",
+        "Llama",
+        {**WIDE, "rope_parameters": {"rope_type": "dynamic", "rope_theta": 500.0, "factor": 3.0}},
+    ),
     "mistral": Case("Mistral", "Mistral", {**WIDE, "sliding_window": 7}),
     "qwen2": Case("Qwen2", "Qwen2", {**WIDE, "use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1}),
     "qwen3": Case("Qwen3", "Qwen3", WIDE, "Qwen3ForCausalLM"),

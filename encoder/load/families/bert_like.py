@@ -103,7 +103,7 @@ BIG_BIRD = like_bert(
     "bert",
     both("pooler", "pooler"),
     config=big_bird_config,
-    dropped=BERT.dropped | {r"(qa_classifier|sequence_summary)\..*": "a head"},
+    dropped={**BERT.dropped, r"(qa_classifier|sequence_summary)\..*": "a head"},
     classifiers={"sequence": DENSE_CLASSIFIER, "token": BERT.classifiers["token"]},
 )
 

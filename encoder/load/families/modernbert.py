@@ -139,8 +139,8 @@ MODERNBERT_DECODER = dataclasses.replace(
     },
     head=None,
     classifiers={},
-    dropped=MODERNBERT.dropped
-    | {
+    dropped={
+        **MODERNBERT.dropped,
         r"lm_head\.[\w.]+": "a head that predicts the next token",
         r"decoder\.(weight|bias)": "a head that predicts the next token",
     },

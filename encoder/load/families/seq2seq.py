@@ -109,7 +109,7 @@ def bart_config(fields: Fields, offset: int = 0, **more: Any) -> EncoderConfig:
     return EncoderConfig(**found | more)
 
 
-PRE = {"norm_placement": "pre", "final_norm": True}
+PRE: dict[str, Any] = {"norm_placement": "pre", "final_norm": True}
 BART_LAYER = "encoder.layers.{l}"
 BART = Family(
     config=lambda fields: bart_config(fields, offset=2),
