@@ -192,7 +192,8 @@ class Recomputation:
             return rows
         hidden = self.ids == self.config.mask_id
         factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
-        return (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
+        rescaled: Floats = (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
+        return rescaled
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""

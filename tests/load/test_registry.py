@@ -8,7 +8,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from docs import parity
 from encoder.cli.main import main
-from encoder.errors import LoadError
+from encoder.errors import EncoderError, LoadError
 from encoder.load.families import FAMILIES, JOINTS, Fields, family_of
 from encoder.load.refused import REFUSED
 from encoder.load.registry import measured
@@ -47,3 +47,27 @@ def test_the_command_prints_every_family(capsys: pytest.CaptureFixture):
     printed = capsys.readouterr().out
     assert all(name in printed for name in (*REFUSED, *(row.model_type for row in measured().rows)))
     assert transformers.__version__ in printed
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_missing_field_means_what_it_means_in_transformers(name: str):
+    """config.json without one field: an error, or the architecture of the reference's default."""
+    case = ALL[name]
+    kind = getattr(transformers, f"{case.kind}Config")
+    full = kind(**case.fields).to_dict()
+    for key in full:
+        short = {other: value for other, value in full.items() if other != key}
+        try:
+            ours = family_of(Fields(short)).config(Fields(short))
+        except EncoderError:
+            continue
+        try:
+            whole = kind.from_dict(dict(short)).to_dict()
+        except Exception:
+            continue
+        try:
+            theirs = family_of(Fields(whole)).config(Fields(whole))
+        except EncoderError:
+            continue
+        in_training = {"dropout": 0.0, "attention_dropout": 0.0}
+        assert ours.replace(**in_training) == theirs.replace(**in_training), key

@@ -64,8 +64,9 @@ from encoder.load.families.seq2seq import (
     T5GEMMA,
     UMT5,
     UMT5_GATED,
+    feed_forward_of,
 )  # fmt: skip
-from encoder.load.families.vit import DEIT, IJEPA, VIT, VIT_MAE
+from encoder.load.families.vit import DEIT, IJEPA, VIT, VIT_MAE, VIT_MSN
 from encoder.load.families.wav2vec2 import WAV2VEC2
 from encoder.load.families.whisper import WHISPER
 from encoder.load.families.xlm import XLM
@@ -146,7 +147,7 @@ FAMILIES: dict[str, Family] = {
     "unispeech-sat": WAV2VEC2,
     "vit": VIT,
     "vit_mae": VIT_MAE,
-    "vit_msn": VIT,
+    "vit_msn": VIT_MSN,
     "wav2vec2": WAV2VEC2,
     "whisper": WHISPER,
     "xlm": XLM,
@@ -157,7 +158,7 @@ FAMILIES: dict[str, Family] = {
 
 def _gated(fields: Fields) -> bool:
     """Whether T5's feed-forward layer has a gate."""
-    return str(fields.get("feed_forward_proj", "relu")).startswith("gated-")
+    return str(fields.get("feed_forward_proj", feed_forward_of(fields))).startswith("gated-")
 
 
 #: (family, what config.json must say, the family with other names on disk).

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from encoder.load.families.family import Family, Fields, Part, both, unsupported
+from encoder.load.families.family import Family, Fields, Part, both, unsupported, with_defaults
 from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields
 from encoder.model.config import EncoderConfig
 
@@ -165,14 +165,28 @@ def family(config: Callable[[Fields], dict[str, Any]], norms: dict[str, str | Pa
 
 
 LLAMA = family(llama_fields, gains(NORMS))
-MISTRAL = family(mistral_fields, gains(NORMS))
-QWEN2 = family(lambda fields: qwen_fields(fields, qkv_bias=True), gains(NORMS))
-QWEN3 = family(lambda fields: qwen_fields(fields, qk_norm="head"), gains(NORMS))
-GEMMA = family(gemma_fields, gains(NORMS, 1.0))
-GEMMA2 = family(gemma2_fields, gains(FOUR_NORMS, 1.0))
-GEMMA3 = family(gemma3_fields, gains(FOUR_NORMS, 1.0))
+MISTRAL = family(with_defaults(mistral_fields, sliding_window=4096, num_key_value_heads=8), gains(NORMS))
+QWEN2 = family(
+    with_defaults(lambda fields: qwen_fields(fields, qkv_bias=True), sliding_window=4096, num_key_value_heads=32),
+    gains(NORMS),
+)
+QWEN3 = family(
+    with_defaults(
+        lambda fields: qwen_fields(fields, qk_norm="head"), sliding_window=4096, num_key_value_heads=32, head_dim=128
+    ),
+    gains(NORMS),
+)
+GEMMA = family(with_defaults(gemma_fields, head_dim=256, num_key_value_heads=16), gains(NORMS, 1.0))
+GEMMA2 = family(
+    with_defaults(gemma2_fields, head_dim=256, num_key_value_heads=4, attn_logit_softcapping=50.0),
+    gains(FOUR_NORMS, 1.0),
+)
+GEMMA3 = family(with_defaults(gemma3_fields, num_key_value_heads=4), gains(FOUR_NORMS, 1.0))
 #: Boizard et al. 2025: Llama's block, and every token attends to every token.
-EUROBERT = family(lambda fields: llama_fields(fields, causal=False), gains(NORMS))
+EUROBERT = family(
+    with_defaults(lambda fields: llama_fields(fields, causal=False), rms_norm_eps=1e-5, pad_token_id=128_001),
+    gains(NORMS),
+)
 
 
 def ministral_fields(fields: Fields) -> dict[str, Any]:
@@ -217,7 +231,7 @@ def norms_with_bias(names: dict[str, str]) -> dict[str, str | Part]:
 
 
 STARCODER2 = family(
-    starcoder2_fields,
+    with_defaults(starcoder2_fields, num_key_value_heads=2),
     norms_with_bias(NORMS)
     | both("layers.{l}.ffn.w_in", f"{LAYER}.mlp.c_fc")
     | both("layers.{l}.ffn.w_out", f"{LAYER}.mlp.c_proj"),

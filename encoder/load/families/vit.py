@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported
+from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported, with_defaults
 from encoder.model.config import EncoderConfig, Patches
 
 
@@ -97,6 +97,7 @@ DEIT = dataclasses.replace(
 
 #: He et al. 2022. The whole image is encoded: nothing is masked, as after its training. Its sines are saved as a table.
 VIT_MAE = dataclasses.replace(VIT, dropped={**VIT.dropped, r"decoder\..*": "a head that reconstructs masked patches"})
+VIT_MSN = dataclasses.replace(VIT, config=with_defaults(vit_config, layer_norm_eps=1e-6))  # Assran et al. 2022
 #: Assran et al. 2023: no [CLS].
 IJEPA = dataclasses.replace(
     VIT,
