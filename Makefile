@@ -109,6 +109,7 @@ digits: $(VENV)/installed
 	$(BIN)/python -m recipes.digits
 	$(BIN)/python -m recipes.digit_words
 	$(BIN)/python -m recipes.spoken
+	$(BIN)/python -m recipes.spoken_words
 
 # build/ is not tracked, nor are the packages that npm puts there.
 plotly:

@@ -1,6 +1,6 @@
 """The frame and the registry of pages: page settings, navigation, the last resort for errors; then the page itself.
 
-The first paint needs Streamlit alone: the engine (torch) is imported after the frame is on the screen.
+The first paint needs Streamlit only: the engine (torch) is imported after the frame is on the screen.
 """
 
 from __future__ import annotations
@@ -19,68 +19,60 @@ from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
 from pages.state.former import FORMER, current
+from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 NO_HEAD, TEXT = ("text", "model"), ("text",)
-#: Section -> its pages, two in each column of the bar: long names share one. The first page of all opens at "/".
+#: Of pages that need attention maps only, which a file may have.
+WITH_MAPS = ("text", "image", "sound", "maps")
+#: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
-    "": [
-        Page("start", "See what a transformer encoder does with your sentence", "home", "Begin here", "Start", uses=()),
+    "Model": [
+        Page("model", "The model at work", "home",
+             "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
     ],
     "Attention": [
-        Page("heads", "Attention heads", "grid_view", "All heads of a model; one of them large", pads=True, maps=True,
-             edits=True),
-        Page("beyond_weights", "Beyond attention weights", "balance", "What else matters", "Beyond weights"),
-        Page("head_types", "Head types", "travel_explore", "What each head does, by its pattern", edits=True),
-        Page("interventions", "Interventions", "tune", "Switch off a head and see what it causes", edits=None),
-        Page("head_atlas", "Head atlas", "public", "All heads over thousands of sentences", takes=TEXT,
-             why="It measures heads over sentences."),
-        Page("compare", "Compare", "difference", "Two heads, two inputs or two models"),
-        Page("image_attention", "Image attention", "image", "What each patch of an image attends to", "Images",
-             takes=("image",), edits=True),
-        Page("image_text", "Image and text", "image_search", "Which caption fits an image", "Captions",
-             takes=("pair",), uses=NO_HEAD, why="It compares images with captions."),
-        Page("sound_attention", "Sound attention", "graphic_eq", "What each part of a sound attends to", "Sounds",
-             takes=("sound",), edits=True),
+        Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
+             edits=True, takes=WITH_MAPS),
+        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
+             takes=WITH_MAPS),
+        Page("contribution", "Contribution", "balance", "What matters besides attention weights?"),
     ],
-    "Inside the layer": [
-        Page("qkv", "Queries, keys, values", "key", "The vectors behind an attention weight", "Q, K, V"),
-        Page("positions", "Positions", "straighten", "How a model knows the order of its tokens"),
-        Page("layernorm", "LayerNorm", "equalizer", "What each LayerNorm does to each token", uses=NO_HEAD,
+    "Layer": [
+        Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
+        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
              edits=True),
-        Page("feed_forward", "Feed-forward", "hub", "The neurons of each layer", uses=("text", "model", "layer")),
-        Page("masked_words", "Masked-word prediction", "edit_square", "Which word fits a blank", "Masked words",
-             uses=NO_HEAD, edits=None, takes=TEXT, why="It predicts a word."),
-        Page("patching", "Patching", "swap_horiz", "Which vector carries a difference", uses=NO_HEAD),
+        Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
+             uses=("text", "model", "layer")),
     ],
-    "Pre- vs post-norm": [
-        Page("pre_post", "Pre-norm vs post-norm", "compare", "Both placements side by side", "Pre- vs post-norm"),
-        Page("gradients", "Gradients at initialisation", "show_chart", "Gradient norms by depth", "Gradients", uses=()),
-        Page("training", "Train a small encoder", "model_training", "Training runs in seconds", "Training",
-             uses=()),
+    "Cause": [
+        Page("ablation", "Ablation", "tune", "What changes if you switch off a head?", edits=None),
+        Page("patching", "Patching", "swap_horiz", "Which vector carries the difference between two sentences?",
+             uses=NO_HEAD),
+    ],
+    "Pre/post-norm": [
+        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
+        Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
-        Page("similarity", "Sentence similarity", "join_inner", "Why two sentences are alike", "Similarity",
-             uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
-        Page("search", "Search", "search", "Your own texts, by meaning", uses=NO_HEAD, takes=TEXT,
-             why="It searches texts."),
-        Page("token_search", "Token search", "manage_search", "Where a corpus uses a word like you do", takes=TEXT,
-             why="It compares tokens of a text with those of a corpus."),
-        Page("probes", "Probes", "network_node", "Which layer knows a label", uses=NO_HEAD, takes=TEXT,
+        Page("predict", "Predict", "edit_square", "Which word, class or caption fits?", uses=NO_HEAD, edits=None,
+             takes=("text", "image", "sound", "pair")),
+        Page("similarity", "Sentence similarity", "join_inner", "Which words make two sentences similar?",
+             "Similarity", uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
+        Page("search", "Search", "search", "Which texts mean the same, and where is a word used alike?", uses=NO_HEAD,
+             takes=TEXT, why="It searches texts and words."),
+        Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,
              why="Its labels belong to words and sentences."),
     ],
     "Learn": [
-        Page("lessons", "Lessons", "school", "Ten lessons: predict, compute, see why", uses=()),
-        Page("classroom", "Classroom", "groups", "A room that follows the teacher", uses=()),
-        Page("architecture", "Architecture", "account_tree", "The encoder as a diagram"),
-        Page("forward_pass", "Forward pass, step by step", "calculate", "Every number, step by step", "Forward pass",
-             takes=TEXT, why="Its first steps make tokens of a sentence."),
-        Page("by_hand", "By hand: “The cat sat”", "edit_note", "One small layer, every number editable", "By hand",
+        Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
+        Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=()),
+        Page("by_hand", "By hand: “The cat sat”", "edit_note", "Can you compute one small layer yourself?", "By hand",
              uses=()),
-        Page("glossary", "Glossary", "menu_book", "The words of these pages, defined", uses=()),
+        Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=()),
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]
@@ -102,7 +94,7 @@ def pages() -> dict[str, list[StreamlitPage]]:
         ]
         for section, entries in SECTIONS.items()
     }
-    found[""] += [st.Page(nothing, title=name, url_path=name, visibility="hidden") for name in FORMER]
+    found[next(iter(SECTIONS))] += [st.Page(nothing, title=name, url_path=name, visibility="hidden") for name in FORMER]
     return found
 
 
@@ -115,11 +107,14 @@ def main() -> None:
         initial_sidebar_state="auto",
         menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
     )
-    # Streamlit's own list shows in the sidebar of narrow screens; wide ones have a bar above the page.
+    # Streamlit's own list is hidden: the bar presses its links.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if page.url_path in FORMER:
         values = current({**st.query_params.to_dict(), "page": page.url_path})
-        st.switch_page(f"pages/{values.pop('page')}/page.py", query_params=values)
+        folder = values.pop("page")
+        if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
+            values[HOME] = "1"
+        st.switch_page(f"pages/{folder}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
     follow.before(entry.folder)
     if (later := links.opened_later()) is not None:
@@ -141,7 +136,7 @@ def main() -> None:
         links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
         in_room = InRoom(entry.folder, main_area)
         if entry is ENTRIES[0] and frame.is_former_home():
-            st.switch_page(ENTRIES[1].script, query_params=st.query_params.to_dict())
+            st.switch_page("pages/heads/page.py", query_params=st.query_params.to_dict())
         home = entry is ENTRIES[0]
         frame.run(page, main_area, entry, home=home, beside=partial(in_room.beside, beside))
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence

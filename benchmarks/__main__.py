@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
 def _length(longest: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not (text.isdecimal() and 8 <= int(text) <= longest):
-            raise argparse.ArgumentTypeError(f"{text!r}: give a number of tokens from 8 to {longest}")
+            raise argparse.ArgumentTypeError(f"{text!r}: specify a number of tokens from 8 to {longest}")
         return int(text)
 
     return parse

@@ -1,4 +1,4 @@
-"""The app in a real Chromium beside other tools: bytes sent, time to show a sentence, another head or layer."""
+"""The app in a real Chromium next to other tools: bytes sent, time to show a sentence, another head or layer."""
 
 from __future__ import annotations
 

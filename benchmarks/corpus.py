@@ -115,7 +115,7 @@ def _built_by(workers: int, file: Path, folder: Path) -> tuple[float, float]:
 
 
 def queries(texts: int, rounds: int, clock: str) -> Iterator[Figure]:
-    """Seconds of what the page Head atlas asks an atlas of so many texts, by twin-post."""
+    """Seconds of what the page Head types asks an atlas of so many texts, by twin-post."""
     draw, some = random.Random(0), probe.examples()
     with tempfile.TemporaryDirectory() as place:
         file, folder = Path(place) / "texts.txt", Path(place) / "atlas"

@@ -48,7 +48,7 @@ def run(
 
 
 def times(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
-    """Forward pass, trace, and trace with small maps and measures, beside transformers, in the same rounds."""
+    """Forward pass, trace, and trace with small maps and measures, next to transformers, in the same rounds."""
     calls = contestants(pair, n_tokens)
     if n_tokens > LONGEST_EAGER:  # it has no rival there, and all maps take half a minute
         del calls["survey"]
@@ -92,7 +92,7 @@ def contestants(pair: ModelPair, n_tokens: int) -> dict[str, Callable[[], Any]]:
 
 
 def maps_with_the_pass(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Figure:
-    """A trace with the overviews of all heads, computed together, beside one after the other."""
+    """A trace with the overviews of all heads, computed together, next to one after the other."""
     found, model = pair.sentence(n_tokens), pair.ours
     layers = range(model.config.n_layers)
 
@@ -131,7 +131,7 @@ def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
 
 
 def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
-    """Effects of MiniLM's 72 heads, beside a plain forward pass of as many sentences in one batch; memory at T=512."""
+    """Effects of MiniLM's 72 heads, next to a plain forward pass of as many sentences in one batch; memory at T=512."""
     pair = subjects.minilm()
     n_heads = pair.ours.config.n_layers * pair.ours.config.n_heads
     found = pair.sentence(16)
@@ -188,7 +188,7 @@ def longest_trace(n_tokens: int) -> Figure:
     """Resident memory of a whole process that traces a text of `n_tokens` with the rotary encoder."""
     peak = memory.peak_resident(f"from benchmarks import subjects\nsubjects.trace_random_rotary({n_tokens})")
     maps = subjects.LAYERS * subjects.HEADS * n_tokens**2 * 4
-    raw = {"in all": report.megabytes(peak), "attention maps alone": report.megabytes(maps)}
+    raw = {"in all": report.megabytes(peak), "attention maps only": report.megabytes(maps)}
     return Figure(
         "engine", "resident memory of a process that traces (rotary)", "", peak / 1e9, tokens=n_tokens, unit="GB",
         target=LONG_TRACE_BYTES / 1e9, raw=raw,

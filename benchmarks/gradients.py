@@ -1,4 +1,4 @@
-"""Gradients at initialisation beside the bounds of Xiong et al. 2020: `python -m benchmarks.gradients [--json FILE]`.
+"""Gradients at initialisation next to the bounds of Xiong et al. 2020: `python -m benchmarks.gradients [--json FILE]`.
 
 Prints the figures of the page “Gradients at initialisation” at full size, and whether each is in its expected range.
 The ranges of the slopes are ours: Theorem 1 gives upper bounds, not values.

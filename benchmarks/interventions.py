@@ -113,7 +113,7 @@ def heads_of(model: TextEncoder) -> list[Head]:
 def strongest_against_random(model: TextEncoder, chosen_on: list[Batch], measured_on: list[Batch]) -> dict[str, Any]:
     """Accuracy in % without the k strongest previous-token heads, and without k random ones, with the difference.
 
-    The interval: middle 95 % of 2,000 resamples of sentences and of the random choices.
+    The interval: middle 95% of 2,000 resamples of sentences and of the random choices.
     """
     scores = previous_token(model, chosen_on)
     ranked = sorted(heads_of(model), key=lambda head: -scores[head])
@@ -152,7 +152,7 @@ def strongest_against_random(model: TextEncoder, chosen_on: list[Batch], measure
 
 
 def twin_curve(model: TextEncoder, ordered_on: list[Batch], measured_on: list[Batch]) -> dict[str, Any]:
-    """Accuracy in % with 0, 10, ... 100 % of the heads off: by the loss that each causes alone, and at random."""
+    """Accuracy in % with 0, 10, ... 100% of the heads off: by the loss that each causes by itself, and at random."""
     plain = right(model, ordered_on)[2]
     losses = {head: right(model, ordered_on, [head])[2] - plain for head in heads_of(model)}
     order = sorted(losses, key=lambda head: losses[head])

@@ -1,4 +1,4 @@
-"""TransformerLens beside the engine, on the same weights, if it is installed."""
+"""TransformerLens next to the engine, on the same weights, if it is installed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from benchmarks.report import Figure
 from benchmarks.visitor import SimulatedVisitor, words
 
 VISITORS, CROWD, THINKING, ACTIONS, CORES = 30, 100, 5.0, 12, 2
-#: Visitors -> seconds that 95 % of their actions take at most.
+#: Visitors -> seconds that 95% of their actions take at most.
 P95_SECONDS = {30: 0.2, 100: 0.6}
 #: A visitor's actions and their probabilities.
 HABITS = {"another head": 0.7, "a cell": 0.2, "another sentence": 0.1}

@@ -45,8 +45,8 @@ def digit_figures(browser: Any, url: str, repeats: int, place: Path) -> Iterator
     """A digit drawn with the pointer, and an image file of 4,000 x 3,000 pixels."""
     from PIL import Image
 
-    said = "The model says .*"
-    page = opened(browser, f"{url}/image_attention?model=digits-post&image_from=draw", said)
+    said = "Class: .*"
+    page = opened(browser, f"{url}/heads?model=digits-post&image_from=draw", said)
     times = []
     for round_ in range(repeats):
         before = shown(page, said)
@@ -59,7 +59,7 @@ def digit_figures(browser: Any, url: str, repeats: int, place: Path) -> Iterator
         times.append(seconds(page, page.mouse.up, said, before))
     yield _of("a drawn digit, painted", times, 1.0)
     page.close()
-    page = opened(browser, f"{url}/image_attention?model=digits-post&image_from=file", said)
+    page = opened(browser, f"{url}/heads?model=digits-post&image_from=file", said)
     times = []
     for round_ in range(repeats):
         noise = np.random.default_rng(round_).integers(0, 255, (300, 400, 3), dtype=np.uint8)
@@ -81,7 +81,7 @@ def vit_figures(browser: Any, url: str, repeats: int, place: Path) -> Iterator[F
     model = transformers.ViTModel(transformers.ViTConfig(num_hidden_layers=12))
     model.save_pretrained(place / "vit")
     said = r"(r\d+ c\d+|\[CLS\]) attends most to .*"
-    page = opened(browser, f"{url}/image_attention?model=other&source={place / 'vit'}", said)
+    page = opened(browser, f"{url}/heads?model=other&source={place / 'vit'}", said)
     times = []
     for round_ in range(repeats):
         before = shown(page, said)
@@ -105,7 +105,7 @@ def sound_figures(browser: Any, url: str, repeats: int, place: Path) -> Iterator
     transformers.WhisperModel(config).save_pretrained(place / "whisper")
     transformers.WhisperFeatureExtractor().save_pretrained(place / "whisper")
     said = r"\d\S* s attends most to .*"
-    page = opened(browser, f"{url}/sound_attention?model=other&source={place / 'whisper'}&sound_from=file", said)
+    page = opened(browser, f"{url}/heads?model=other&source={place / 'whisper'}&sound_from=file", said)
     times = []
     for round_ in range(repeats):
         noise = np.random.default_rng(round_).normal(0, 0.1, 30 * 16_000).astype(np.float32)

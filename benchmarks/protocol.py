@@ -180,6 +180,11 @@ class Session:
         self.runs += 1
         began = time.perf_counter()
         await self.socket.send(message.SerializeToString())
+        received = await self._hear()
+        return Run(time.perf_counter() - began, received)
+
+    async def _hear(self) -> int:
+        """Read up to the end of a run; returns the bytes. Raises as `_send`."""
         received = 0
         async with asyncio.timeout(self.run_seconds):
             while True:
@@ -199,4 +204,4 @@ class Session:
                 elif kind == "script_finished" and answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     break
         self.known = {name: run for name, run in self.known.items() if run > self.runs - KEPT_RUNS}
-        return Run(time.perf_counter() - began, received)
+        return received

@@ -22,7 +22,7 @@ class Figure:
 
     what, against: the two sides of a ratio (`against` is empty for a plain number); tokens: T, where it matters;
     value: ours / theirs, or the number itself in `unit`; target: the value to stay at or below, None where there is
-    none; low, high: the middle 95 % of resampled medians; raw: both sides in units of their own; note: what a reader
+    none; low, high: the middle 95% of resampled medians; raw: both sides in units of their own; note: what a reader
     must know.
     """
 
@@ -48,7 +48,7 @@ class Figure:
 
 def table(figures: Sequence[Figure]) -> str:
     """The figures as a Markdown table, in the order given."""
-    rows = [("what", "against", "T", "measured", "95 %", "to reach", "", "ours / theirs")]
+    rows = [("what", "against", "T", "measured", "95%", "to reach", "", "ours / theirs")]
     for entry in figures:
         rows.append(
             (

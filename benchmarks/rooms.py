@@ -29,7 +29,7 @@ from benchmarks.visitor import words
 from pages.core.teaching.rooms import Room, new_room, new_secret
 
 FOLLOWERS, MANY, CHANGES, PAUSE = 30, 100, 20, 3.0
-#: Seconds within which 95 % of all followers have a change: of a class, and of a lecture in two processes.
+#: Seconds within which 95% of all followers have a change: of a class, and of a lecture in two processes.
 REACH, REACH_MANY = 1.0, 3.0
 WORK_MS = 15.0
 STUDENTS = 8
@@ -85,7 +85,7 @@ def _protocol(place: str, processes: int, followers: int, changes: int, target: 
     where = "one process" if processes == 1 else f"{processes} processes"
     note = "The followers are sessions of Streamlit's protocol on the same machine; the room is in Redis."
     yield Figure(
-        "rooms", f"{followers} followers, {where}: a change has reached 95 %", "", percentile(reached, 95),
+        "rooms", f"{followers} followers, {where}: a change has reached 95%", "", percentile(reached, 95),
         tokens=TOKENS, unit="s", target=target, raw=spread(reached), note=note,
     )  # fmt: skip
     yield Figure(

@@ -17,7 +17,7 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time
 
 @dataclass(frozen=True)
 class Ratio:
-    """median(ours) / median(theirs), with the middle 95 % of resampled rounds."""
+    """median(ours) / median(theirs), with the middle 95% of resampled rounds."""
 
     value: float
     low: float

@@ -28,7 +28,7 @@ from tests.load import every_family, joints, reference, sounds
 FILE = Path(__file__).parent / "parity.md"
 MODELS = Path(__file__).parent / "models.md"
 BEGIN, END = "<!-- python -m docs.parity writes what follows -->", "<!-- end -->"
-HEAD = """# Images, sounds and pairs beside transformers
+HEAD = """# Images, sounds and pairs next to transformers
 
 `python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
 5.23. A figure is the largest absolute difference over the output, the residual stream between layers, all attention

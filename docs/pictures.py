@@ -30,9 +30,6 @@ LARGEST_BYTES = 1_500_000
 #: Pages whose first view has no picture, and the values of the address that open one.
 VIEWS = {
     "lessons": "?lesson=03-one-weight-by-hand&lesson_step=3",
-    "image_attention": "?model=digits-pre&layer=1&head=0&i=6",
-    "image_text": "?model=digit-words",
-    "sound_attention": "?model=spoken-digits&layer=1&head=2&i=0&sound=seven",
 }
 #: The pictures of pages.md: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
@@ -103,10 +100,10 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
 
 
 def text() -> str:
-    """What pages.md holds: each page with its help and its picture."""
+    """What pages.md holds: each page with its question and its picture."""
     lines = ["# The pages", "", "Each page as it opens on a laptop. `python -m docs.pictures` writes this file."]
     for folder, (title, what) in rooms().items():
-        lines += ["", f"## {title}", "", f"{what}.", "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
+        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
     return "\n".join(lines) + "\n"
 
 

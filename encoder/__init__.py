@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from encoder.encoders.joint import JointEncoder
     from encoder.encoders.text import TextEncoder, build
     from encoder.errors import ConfigError, EncoderError, LoadError, OutOfMemory, SaveError, SoundError, TextError
+    from encoder.export.notebook import show
     from encoder.inputs.sound import Sound
     from encoder.inputs.sound_files import open_sound
-    from encoder.load import load, save
+    from encoder.load import load, save, wrap
     from encoder.model.config import EncoderConfig, Patches
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
+    from encoder.trace.attention_maps import attentions
     from encoder.trace.trace import Trace
 
 __version__ = "0.1.0"
@@ -38,8 +40,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
-    "SoundError", "TextEncoder", "TextError", "Trace", "build", "figures", "initialise", "load", "measure",
-    "open_sound", "save", "train",
+    "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "figures", "initialise", "load",
+    "measure", "open_sound", "save", "show", "train", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -51,13 +53,15 @@ _MODULE_OF = {
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "model.mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model.encoder"),
     **dict.fromkeys(("TextEncoder", "build"), "encoders.text"),
-    **dict.fromkeys(("load", "save"), "load"),
+    **dict.fromkeys(("load", "save", "wrap"), "load"),
     "AudioEncoder": "encoders.audio",
     "ImageEncoder": "encoders.image",
     "JointEncoder": "encoders.joint",
     "Sound": "inputs.sound",
     "Trace": "trace.trace",
+    "attentions": "trace.attention_maps",
     "open_sound": "inputs.sound_files",
+    "show": "export.notebook",
 }
 #: A module's name before 0.2 -> its name now; the old one goes with 0.3.
 _MOVED = {"digits": "inputs.digits"}

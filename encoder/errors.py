@@ -28,7 +28,7 @@ class ConfigError(EncoderError):
 
 
 class LoadError(EncoderError):
-    """A checkpoint cannot be loaded: it is missing, is no safetensors, or belongs to an unknown family."""
+    """A checkpoint cannot be loaded: it is missing, is not in safetensors, or belongs to an unknown family."""
 
 
 class SaveError(EncoderError):
@@ -44,7 +44,7 @@ class SoundError(EncoderError):
 
 
 class AtlasError(EncoderError):
-    """A folder is no atlas of a corpus, or one that this version cannot read; or a build of one cannot go on."""
+    """A folder is not an atlas of a corpus, or one that this version cannot read; or a build of one cannot go on."""
 
 
 class OutOfMemory(EncoderError):

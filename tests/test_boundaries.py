@@ -54,6 +54,7 @@ ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy",
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
+ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
 SOURCES = sorted(
@@ -160,7 +161,7 @@ def test_the_reference_is_never_imported(path: Path):
 
 @each(SOURCES)
 def test_nothing_unpickles(path: Path):
-    """A pickle runs the code it holds: weights come from safetensors alone."""
+    """A pickle runs the code it holds: weights come from safetensors only."""
     assert not tops(path) & PICKLES
     assert not {name.split(".")[0] for name in imports(path)} & PICKLES
     for node in ast.walk(tree(path)):
@@ -192,7 +193,7 @@ def test_engine_imports_point_downward(path: Path):
     """Of the engine, only exports and the command line draw; `encoder.figures` is for pages and notebooks."""
     own = Path(path.parts[1]).stem
     assert own in ROWS, (
-        f"encoder/{own} is no room of ENGINE: choose one, or add a room with the lowest row that it allows"
+        f"encoder/{own} is not a room of ENGINE: choose one, or add a room with the lowest row that it allows"
     )
     for name in within(path, "encoder") - {own}:
         if name == "figures":
@@ -299,7 +300,7 @@ def test_importing_the_engine_loads_torch_and_nothing_else():
 
 
 def test_figures_load_no_tensor_library_of_their_own():
-    """In the engine's process torch is there already; what counts is that figures add drawing alone."""
+    """In the engine's process torch is there already; what counts is that figures add drawing only."""
     added = loaded_by("encoder.figures", after="import encoder")
     assert "plotly" in added
     assert not added & {"streamlit", "transformers", "sentence_transformers", "sklearn", "tokenizers"}
@@ -349,5 +350,5 @@ def test_a_link_to_a_page_that_does_not_exist_is_not_drawn(monkeypatch: pytest.M
     drawn: list[str] = []
     monkeypatch.setattr(links.st, "page_link", lambda script, **_: drawn.append(script))
     links.next_page("no_such_page", "nothing")
-    links.next_page("qkv", "Queries, keys, values")
-    assert drawn == ["pages/qkv/page.py"]
+    links.next_page("heads", "Heads")
+    assert drawn == ["pages/heads/page.py"]

@@ -167,7 +167,7 @@ def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     package.mkdir()
     with pytest.raises(main.CommandError, match="the app is missing"):
         main.find_app(package)
-    (tmp_path / "app.py").touch()  # somebody else's: no project file beside it
+    (tmp_path / "app.py").touch()  # somebody else's: no project file next to it
     with pytest.raises(main.CommandError, match="the app is missing"):
         main.find_app(package)
     (tmp_path / "pyproject.toml").touch()

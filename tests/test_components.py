@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from encoder import figures
 from encoder.export import plotly_js, wire
-from encoder.export.javascript import joined
+from encoder.export.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
 from pages.components import assets, events, head_grid
 from pages.components.plot import _message
@@ -82,6 +82,19 @@ def test_a_header_that_json_cannot_say_is_refused() -> None:
         wire.pack({"x": float("nan")}, {})
     with pytest.raises(ValueError, match="'arrays'"):
         wire.pack({"arrays": 1}, {})
+
+
+def test_drawings_that_are_joined_share_no_name() -> None:
+    """A report and a notebook have all drawings in one scope."""
+    declared = re.compile(r"^(?:export )?(?:async )?(?:const|let|class|function) (?:\[([^\]]*)\]|(\w+))", re.MULTILINE)
+    names = [
+        name.strip()
+        for path in SHARED.glob("*.js")
+        for found in declared.findall(path.read_text(encoding="utf-8"))
+        for name in (found[1] or found[0]).split(",")
+    ]
+    assert [name for name in set(names) if names.count(name) > 1] == []
+    assert "ModelView" in names
 
 
 # ---- a figure on its way to the browser ----

@@ -21,6 +21,22 @@ def test_the_figures_of_the_atlases_are_those_of_the_document() -> None:
     assert corpus.FILE.read_text(encoding="utf-8") == corpus.text()
 
 
+def test_figures_of_speed_have_one_source() -> None:
+    """What README and the comparison say of time and bytes is what the benchmarks say."""
+    known = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    table = (
+        (ROOT / "README.md")
+        .read_text(encoding="utf-8")
+        .partition("| what | against | result |")[2]
+        .partition("\n\n")[0]
+    )
+    said = re.findall(r"\d+(?:\.\d+)?(?= s\b| MB| to \d)", table)
+    assert len(said) >= 5
+    compared = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
+    said += re.findall(r"all heads of 128 tokens in ([\d.]+)(?: to ([\d.]+))? s", compared)[0]
+    assert [one for one in said if not re.search(rf"(?<![\d.]){re.escape(one)}(?![\d])", known)] == []
+
+
 #: Where people and programs read names of modules: sources with their exported Python lines, documents, scripts.
 NAMING = [
     path

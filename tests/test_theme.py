@@ -81,7 +81,7 @@ def test_text_can_be_read(name: str):
 @pytest.mark.parametrize("colour", ["blue", "red", "green"])
 @pytest.mark.parametrize(("name", "share"), [("light", 0.1), ("dark", 0.2)])
 def test_boxes_can_be_read(name: str, share: float, colour: str):
-    """Streamlit lays the colour over the page's ground, at 10 % in a light and 20 % in a dark theme."""
+    """Streamlit lays the colour over the page's ground, at 10% in a light and 20% in a dark theme."""
     theme = SETTINGS["theme"][name]
     ground = mixed(theme[f"{colour}Color"], theme["backgroundColor"], share)
     assert contrast(theme[f"{colour}TextColor"], ground) >= TEXT_CONTRAST
@@ -97,6 +97,14 @@ def test_controls_can_be_seen(name: str):
     assert contrast(primary, "#ffffff") >= SHAPE_CONTRAST
 
 
+@pytest.mark.parametrize(("variable", "option"), [("ground", "backgroundColor"), ("accent", "primaryColor")])
+def test_the_frame_has_the_colours_of_the_theme(variable: str, option: str):
+    style = (ROOT / "pages/core/frame/frame.css").read_text(encoding="utf-8")
+    pair = re.search(rf"--enc-{variable}: light-dark\((#\w+), (#\w+)\)", style)
+    assert pair is not None
+    assert list(pair.groups()) == [SETTINGS["theme"][name][option] for name in ("light", "dark")]
+
+
 def test_contrast_is_the_standards():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # the grey that just fails AA
@@ -104,7 +112,7 @@ def test_contrast_is_the_standards():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "pages").rglob("*.py")), ids=lambda path: path.stem)
 def test_every_button_has_a_name(path: Path):
-    """An icon alone is read aloud as the name of its picture, "keep icon"."""
+    """An icon only is read aloud as the name of its picture, "keep icon"."""
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and "button" in call.func.attr:
             name = call.args[0] if call.args else None

@@ -41,20 +41,28 @@ INSTEAD = {
     "under the hood|at a glance|deep dive": "name what you see",
     "ready maps?": "prefetched maps",
     "Map of heads": "Head similarity",
-    "Find heads": "Head types",
+    "(?<!- )Find heads": "Head types",
     "Beyond the weight": "Beyond attention weights",
     "Fill the blank": "Masked-word prediction",
-    "Train them yourself": "Train a small encoder",
+    "Train them yourself": "Train",
     "What the notes say": "Spot the mistakes",
     "Back to D": "FFN down-projection",
     "Heads together": "Output projection W_O",
+    "Interventions": "Ablation",
+    "Masked words|Token search|Take all back": "Predict, Search, Undo all edits",
+    r"(?<![Tt]here )(is|are|was|were) no (?!longer|more|one|other)\w+": "is not a, are not",
+    r"(?<=[a-z)”*] )alone": "only, by itself",
+    r"(?<=[a-z,;)] )beside(?= [a-z“])": "next to, compared with",
+    r"(?<=: )give": "specify, enter, choose",
+    r"\d(?= %)": "N%, without a space",
+    "so many processes": "the number of processes",
 }
 #: (file, phrase): where the word is meant literally.
 ALLOWED = {("recipes/twins/finish.py", "lives")}
 
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
 SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
-MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md")]
+MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("pages/**/*.md")]
 #: A comment or a string of JavaScript.
 SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
 

@@ -1,6 +1,6 @@
 """Effects: by how much an outcome changes when each head is off, each place is patched, each token is cut off.
 
-Every function has a generator beside it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
+Every function has a generator next to it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
 edited outcome minus the unedited one. It holds for this input and this outcome; effects of several heads do not add up,
 since later layers can compensate (McGrath et al. 2023 measure this in a decoder).
 
@@ -95,7 +95,7 @@ def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "se
 
 
 def ablate_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
-    """[L, H]: the effect of each head being off alone. "sentence": cosine to the unedited sentence vector, minus 1."""
+    """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1."""
     return _last(iter_each_head(model, text, outcome))
 
 

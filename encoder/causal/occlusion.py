@@ -39,7 +39,7 @@ COVERS: tuple[Cover, ...] = ("black", "grey", "mean")
 MOST_WINDOWS, LEAST_SECONDS = 24, 0.05
 #: Numbers of covered parts along a curve, at most, beside 0.
 STEPS = 20
-#: Random orders beside those of an explanation.
+#: Random orders next to those of an explanation.
 SEEDS = (0, 1, 2, 3, 4)
 
 
@@ -141,7 +141,7 @@ def iter_covered(
 def iter_occlude_each(
     model: NamedEncoder, given: Any, plain: Trace, outcome: Outcome | str = "sentence", cover: Cover = "grey"
 ) -> Iterator[Progress]:
-    """[P]: the effect of covering each part alone, batch by batch. Below 0: the outcome falls."""
+    """[P]: the effect of covering each part by itself, batch by batch. Below 0: the outcome falls."""
     yield from iter_covered(model, given, plain, np.eye(n_parts(model, given), dtype=bool), outcome, cover)
 
 

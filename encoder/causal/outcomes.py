@@ -135,7 +135,7 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
     if outcome == SentenceVector.code:
         return SentenceVector()
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
-    raise EncoderError(f"{outcome!r} is no outcome: give 'sentence', or one of {others}.")
+    raise EncoderError(f"{outcome!r} is not an outcome: specify 'sentence', or one of {others}.")
 
 
 def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
@@ -163,7 +163,7 @@ def _one_token(model: TextEncoder, word: str) -> int:
 def likeliest_word(model: TextEncoder, trace: Trace) -> str:
     """The most probable word at the first mask that can be typed as an outcome's word; "" where there is none.
 
-    A continuation ("##s") or a special token is no such word.
+    A continuation ("##s") or a special token is not such a word.
     """
     try:
         (first, *_) = model.predict_masked(trace, k=min(TRIED, model.config.vocab_size))

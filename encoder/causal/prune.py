@@ -1,7 +1,7 @@
 """How an outcome falls when more and more heads are off: least important first, and in random orders.
 
 After Michel et al. 2019, who order heads by a gradient on training data. Here importance is the mean size of the effect
-that each head has alone, on the same texts, so the curve flatters the order: give other texts to check it.
+that each head has by itself, on the same texts, so the curve flatters the order: specify other texts to check it.
 
 Shapes: L layers, H heads, N texts, S seeds, n numbers of heads.
 """
@@ -50,7 +50,7 @@ def iter_prune_curve(
 ) -> Iterator[PruneCurve]:
     """The curve over the texts so far, after each text. importance_texts: where the order comes from, else `texts`."""
     if isinstance(texts, str) or not texts:
-        raise EncoderError("A prune curve needs several texts: give a list with one or more.")
+        raise EncoderError("A prune curve needs several texts: specify a list with one or more.")
     n_heads = model.config.n_heads
     total = model.config.n_layers * n_heads
     sizes = torch.stack([ablate_each_head(model, text, outcome).abs() for text in importance_texts or texts]).mean(0)
@@ -76,7 +76,7 @@ def prune_curve(
     importance_texts: Sequence[str] | None = None,
     seeds: Sequence[int] = (0, 1, 2),
 ) -> PruneCurve:
-    """The outcome's mean change with 0, 10, ... 100 % of the heads off: least important first, and in random orders."""
+    """The outcome's mean change with 0, 10, ... 100% of the heads off: least important first, and in random orders."""
     *_, last = iter_prune_curve(model, texts, outcome, importance_texts=importance_texts, seeds=seeds)
     return last
 

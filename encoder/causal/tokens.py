@@ -45,7 +45,7 @@ class TokenEffects:
 
 
 def token_effects(model: NamedEncoder, plain: Trace, outcome: Outcome | str = "sentence") -> TokenEffects:
-    """The effect of hiding each token of the text, beside three measures of attention.
+    """The effect of hiding each token of the text, next to three measures of attention.
 
     Raises EncoderError for fewer than FEWEST tokens without special ones, and for more than LONGEST in all.
     """

@@ -2,7 +2,7 @@
 
 A row starts at the first layer that its edits reach: the layers below are those of the unedited run, computed once. So
 a batch grows from layer to layer. Attention stays fused; where the scores of a row are edited, its z is computed again
-from its q, k and v, for the edited query alone where there is only one.
+from its q, k and v, for the edited query only where there is only one.
 
 Shapes: n rows, T tokens, D d_model, H heads, K width of a head.
 """

@@ -4,7 +4,8 @@
     prediction = classify.predict(model, model.trace("A great film."))
     prediction.best, prediction.probabilities
 
-`heads` saves a head as one file and opens it again, beside any encoder of its width.
+`class_heads` saves a head as one file and opens it again, next to any encoder of its width. `sparse` has SPLADE's words
+of a text, `spans` the answers to a question.
 """
 
 from encoder.classify.class_heads import head_from_bytes, head_to_bytes, with_head
@@ -20,8 +21,11 @@ from encoder.classify.predicted import (
     tags,
     vectors_before,
 )
+from encoder.classify.spans import Span, answers, span_logits
+from encoder.classify.sparse import SparseVector, shared_words, sparse_vector
 
 __all__ = [
-    "Entity", "Prediction", "TokenTag", "class_place", "classifier_of", "entities", "head_from_bytes", "head_to_bytes",
-    "predict", "probability", "tags", "vectors_before", "with_head",
+    "Entity", "Prediction", "Span", "SparseVector", "TokenTag", "answers", "class_place", "classifier_of", "entities",
+    "head_from_bytes", "head_to_bytes", "predict", "probability", "shared_words", "span_logits", "sparse_vector",
+    "tags", "vectors_before", "with_head",
 ]  # fmt: skip

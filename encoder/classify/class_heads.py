@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.encoder import unfilled
 
@@ -36,13 +36,13 @@ def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
         length = int.from_bytes(data[:8], "little")
         about = json.loads(data[8 : 8 + length]).get("__metadata__", {})
     except (SafetensorError, ValueError, AttributeError) as error:
-        raise EncoderError(f"This file is no readable safetensors file ({error}): save the head again.") from None
+        raise EncoderError(f"This file is not a readable safetensors file ({error}): save the head again.") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise EncoderError("This file is no head of Encoderscope: choose the file that the page Probes saved.")
+        raise EncoderError("This file is not a head of Encoderscope: choose the file that the page Probes saved.")
     try:
         head = _filled(_config(json.loads(about["head"])), weights)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise EncoderError(f"This head does not fit together ({error}): save it again.") from None
+        raise EncoderError(f"This head does not fit together ({quoted(str(error))}): save it again.") from None
     return head.eval(), str(about.get("model", ""))
 
 

@@ -17,7 +17,7 @@ def find_app(package: Path = Path(__file__).parents[1]) -> Path:
     installed, checkout = home / "encoderscope_app" / "app.py", home / "app.py"
     if installed.is_file():
         return installed
-    # Any project may put an app.py into site-packages: only one beside a project file is ours.
+    # Any project may put an app.py into site-packages: only one next to a project file is ours.
     if checkout.is_file() and (home / "pyproject.toml").is_file():
         return checkout
     raise CommandError(f"the app is missing: no file {installed}. Install again with: pip install encoderscope")

@@ -58,7 +58,8 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="minilm",
         metavar="MODEL",
-        help="minilm, twin-pre, twin-post, digits-pre, digits-post, digit-words, spoken-digits, a folder or a Hub id "
+        help="minilm, twin-pre, twin-post, digits-pre, digits-post, digit-words, spoken-digits, "
+        "spoken-words, a folder or a Hub id "
         "(default: %(default)s)",
     )
     devices = "device of the model (default: %(default)s)"

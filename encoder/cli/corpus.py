@@ -141,7 +141,7 @@ def show_atlas(options: argparse.Namespace) -> int:
 
 
 def index_atlas(options: argparse.Namespace) -> int:
-    """Make an atlas ready for Token search."""
+    """Make an atlas ready for Search."""
     from encoder.corpus import iter_index, open_atlas
     from encoder.errors import EncoderError
 
@@ -156,7 +156,7 @@ def index_atlas(options: argparse.Namespace) -> int:
                 if time.monotonic() - last >= BETWEEN_LINES:
                     last = time.monotonic()
                     print(f"layer {layer}: {share:.0%}", file=sys.stderr, flush=True)
-            print(f"{options.atlas}: layer {layer} is ready for Token search")
+            print(f"{options.atlas}: layer {layer} is ready for Search")
     except EncoderError as error:
         raise CommandError(str(error)) from None
     return 0
@@ -191,7 +191,7 @@ def add_corpus(subparsers: Subparsers) -> None:
     build.add_argument(
         "--label", action="append", default=[], metavar="COLUMN", help="a column of labels; again for further ones"
     )
-    build.add_argument("--most", type=_positive, metavar="N", help="the first N texts alone (default: all)")
+    build.add_argument("--most", type=_positive, metavar="N", help="the first N texts only (default: all)")
     build.add_argument(
         "--max-tokens", type=_number, metavar="N", help="cut a text here (default: what the model takes)"
     )
@@ -201,7 +201,7 @@ def add_corpus(subparsers: Subparsers) -> None:
     build.add_argument(
         "--vector-texts", type=_number, default=5_000, metavar="N", help="of so many texts (default: %(default)s)"
     )
-    build.add_argument("--workers", type=_positive, metavar="N", help="so many processes, by Ray (extra: corpus)")
+    build.add_argument("--workers", type=_positive, metavar="N", help="number of Ray workers (extra: corpus)")
     build.add_argument("--ray", metavar="ADDRESS", help="a running Ray cluster: auto, or HOST:PORT")
     build.add_argument(
         "--threads", type=_positive, metavar="N", help="threads of each process (with workers: cores / workers)"
@@ -230,12 +230,12 @@ def add_corpus(subparsers: Subparsers) -> None:
     show.set_defaults(run=show_atlas)
     index = actions.add_parser(
         "index",
-        help="make a large atlas ready for Token search",
-        description="Write the token vectors of an atlas in a form that Token search opens at once, in its folder "
+        help="make a large atlas ready for Search",
+        description="Write the token vectors of an atlas in a form that Search opens at once, in its folder "
         "index. Many tokens get a graph, which may miss a neighbour.",
     )
     index.add_argument("atlas", type=Path, metavar="ATLAS")
-    index.add_argument("--layer", type=_number, metavar="N", help="one layer alone (default: all with vectors)")
+    index.add_argument("--layer", type=_number, metavar="N", help="one layer only (default: all with vectors)")
     index.add_argument(
         "--exact", type=_number, default=3_000_000, metavar="N",
         help="up to so many tokens without a graph (default: %(default)s); a graph needs the extra index",
@@ -251,7 +251,7 @@ def _number(text: str) -> int:
 
 def _positive(text: str) -> int:
     if not (number := _number(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is too small: give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is too small: specify 1 or more")
     return number
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from encoder import __version__
+from encoder.cli.align import add_align
 from encoder.cli.app_location import find_app
 from encoder.cli.arguments import CommandError
 from encoder.cli.corpus import add_corpus
@@ -43,7 +44,7 @@ SHARED = "ENCODERSCOPE_SHARED"
 #: The address that a front listens on, as in pages/classroom/invite.py.
 FRONT = "ENCODERSCOPE_FRONT"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
-#: freed trace to the system, and the next trace fetches it again page by page (10 % more time at 512 tokens). Each run
+#: freed trace to the system, and the next trace fetches it again page by page (10% more time at 512 tokens). Each run
 #: of a page is a thread; by default, threads keep such memory in eight places for each core.
 MALLOC = {
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
@@ -116,7 +117,7 @@ def start_workers(options: argparse.Namespace) -> int:
     """Start several processes of the app with a front and a store of rooms; Ctrl-C or SIGTERM stops all."""
     app, environment = find_app(), server_environment(options)
     if environment.get(ROOMS) == "memory" and options.workers > 1:
-        raise CommandError("rooms in memory belong to one process: give redis://HOST:PORT/DB, or leave --rooms out.")
+        raise CommandError("rooms in memory belong to one process: specify redis://HOST:PORT/DB, or leave --rooms out.")
     environment[SHARED] = "1"
     environment[FRONT] = options.host
 
@@ -179,7 +180,7 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
 
 def _existing_folder(folder: Path, option: str, content: str) -> str:
     if not folder.is_dir():
-        raise CommandError(f"{option} {folder} is not a folder: give the folder of your {content}.")
+        raise CommandError(f"{option} {folder} is not a folder: specify the folder of your {content}.")
     return str(folder.resolve())
 
 
@@ -208,7 +209,7 @@ def _add_app(subparsers: Subparsers) -> None:
         "--host",
         default="localhost",
         metavar="ADDRESS",
-        help="address to listen on (default: %(default)s, for this machine alone; 0.0.0.0 admits others)",
+        help="address to listen on (default: %(default)s, for this machine only; 0.0.0.0 admits others)",
     )
     app.add_argument(
         "--port",
@@ -226,7 +227,7 @@ def _add_serve(subparsers: Subparsers) -> None:
         "serve",
         help="serve the app to many: several processes, a front, and a store of rooms",
         description="Serve the app to many: several processes behind nginx, with Redis or Valkey for the rooms of "
-        "classes. Ctrl-C stops all of them. For this machine alone, `app` is enough.",
+        "classes. Ctrl-C stops all of them. For this machine only, `app` is enough.",
     )
     command.add_argument(
         "--host", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (default: %(default)s, all networks)"
@@ -298,6 +299,7 @@ COMMANDS = {
     "serve": _add_serve,
     "trace": add_trace,
     "similarity": add_similarity,
+    "align": add_align,
     "corpus": add_corpus,
     "lesson": add_lesson,
     "models": add_models,

@@ -24,7 +24,7 @@ def is_loopback(host: str) -> bool:
 def as_port(text: str) -> int:
     """A port as the command line has it. Raises ArgumentTypeError for anything else."""
     if not (text.isdecimal() and 1 <= int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: give a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: specify a number from 1 to 65535")
     return int(text)
 
 

@@ -52,7 +52,7 @@ def add_serve_options(command: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 64):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: give 1 to 64")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: specify 1 to 64")
     return int(text)
 
 

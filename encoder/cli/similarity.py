@@ -111,5 +111,5 @@ def _number_or(text: str, word: str, kind: str) -> int | str:
     if text == word:
         return text
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a {kind}: give a whole number, or {word}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {kind}: specify a whole number, or {word}")
     return int(text)

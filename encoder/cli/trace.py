@@ -32,7 +32,7 @@ def trace_sentence(options: argparse.Namespace) -> int:
     if options.out is not None:
         check_output(options.out, report.FORMATS)
     if options.padding and options.pad_to is None:
-        raise CommandError("--padding needs --pad-to N: give that length too, or leave --padding out.")
+        raise CommandError("--padding needs --pad-to N: specify that length too, or leave --padding out.")
     origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
     try:
         trace, model = _run(options)
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> tuple[Trace, NamedEncoder]:
     text = options.sentence
     if text == "-":
         if sys.stdin is None:
-            raise CommandError("There is no input to read the sentence from: give it in quotes instead of -.")
+            raise CommandError("There is no input to read the sentence from: specify it in quotes instead of -.")
         text = sys.stdin.read().strip()
     return text_model.trace(text, options.pair, pad_to=options.pad_to), text_model
 
@@ -156,7 +156,7 @@ def add_trace(subparsers: Subparsers) -> None:
 def _numbers(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r}: give whole numbers with commas between them, like 3,5")
+        raise argparse.ArgumentTypeError(f"{text!r}: specify whole numbers with commas between them, like 3,5")
     return [int(part) for part in parts]
 
 
@@ -165,7 +165,7 @@ def _heads(text: str) -> list[tuple[int, int]]:
     for part in text.split(","):
         layer, _, head = part.strip().partition(".")
         if not (layer.isascii() and layer.isdigit() and head.isascii() and head.isdigit()):
-            raise argparse.ArgumentTypeError(f"{text!r}: give layer.head with commas between them, like 0.2,1.8")
+            raise argparse.ArgumentTypeError(f"{text!r}: specify layer.head with commas between them, like 0.2,1.8")
         found.append((int(layer), int(head)))
     return list(dict.fromkeys(found))
 
@@ -176,5 +176,5 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a weight: give a number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a weight: specify a number from 0 to 1")
     return value

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: The bundled atlases: example sentences of WordNet in each bundled text model. `make atlas` builds them.
 FOLDER = Path(__file__).parent.parent / "data" / "atlases"
-#: Half the width of a 95 % interval of a normal distribution, in standard errors.
+#: Half the width of a 95% interval of a normal distribution, in standard errors.
 NORMAL_95 = 1.959964
 
 
@@ -140,7 +140,7 @@ class Atlas:
 
     def array(self, measure: str, statistic: str = "mean") -> np.ndarray:
         """float64 [L, H]: a measure over the texts. statistic: "mean", "std", "se" (std / sqrt(n)), "low" and "high"
-        (95 % bootstrap interval of the mean), "n" (texts)."""
+        (95% bootstrap interval of the mean), "n" (texts)."""
         if measure not in self.measures:
             raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
         if statistic not in self._heads:
@@ -166,7 +166,7 @@ class Atlas:
 
     def types(self) -> pd.DataFrame:
         """type, layer, head; by_mean: the corpus mean passes the default thresholds; support: in this share of the
-        bootstrap's replicates; share: of the texts in which the head has the type by that text alone; low, high: 95 %
+        bootstrap's replicates; share: of the texts in which the head has the type by that text only; low, high: 95%
         interval of the share."""
         return self.table("types")
 
@@ -305,7 +305,7 @@ def standing(atlas: Atlas, measure: str, layer: int, head: int, value: float) ->
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean of one atlas less that of another, with a 95 % interval."""
+    """The mean of one atlas less that of another, with a 95% interval."""
 
     value: float
     low: float

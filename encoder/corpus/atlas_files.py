@@ -45,15 +45,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         check_regular(path, MOST_BYTES)
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except LoadError:
-        raise AtlasError(f"{folder.name} is no atlas: its {MANIFEST} is no regular file, or too large.") from None
+        raise AtlasError(
+            f"{folder.name} is not an atlas: its {MANIFEST} is not a regular file, or too large."
+        ) from None
     except OSError:
         raise AtlasError(
-            f"{folder} is no atlas, since it has no {MANIFEST}: build one with encoderscope corpus build."
+            f"{folder} is not an atlas, since it has no {MANIFEST}: build one with encoderscope corpus build."
         ) from None
     except (ValueError, RecursionError):
         raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise AtlasError(f"{folder.name} is no atlas of Encoderscope: choose the folder that corpus build has made.")
+        raise AtlasError(
+            f"{folder.name} is not an atlas of Encoderscope: choose the folder that corpus build has made."
+        )
     version = manifest.get("version")
     if not isinstance(version, int) or version < 1:
         raise AtlasError(f"The {MANIFEST} of {folder.name} is damaged: build the atlas again.")

@@ -1,6 +1,6 @@
 """One batch of texts of the same number of tokens -> numbers of each text.
 
-Texts of one length need no padding, so each number is that of the text alone, but for rounding.
+Texts of one length need no padding, so each number is that of the text only, but for rounding.
 
 Shapes: B texts, M measures, L layers, H heads, N = L x H heads, T tokens, D d_model, O offsets, G key tokens, S numbers
 of the residual stream and the norms.
@@ -27,7 +27,7 @@ from encoder.measure.heads import means, uniform_entropy
 from encoder.model.device import explain_out_of_memory
 from encoder.model.hooks import visiting
 
-#: Tokens of a batch, about. Larger batches are no faster on a CPU, and smaller ones are slower.
+#: Tokens of a batch, about. Larger batches are not faster on a CPU, and smaller ones are slower.
 MOST_TOKENS = 1024
 #: Numbers that the comparison of all heads on one text takes, as in `encoder.measure.similarity`.
 MOST_SIMILARITY_NUMBERS = 20_000_000

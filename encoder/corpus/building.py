@@ -45,7 +45,7 @@ class Progress:
 
 
 def in_process(model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) -> Iterator[int | BlockResult]:
-    """The runner of this process alone."""
+    """The runner of this process only."""
     for block in read_blocks(texts, plan, numbers):
         yield (yield from survey_block(model, block, plan))
 

@@ -79,7 +79,7 @@ class Groups:
 
 
 def _columns(sentence: Tokenized, names: Sequence[str]) -> list[list[bool]]:
-    """[G][T]: KEY_MEASURES, then each of the named tokens. A mark among a text's own words is no special token."""
+    """[G][T]: KEY_MEASURES, then each of the named tokens. A mark among a text's own words is not a special token."""
     special = sentence.special
     cls, sep = (list(tokens.of_special(special, which)) for which in ("cls", "sep"))
     marks = [not one and tokens.is_mark(token) for token, one in zip(sentence.tokens, special, strict=True)]

@@ -50,7 +50,7 @@ class Cluster:
                 "--workers and --ray out."
             )
         if self.workers < 1 or self.threads < 1:
-            raise EncoderError("A build needs at least one worker with one thread: give 1 or more.")
+            raise EncoderError("A build needs at least one worker with one thread: specify 1 or more.")
 
     def __call__(self, model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) -> Iterator[BlockResult]:
         """Run the blocks `numbers` of the staged texts; results in the order in which they are done."""

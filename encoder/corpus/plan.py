@@ -26,8 +26,8 @@ MOST_LABELS = 100
 #: Fields that say what the names and shapes of the weights say, or that matter in training only. A field with its
 #: default is left out, too: a later version with one more field gives the same hash.
 IMPLIED = frozenset(
-    "vocab_size d_head embedding_width n_segments final_norm attention_bias qkv_bias key_bias ffn_bias pooler dropout "
-    "attention_dropout".split()
+    "vocab_size d_head embedding_width n_segments final_norm attention_bias qkv_bias key_bias ffn_bias ffn_in_bias "
+    "n_kv_heads pooler dropout attention_dropout".split()
 )
 
 
@@ -109,6 +109,8 @@ def model_about(model: TextEncoder) -> dict[str, object]:
         for field in dataclasses.fields(model.config)
         if field.name not in IMPLIED and getattr(model.config, field.name) != field.default
     }
+    if chosen.get("rotary_width") == model.config.d_head:  # all of a head, as in models without the field
+        del chosen["rotary_width"]
     digest = hashlib.sha256(json.dumps(chosen, sort_keys=True, default=str).encode())
     digest.update(model.tokenizer.backend.to_str().encode())
     for name, tensor in sorted(model.encoder.state_dict().items()):

@@ -23,7 +23,7 @@ LIMITS = rows.Limits(file_bytes=None, texts=None, characters=1_000_000, all_char
 @dataclass(frozen=True)
 class Source:
     """Where texts come from. path: a file, what else `rows.read` takes, or BUNDLED; text: the column of the texts,
-    None: named as in rows.COLUMNS, else the first; labels: names of label columns; most: the first so many texts alone;
+    None: named as in rows.COLUMNS, else the first; labels: names of label columns; most: the first so many texts only;
     file_name: of a file whose bytes are given.
     """
 
@@ -48,7 +48,7 @@ class Source:
         if not self.is_bundled:
             rows.check(self.path, self.file_name, text=self.text, labels=self.labels)
         elif self.text or set(self.labels) - {POS}:
-            raise EncoderError(f"The bundled sentences have one column of labels: give --label {POS!r}, or none.")
+            raise EncoderError(f"The bundled sentences have one column of labels: specify --label {POS!r}, or none.")
 
     def about(self) -> dict[str, object]:
         """The file's name, the columns that are read, and a hash of its bytes (of texts in memory: of these)."""

@@ -1,6 +1,6 @@
 """The folder in which a build works until the atlas is whole: the texts in blocks, finished parts, a checkpoint.
 
-It lies beside the atlas, with ".partial" after its name. Every file is written whole or not at all, so a build that is
+It lies next to the atlas, with ".partial" after its name. Every file is written whole or not at all, so a build that is
 killed at any moment goes on from the last checkpoint.
 """
 

@@ -223,7 +223,7 @@ def _lengths(totals: Totals) -> Columns:
 
 
 def _problems(staging: Staging, totals: Totals) -> Columns:
-    """What was left out: rows of the file that are no texts (row), and texts that failed (text)."""
+    """What was left out: rows of the file that are not texts (row), and texts that failed (text)."""
     rows: list[tuple[int | None, int | None, str]] = [(row, None, why) for row, why in staging.broken_rows()]
     rows += [(None, text, why) for text, why in totals.failed.items()]
     import pyarrow as pa

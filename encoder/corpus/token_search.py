@@ -31,7 +31,7 @@ MOST_TOKENS = 3_000_000
 #: How far a cosine from 16-bit numbers may lie from the true one: half a step of the result, 2^-12, and the rounding of
 #: the vectors and the query, 2^-11 of each product in sum; twice that for the order of the sum.
 ROUNDING = 2 * (2**-12 + 2 * 2**-11)
-#: Where fewer than one token in so many behaves as asked, their vectors alone are multiplied.
+#: Where fewer than one token in so many behaves as asked, only their vectors are multiplied.
 FEW = 16
 #: Of a graph: candidates for each neighbour that is asked for; how often a filter asks for eight times as many; tokens
 #: that pass a filter up to which their vectors are multiplied.

@@ -11,7 +11,7 @@ A sum is a pair of integers: the whole parts, and the fractions in units of 2^-4
 Intervals come from the Poisson bootstrap: each replicate counts a text Poisson(1) times, independently of all others.
 For many texts this is the usual bootstrap (Hanley and MacGibbon 2006; Chamandy et al. 2012, "Estimating uncertainty for
 massive data streams"). It needs one pass and no order of the texts. The weights of a text depend on the seed and the
-text's index alone, so workers agree on them.
+text's index only, so workers agree on them.
 
 Shapes: B texts, K examples, M measures, L layers, H heads, N = L x H, V values of a label, R replicates, G key tokens,
 O offsets, S norms.

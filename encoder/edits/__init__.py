@@ -45,8 +45,8 @@ __all__ = [
 
 
 def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int) -> None:
-    """Raise EncoderError for what is no edit, and for a layer, head, token or component that does not exist."""
+    """Raise EncoderError for what is not an edit, and for a layer, head, token or component that does not exist."""
     for edit in edits:
         if not isinstance(edit, Edit):
-            raise EncoderError(f"{edit!r} is no edit: choose from encoder.edits, such as AblateHead or MaskKeys.")
+            raise EncoderError(f"{edit!r} is not an edit: choose from encoder.edits, such as AblateHead or MaskKeys.")
         edit.check(config, n_tokens)

@@ -69,7 +69,7 @@ def _written(name: str, value: Any) -> str:
 
 def _quoted(text: Any) -> str:
     if not isinstance(text, str):
-        raise EncoderError("A recorded run cannot travel in a link: give its text as the source.")
+        raise EncoderError("A recorded run cannot travel in a link: specify its text as the source.")
     # A hook point's name has no "-", and "_" and "~" are separators.
     return quote(text, safe=" ", errors="surrogatepass").replace("-", "%2D").replace("_", "-").replace("~", "%7E")
 
@@ -104,7 +104,7 @@ def _read(kind: str, name: str, text: str) -> Any:
         if name == "vector":
             return tuple(float(one) for one in text.split(",")) if text else ()
     except ValueError:
-        raise EncoderError(f"The link's {kind} has {name}={text!r}: give a number.") from None
+        raise EncoderError(f"The link's {kind} has {name}={text!r}: specify a number.") from None
     if name == "sources":
         return tuple(_unquoted(one) for one in text.split(","))
     return _unquoted(text)

@@ -27,7 +27,7 @@ MOST_TEXTS = 64
 class Replace(ValueEdit):
     """Replace the value by that of another run at the same places ("activation patching").
 
-    source: a text, which the model runs alone and unedited, or a Trace that recorded the point. Without positions, and
+    source: a text, which the model runs unedited, or a Trace that recorded the point. Without positions, and
     always at "pattern", both runs need the same number of tokens.
     """
 
@@ -75,7 +75,7 @@ class Replace(ValueEdit):
 class Mean(ValueEdit):
     """Replace the value by its mean over all tokens of reference texts ("mean ablation").
 
-    sources: texts, which the model runs alone and unedited, or Traces that recorded the point.
+    sources: texts, which the model runs by itself and unedited, or Traces that recorded the point.
     """
 
     sources: tuple[str | Run, ...]
@@ -85,10 +85,10 @@ class Mean(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.sources, str) or not hasattr(self.sources, "__iter__"):
-            raise EncoderError(f"Mean has sources={self.sources!r}: give a tuple of texts.")
+            raise EncoderError(f"Mean has sources={self.sources!r}: specify a tuple of texts.")
         object.__setattr__(self, "sources", tuple(self.sources))
         if not 1 <= len(self.sources) <= MOST_TEXTS:
-            raise EncoderError(f"A mean over {len(self.sources)} texts: give 1 to {MOST_TEXTS}.")
+            raise EncoderError(f"A mean over {len(self.sources)} texts: specify 1 to {MOST_TEXTS}.")
 
     def _what(self, names: Names) -> str:
         one = len(self.sources) == 1
@@ -129,7 +129,7 @@ def _key(point: str, layer: int | None) -> str:
 
 
 def _values_of(text: str, edit: ValueEdit, run: Runner) -> Run:
-    """The run of a text, with the values alone that the edit needs. Attention weights are derived from q, k and v.
+    """The run of a text, with the values only that the edit needs. Attention weights are derived from q, k and v.
 
     An edited trace keeps its sources, and a whole trace of 512 tokens in MiniLM takes 40 MB.
     """
@@ -145,14 +145,14 @@ def _values_of(text: str, edit: ValueEdit, run: Runner) -> Run:
 
 def _as_run(source: str | Run) -> Run:
     if isinstance(source, str):
-        raise EncoderError(f"The text {source!r} was not run: give the edit to `trace`, or a Trace as its source.")
+        raise EncoderError(f"The text {source!r} was not run: specify the edit to `trace`, or a Trace as its source.")
     return source
 
 
 def _check_run(run: Run, config: EncoderConfig, edit: ValueEdit) -> None:
     """Raise EncoderError for another model's run, and for one that did not record the point."""
     if not hasattr(run, "values") or not hasattr(run, "layer_attention"):
-        raise EncoderError(f"{edit._name} cannot use {run!r} as a source: give a text or a Trace.")
+        raise EncoderError(f"{edit._name} cannot use {run!r} as a source: specify a text or a Trace.")
     sizes = ("n_layers", "n_heads", "d_head", "d_model", "d_ffn", "embedding_width")
     if any(getattr(run.config, name) != getattr(config, name) for name in sizes):
         raise EncoderError("The other run is from a model of other sizes: run it with this model.")

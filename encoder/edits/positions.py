@@ -57,7 +57,7 @@ class PermutePositions(PositionEdit):
     def check(self, config: EncoderConfig, n_tokens: int) -> None:
         super().check(config, n_tokens)
         if self.order and sorted(self.order) != list(range(n_tokens)):
-            raise EncoderError(f"order={self.order} must name each position once: give all of 0 to {n_tokens - 1}.")
+            raise EncoderError(f"order={self.order} must name each position once: specify all of 0 to {n_tokens - 1}.")
 
     def apply(self, value: Tensor, site: Site) -> Tensor:
         axis = value.dim() - (1 if site.point == "positions" else 2)

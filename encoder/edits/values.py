@@ -186,7 +186,7 @@ class Add(ValueEdit):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.vector, str) or not hasattr(self.vector, "__iter__"):
-            raise EncoderError(f"Add has vector={self.vector!r}: give a tuple of numbers.")
+            raise EncoderError(f"Add has vector={self.vector!r}: specify a tuple of numbers.")
         object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
 
     def _what(self, names: Names) -> str:
@@ -196,7 +196,9 @@ class Add(ValueEdit):
         super().check(config, n_tokens)
         n = width(config, self.point, self.layer, n_tokens) if self.components is None else len(self.components)
         if len(self.vector) != n:
-            raise EncoderError(f"The vector to add has {len(self.vector)} numbers: give {n}, one for each component.")
+            raise EncoderError(
+                f"The vector to add has {len(self.vector)} numbers: specify {n}, one for each component."
+            )
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         vector = value.new_zeros(value.shape[-1])

@@ -91,7 +91,7 @@ class AudioEncoder(SignalEncoder):
         """Run one sound and return its Trace. Its tokens are time steps or patches of a spectrogram, its ids -1.
 
         A sound longer than `seconds` is cut. `edits` and `request` are those of `TextEncoder.trace`. Raises SoundError
-        for what is no sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        for what is not a sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
         """
         if not isinstance(sound, Sound):
             raise SoundError(f"{self.name} takes a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from encoder.edits import Edit
 from encoder.encoders.signal import SignalEncoder
@@ -20,8 +20,6 @@ from encoder.errors import ConfigError, EncoderError, quoted
 from encoder.inputs import image_files
 from encoder.inputs.layout import InputKind, PatchGrid
 from encoder.model.config import Patches
-from encoder.model.device import explain_out_of_memory
-from encoder.model.vector_head import VectorHead
 from encoder.trace.trace import Trace
 
 #: The largest mean or std of pixels, which are between 0 and 1; one over it is the smallest std.
@@ -52,23 +50,13 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageEncoder(SignalEncoder):
-    """An encoder of images, ready to trace them.
-
-    preparation: what `prepare` does; vector_head: makes one vector of an image, which JointEncoder compares with those
-    of texts. Without one, the vector is [CLS], or the mean where there is no [CLS].
-    """
+    """An encoder of images, ready to trace them. preparation: what `prepare` does."""
 
     preparation: Preparation = Preparation()
-    vector_head: VectorHead | None = None
     takes: ClassVar[InputKind] = "image"
 
     def _inputs(self) -> str:
         return f"images of {self.side} x {self.side} pixels in {len(self.tokens):,} tokens"
-
-    @property
-    def heads(self) -> dict[str, nn.Module]:
-        """As of every encoder, with `vector_head`."""
-        return super().heads | ({} if self.vector_head is None else {"vector_head": self.vector_head})
 
     @property
     def patches(self) -> Patches:
@@ -102,7 +90,7 @@ class ImageEncoder(SignalEncoder):
         """A Pillow image, array or tensor of any size (`pictures.as_pixels`) -> pixels [C, S, S] for `trace_image`.
 
         The image is scaled and cut as the checkpoint says, then shifted and scaled by mean and std. Whole numbers are
-        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is no
+        scaled by Pillow, as the checkpoint's own processor does, others by torch. Raises ImageError for what is not an
         image of this model.
         """
         pixels = self._cut(self._resized(image_files.as_pixels(image, self.patches.channels, self.name)))
@@ -152,7 +140,7 @@ class ImageEncoder(SignalEncoder):
         """Run one image of any size (`prepare`) and return its Trace. Its tokens are patches, its ids -1.
 
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
-        Raises ImageError for what is no image, EncoderError for edits or a request that do not fit, and OutOfMemory.
+        Raises ImageError for what is not an image, EncoderError for edits or a request that do not fit, OutOfMemory.
         """
         return self.trace_image(self.prepare(image), edits=edits, request=request)
 
@@ -178,35 +166,3 @@ class ImageEncoder(SignalEncoder):
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         return self._traces(pixels, self.layout, edits, request)
-
-    # --- one vector of an image ---------------------------------------------------------------------------------------
-
-    @property
-    def width_of_vectors(self) -> int:
-        """E: numbers in the vector of an image."""
-        return (self.vector_head is not None and self.vector_head.config.d_out) or self.config.d_model
-
-    def pool(self, output: Tensor) -> Tensor:
-        """output [N, T, D] -> [N, E]: pooled and projected, as the checkpoint says."""
-        if self.vector_head is not None:
-            found: Tensor = self.vector_head(output)
-            return found
-        return output[:, 0] if self.patches.cls else output.mean(dim=1)
-
-    def vectors(self, outputs: Tensor) -> Tensor:
-        """As of every encoder: by the classification head's pooling, else by `pool`."""
-        return self.pool(outputs).float() if self.classifier is None else super().vectors(outputs)
-
-    def vector_of(self, trace: Trace) -> Tensor:
-        """A trace -> [E]."""
-        return self.pool(trace.output.unsqueeze(0))[0]
-
-    def embed(self, images: Sequence[Any], batch_size: int = 8) -> Tensor:
-        """Images of any size (`prepare`) -> [N, E], as the checkpoint says. Raises ImageError, and OutOfMemory."""
-        vectors = [torch.zeros(0, self.width_of_vectors, device=self.device)]
-        for start in range(0, len(images), batch_size):
-            pixels = torch.stack([self.prepare(image) for image in images[start : start + batch_size]])
-            with explain_out_of_memory(self.device, len(pixels) * self.config.max_tokens), torch.no_grad():
-                output = self.encoder(pixels.to(device=self.device, dtype=self.encoder.dtype))
-                vectors.append(self.pool(output))
-        return torch.cat(vectors)

@@ -154,7 +154,7 @@ class NamedEncoder:
 
     def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
         """`_run`, for a text."""
-        raise EncoderError(f"{self.name} takes no text: give a Trace as the source of an edit.")
+        raise EncoderError(f"{self.name} takes no text: specify a Trace as the source of an edit.")
 
     def _recorded(
         self,

@@ -6,8 +6,8 @@ Shapes: N texts, B batch, T tokens, D d_model, V vocabulary.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -17,12 +17,13 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError
 from encoder.inputs.text import TextWindow, Tokenized
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory, pick_dtype
 from encoder.model.encoder import Encoder
 from encoder.model.mlm import MaskedPrediction, MLMHead
 from encoder.model.overview import Receiver
-from encoder.model.pooling import Dense, Pooling, pool
+from encoder.model.pooling import Dense, LateConfig, SparseConfig, parts_of, pool
 from encoder.trace.trace import Trace
 
 #: Masked positions that are predicted at a time: a row of logits is as long as the vocabulary.
@@ -43,17 +44,28 @@ class TraceWindow:
 class TextEncoder(NamedEncoder):
     """A tokenizer with its encoder, ready to trace text.
 
-    pooling, dense, normalise: the steps in which `embed` makes one vector of a text, as the checkpoint says;
-    max_embed_tokens: where `embed` cuts a text (`trace` cuts at config.max_tokens); mlm_head: the masked-word head,
-    where the checkpoint has one.
+    pooling, dense, normalise, truncate_dim: the steps in which `embed` makes one vector of a text, as the checkpoint
+    says (truncate_dim: only its first numbers count, as Matryoshka models allow); max_embed_tokens: where `embed` cuts
+    a text (`trace` cuts at config.max_tokens); prompts, default_prompt: what `embed` puts before a text, by name;
+    pools_prompt: whether the prompt's tokens are pooled, too; mlm_head, span_head: the masked-word head, and the start
+    and end of an answer, where the checkpoint has them; sparse: SPLADE's vector (encoder.classify.sparse_vector); late,
+    token_dense: ColBERT's (encoder.similarity.late_interaction).
     """
 
     tokenizer: Tokenizer
-    pooling: Pooling = "mean"
+    pooling: str = "mean"
     dense: tuple[Dense, ...] = ()
     normalise: bool = False
     max_embed_tokens: int | None = None
     mlm_head: MLMHead | None = None
+    truncate_dim: int | None = field(default=None, kw_only=True)
+    prompts: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    default_prompt: str | None = field(default=None, kw_only=True)
+    pools_prompt: bool = field(default=True, kw_only=True)
+    span_head: Classifier | None = field(default=None, kw_only=True)
+    sparse: SparseConfig | None = field(default=None, kw_only=True)
+    late: LateConfig | None = field(default=None, kw_only=True)
+    token_dense: tuple[Dense, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,9 +74,12 @@ class TextEncoder(NamedEncoder):
 
     @property
     def heads(self) -> dict[str, nn.Module]:
-        """As of every encoder, with `mlm_head` and `dense`."""
-        found = super().heads | {f"dense.{index}": dense for index, dense in enumerate(self.dense)}
-        return found | ({} if self.mlm_head is None else {"mlm_head": self.mlm_head})
+        """As of every encoder, with `mlm_head`, `span_head`, `dense` and `token_dense`."""
+        found = super().heads
+        for name, several in (("dense", self.dense), ("token_dense", self.token_dense)):
+            found |= {f"{name}.{index}": dense for index, dense in enumerate(several)}
+        single = {"mlm_head": self.mlm_head, "span_head": self.span_head}
+        return found | {name: head for name, head in single.items() if head is not None}
 
     # --- tokens -------------------------------------------------------------------------------------------------------
 
@@ -164,7 +179,7 @@ class TextEncoder(NamedEncoder):
     def _check_padding(self, pad_to: int) -> None:
         """Raise TextError where no text can be padded to this length."""
         if not isinstance(pad_to, numbers.Integral) or isinstance(pad_to, bool):
-            raise TextError(f"pad_to={pad_to!r} is no length: give a whole number of tokens.")
+            raise TextError(f"pad_to={pad_to!r} is not a length: specify a whole number of tokens.")
         if pad_to > self.config.max_tokens:
             raise TextError(
                 f"{self.name} takes at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
@@ -209,9 +224,22 @@ class TextEncoder(NamedEncoder):
 
     # --- one vector for a text ----------------------------------------------------------------------------------------
 
-    def embed(self, texts: Sequence[str] | str, batch_size: int = 32) -> Tensor:
-        """Texts -> [N, D], pooled (and scaled to norm 1) as the checkpoint says. A single text gives [1, D]."""
-        texts = [texts] if isinstance(texts, str) else list(texts)
+    def prompt(self, name: str | None = None) -> str:
+        """The prompt of a name in `prompts`; None: the default one; "": none. Raises TextError for an unknown name."""
+        name = self.default_prompt if name is None else name
+        if name and name not in self.prompts:
+            known = ", ".join(self.prompts) or "none"
+            raise TextError(f"{self.name} has no prompt {name!r}: choose one of its prompts ({known}).")
+        return self.prompts[name] if name else ""
+
+    def embed(self, texts: Sequence[str] | str, batch_size: int = 32, *, prompt: str | None = None) -> Tensor:
+        """Texts -> [N, D], pooled (and scaled to norm 1) as the checkpoint says. A single text gives [1, D].
+
+        prompt: the name of what comes before each text, as `self.prompt` takes it. Raises TextError for an unknown one.
+        """
+        before = self.prompt(prompt)
+        texts = [before + text for text in ([texts] if isinstance(texts, str) else texts)]
+        n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
         if not texts:
@@ -223,17 +251,24 @@ class TextEncoder(NamedEncoder):
             batch = self.tokenizer.batch(sentences, self.device)
             with explain_out_of_memory(self.device, batch.ids.numel()), torch.no_grad():
                 output = self.encoder(batch.ids, batch.mask, batch.segments)
-                mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+                mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask.clone()
+                mask[:, :n_left_out] = False
                 vectors.append(self.pool(output, mask))
         return torch.cat(vectors)
+
+    def _prompt_tokens(self, prompt: str) -> int:
+        """Tokens of a prompt, with the special tokens before it and without those after it."""
+        special = self.tokenize(prompt).special
+        return len(special) - int(special[-1])
 
     @property
     def width_of_vectors(self) -> int:
         """Numbers in the vector of a text."""
-        return self.dense[-1].config.d_out if self.dense else self.config.d_model
+        width = self.dense[-1].config.d_out if self.dense else self.config.d_model * len(parts_of(self.pooling))
+        return min(width, self.truncate_dim or width)
 
     def vector_of(self, trace: Trace) -> Tensor:
-        """A trace -> the vector that `embed` gives for its text, edits included."""
+        """A trace -> the vector that `embed` gives for its text without a prompt, edits included."""
         return self.pool(trace.output.unsqueeze(0), trace.mask.unsqueeze(0))[0]
 
     def vectors(self, outputs: Tensor) -> Tensor:
@@ -245,7 +280,8 @@ class TextEncoder(NamedEncoder):
         pooled = pool(output, mask, self.pooling)
         for dense in self.dense:
             pooled = dense(pooled)
-        return torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
+        pooled = torch.nn.functional.normalize(pooled, dim=-1) if self.normalise else pooled
+        return pooled[..., : self.truncate_dim]
 
     # --- masked words -------------------------------------------------------------------------------------------------
 

@@ -272,7 +272,7 @@ class Claim:
 
 
 def claims() -> tuple[Claim, ...]:
-    """Every statement of the notes, beside the computed result of its own formula."""
+    """Every statement of the notes, next to the computed result of its own formula."""
     with_notes = compute(Inputs(positions="notes"))
     return (
         Claim(

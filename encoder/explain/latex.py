@@ -84,7 +84,7 @@ def bracketed(value: float, digits: int = 4) -> str:
 
 def text(words: str, fallback: str = "token") -> str:
     r"""Escaped words inside \text{}. KaTeX has no metrics for most scripts, so a text beyond ASCII becomes `fallback`;
-    the page names such a token beside the formula."""
+    the page names such a token next to the formula."""
     if not words.isascii() or not words.isprintable():
         words = fallback
     return r"\text{" + "".join(_ESCAPES.get(letter, letter) for letter in words) + "}"

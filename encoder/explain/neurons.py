@@ -118,7 +118,7 @@ def promoted_words(
 
     After Geva et al. 2021, who multiply it by the word vectors of a decoder. An encoder's masked-word head has a dense
     map, an activation and a norm before the word vectors. With a trace that has a mask token: their derivative at the
-    first mask, in the direction of the vector. Without: dense map, centring and gain alone. Later layers are left out,
+    first mask, in the direction of the vector. Without: dense map, centring and gain only. Later layers are left out,
     so it is a reading and not an effect. Raises EncoderError for a model without a masked-word head.
     """
     head = model.mlm_head

@@ -162,7 +162,8 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
     total = after if pre_norm or name is None else value(trace, f"{name}.input", i)
     norm = None if name is None else normalised(trace, name, i, c)
-    update = update_of(trace, place, part)
+    # An edit of what a sublayer adds is in the residual stream only; the step of the sublayer computes it unedited.
+    update = total - before if trace.edits else update_of(trace, place, part)
     return AddNorm(
         place=place,
         part=part,
@@ -189,7 +190,7 @@ def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
     LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, in training mode.
     """
     if not traces:
-        raise EncoderError("No sentence to normalise: give at least one trace.")
+        raise EncoderError("No sentence to normalise: specify at least one trace.")
     norms = [norm_of(trace, name, slice(trace.n_real)) for trace in traces]
     inputs, eps = [array(norm.input) for norm in norms], norms[0].eps
     batch = np.concatenate(inputs)
@@ -221,7 +222,7 @@ class NormMoments:
 
 
 def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:
-    """A sentence alone through three norms at the norm `name`, and the change when `neighbour` joins the batch."""
+    """A sentence by itself through three norms at the norm `name`, and the change when `neighbour` joins the batch."""
     alone = compare_norms([trace], name)
     apart = compare_norms([trace, neighbour], name).apart
     return NormMoments(

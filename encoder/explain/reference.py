@@ -1,4 +1,4 @@
-"""The reference: a forward pass in numpy from the ids and the weights alone, in any precision, and its comparisons.
+"""The reference: a forward pass in numpy from the ids and the weights only, in any precision, and its comparisons.
 
     reference = Recomputation(trace)        # in float64, for `check` of a step
     chain(trace).largest                    # every stage of the residual stream, next to the model's

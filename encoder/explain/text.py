@@ -139,7 +139,7 @@ class PaddedBatch:
     """Several sentences as one padded batch, and the differences that padding makes.
 
     ids [B, T]; mask [B, T], True for a real token; difference [B]: largest difference of a real token's output between
-    the batch and the sentence alone; leaked [B]: largest attention weight of a real token on padding, over all layers
+    the batch and the sentence only; leaked [B]: largest attention weight of a real token on padding, over all layers
     and heads; unmasked [B]: the same difference without the mask; pad: the padding token.
     """
 
@@ -153,7 +153,7 @@ class PaddedBatch:
 
 
 def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
-    """Run the texts as one padded batch, each alone, and as a batch without the mask."""
+    """Run the texts as one padded batch, each by itself, and as a batch without the mask."""
     batch = model.trace_batch(texts)
     alone = [array(model.trace(text).output) for text in texts]
     return PaddedBatch(

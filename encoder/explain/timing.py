@@ -1,4 +1,4 @@
-"""The time of one layer at several lengths, measured on this machine, beside the formula of `encoder.explain.cost`."""
+"""The time of one layer at several lengths, measured on this machine, next to the formula of `encoder.explain.cost`."""
 
 import itertools
 import math

@@ -7,6 +7,7 @@ Shapes: T tokens (query i, keys j), H heads, K width of a head, D d_model.
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, summands
@@ -97,6 +98,8 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
     i = place.query
     rows = trace.layer_attention(place.layer, slice(i, i + 1))  # [H, 1, T]
     heads = (rows @ trace.layer_qkv(place.layer)[2].float())[:, 0]  # [H, K]
+    if any(edit.at("z", place.layer) for edit in trace.edits):
+        heads = torch.stack([trace.z(place.layer, head)[i].float() for head in range(config.n_heads)])
     z = array(heads)
     module = trace.encoder.block(place.layer).attention.w_o
     by_head = weight(module).reshape(config.n_heads, config.d_head, config.d_model)

@@ -5,15 +5,31 @@
     view.figure()                                             # of lines and text: view.picture()
     view = export.text(trace, 0, 2, selected=[3], options=export.Options(special="zero"))
     export.model(trace, 0, 2)                                 # the whole model as one picture
+    export.grid(trace)                                        # all heads as small maps
 
 Pages, files and the command line use these objects, so that a file holds what the page shows.
 """
 
+from encoder.export.grid import grid
 from encoder.export.lines import Lines, lines
 from encoder.export.map import Map, map
 from encoder.export.model_picture import model_picture as model
 from encoder.export.options import Options
+from encoder.export.saved import save_html
 from encoder.export.text import Text, text
 from encoder.export.view import HeadView, head_name
 
-__all__ = ["HeadView", "Lines", "Map", "Options", "Text", "head_name", "lines", "map", "model", "text"]
+__all__ = [
+    "HeadView",
+    "Lines",
+    "Map",
+    "Options",
+    "Text",
+    "grid",
+    "head_name",
+    "lines",
+    "map",
+    "model",
+    "save_html",
+    "text",
+]

@@ -37,7 +37,8 @@ class Section:
     """One part of a report: a heading, and below it a figure, a picture, sentences and a table, if given.
 
     figure: interactive, `height` pixels high; picture: a `Picture`, or SVG, which is inserted without escaping;
-    sentences: paragraphs of plain text; table: shown without its index, with three decimals.
+    others: of a picture, what a click on another layer or head shows; sentences: paragraphs of plain text; table: shown
+    without its index, with three decimals.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Section:
     sentences: Sequence[str] = ()
     table: pd.DataFrame | None = None
     height: int = 600
+    others: Mapping[str, Picture] | None = None
 
 
 def document(
@@ -70,7 +72,7 @@ def document(
         footer: the last line.
     """
     scripts, css = [], (HERE / "document.css").read_text(encoding="utf-8")
-    if any(section.figure is not None for section in sections):
+    if any(section.figure is not None or _is_figure(section.picture) for section in sections):
         scripts += [plotly_js(), joined(HERE / "document.js")]
     if any(isinstance(section.picture, Picture) for section in sections):
         scripts.append(pictures.script())
@@ -107,6 +109,10 @@ def document(
     )
 
 
+def _is_figure(picture: Picture | str) -> bool:
+    return isinstance(picture, Picture) and picture.kind == "figure"
+
+
 def _policy(scripts: Sequence[str]) -> str:
     """A policy that fetches nothing and runs only these scripts, identified by their SHA-256."""
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
@@ -120,7 +126,7 @@ def _policy(scripts: Sequence[str]) -> str:
 def _section(section: Section, number: int) -> str:
     narrow = section.figure is None and not section.picture  # tables lie side by side
     kind = ' class="narrow"' if narrow else ""
-    parts = [f"<section{kind}><h2>{escape(section.title)}</h2>"]
+    parts = [f"<section{kind}>" + (f"<h2>{escape(section.title)}</h2>" if section.title else "")]
     if section.figure is not None:
         parts.append(
             f'<div class="figure" style="height:{int(section.height)}px" data-source="figure-{number}" '
@@ -128,7 +134,7 @@ def _section(section: Section, number: int) -> str:
             f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
         )
     if section.picture:
-        parts.append(section.picture if isinstance(section.picture, str) else section.picture.element())
+        parts.append(section.picture if isinstance(section.picture, str) else section.picture.element(section.others))
     parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
     parts += [_table(section.table)] if section.table is not None else []
     return "\n".join([*parts, "</section>"])

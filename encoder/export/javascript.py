@@ -15,7 +15,7 @@ LAYOUT = re.compile(r"^\s*(?://.*\n\s*)+|^\s+", re.MULTILINE)
 def joined(script: Path) -> str:
     """A module and all that it imports, each once and before its first use.
 
-    An import is found by its file's name beside the script, else in `SHARED`. All modules share one scope, so no two of
+    An import is found by its file's name next to the script, or in `SHARED`. All modules share a scope, so no two of
     them use the same name at top level. `export default` stays. Raises OSError if one is missing.
     """
     found: dict[str, str] = {}

@@ -116,7 +116,7 @@ class Lines(HeadView):
             "token for its numbers."
         ]
         queries, keys = self._selected
-        others = "are strong, the others faint. The number beside a"
+        others = "are strong, the others faint. The number next to a"
         if queries:
             said.append(f"Lines from {queries} {others} key is the sum of their weights.")
         if keys:
@@ -163,7 +163,7 @@ class Lines(HeadView):
         return parts
 
     def _sums(self, sums: np.ndarray, labels: Sequence[str], positions: Sequence[int]) -> pd.DataFrame:
-        """The numbers beside the tokens of a side, largest first: a column a head, and their mean. sums: [N, tokens]"""
+        """The numbers next to the tokens of a side, largest first: a column a head, their mean. sums: [N, tokens]"""
         order = np.argsort(-sums.mean(0), kind="stable")[:STRONGEST]
         table = pd.DataFrame({"position": positions, "token": labels} | dict(zip(self.names, sums, strict=True)))
         if len(sums) > 1:
@@ -176,7 +176,7 @@ class Lines(HeadView):
         if more:
             said["Overlaid heads"] = ", ".join(more)
         if self.threshold:
-            said["Minimum weight"] = f"{three_digits(self.threshold)}; the numbers beside the tokens count all weights"
+            said["Minimum weight"] = f"{three_digits(self.threshold)}; the numbers next to the tokens count all weights"
         return said | self.options.facts()
 
     def code(self) -> str:

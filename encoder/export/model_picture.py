@@ -5,11 +5,16 @@ Shapes: as in `encoder.explain.whole`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
+from encoder.edits import CausalMask
 from encoder.explain.output import PoolingKind
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
+from encoder.export.model_input import Given, beside
 from encoder.export.picture import Picture
 from encoder.trace.trace import Trace
 
@@ -19,6 +24,17 @@ MOST_TOKENS = 48
 ROW = ((16, 26), (30, 19), (MOST_TOKENS, 14))
 #: Pixels above and below the rows: names of the parts, small maps of the heads, the legend.
 AROUND = 320
+#: Classes that are named at the end.
+MOST_CLASSES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class OtherEnd:
+    """The other tower of a pair: `own` and `other` are unit vectors [E] that are compared; name: of the other input."""
+
+    own: np.ndarray
+    other: np.ndarray
+    name: str
 
 
 def model_picture(
@@ -30,6 +46,10 @@ def model_picture(
     *,
     pooling: PoolingKind | None = "mean",
     model: str = "",
+    first: int | None = None,
+    given: Given | None = None,
+    classes: Mapping[str, float] | None = None,
+    pair: OtherEnd | None = None,
 ) -> Picture:
     """The forward pass of `trace` with one layer opened. A notebook shows it.
 
@@ -37,23 +57,45 @@ def model_picture(
         layer, head: opened in full. query, key: selected tokens, by their positions in the trace.
         pooling: how the tokens become one vector; None for models without one.
         model: its name, for the title.
+        first: the first token of the window of a long input; by default the window is around the query.
+        given: the image or the sound, drawn next to the rows (`model_input.beside`).
+        classes: class -> probability, if the model has classes. pair: the other tower, if it has two.
 
     Raises EncoderError for a layer or head that the model does not have.
     """
-    window = window_around(trace.n_tokens, query)
-    found = whole(trace, Place(layer=layer, head=head), window, pooling if trace.config.takes_text else None)
+    window = window_around(trace.n_tokens, query, first)
+    place = Place(layer=layer, head=head)
+    found = whole(trace, place, window, pooling if trace.config.takes_text and pair is None else None)
     labels = trace.labels[window]
     pixels = next(size for most, size in ROW if len(labels) <= most)
-    return Picture("model_picture", _header(trace, found, labels, pixels, (query, key), model), _arrays(found),
+    shown = None if query is None or not 0 <= query < trace.n_tokens else query
+    whole_input, its_arrays = beside(trace, place, window, shown, given)
+    header = _header(trace, found, labels, pixels, (query, key), model) | {"input": whole_input}
+    return Picture("model_picture", header | _end(classes, pair), _arrays(found) | its_arrays | _vectors(pair),
                    AROUND + pixels * len(labels))  # fmt: skip
 
 
-def window_around(n_tokens: int, query: int | None) -> slice:
-    """The tokens that are drawn: all, or MOST_TOKENS of them around the selected one."""
+def window_around(n_tokens: int, query: int | None, first: int | None = None) -> slice:
+    """The tokens that are drawn: all, or MOST_TOKENS of them from `first` on, or around the selected one."""
     if n_tokens <= MOST_TOKENS:
         return slice(0, n_tokens)
-    start = min(max(0, (query or 0) - MOST_TOKENS // 2), n_tokens - MOST_TOKENS)
+    wanted = (query or 0) - MOST_TOKENS // 2 if first is None else first
+    start = min(max(0, wanted), n_tokens - MOST_TOKENS)
     return slice(start, start + MOST_TOKENS)
+
+
+def _end(classes: Mapping[str, float] | None, pair: OtherEnd | None) -> dict[str, object]:
+    """What the model is for, with its numbers: the likeliest classes, and the cosine of two towers."""
+    ranked = sorted((classes or {}).items(), key=lambda one: -one[1])[:MOST_CLASSES]
+    cosine = None if pair is None else float(pair.own @ pair.other)
+    return {"classes": [[str(name), float(share)] for name, share in ranked],
+            "pair": None if pair is None else {"name": pair.name, "cosine": cosine}}  # fmt: skip
+
+
+def _vectors(pair: OtherEnd | None) -> dict[str, np.ndarray]:
+    if pair is None:
+        return {}
+    return {"vector": np.asarray(pair.own, dtype=np.float32), "other": np.asarray(pair.other, dtype=np.float32)}
 
 
 def _header(
@@ -79,6 +121,9 @@ def _header(
         "query": query,
         "key": key,
         "norm": config.norm_placement,
+        "norms": _norms(trace, found.place.layer),
+        "takes": trace.kind,
+        "sees": _sees(trace, found.place.layer),
         "stages": list(found.stages),
         "width": config.d_model,
         "neuronCount": config.d_ffn,
@@ -89,6 +134,19 @@ def _header(
         "alt": f"The forward pass of {trace.n_tokens} tokens through {config.n_layers} layers; layer "
         f"{found.place.layer} is open, with head {found.place.head}.",
     }
+
+
+def _sees(trace: Trace, layer: int) -> str:
+    """Which keys a query of the layer is compared with: "all", "earlier" and its own, or "near" ones."""
+    causal = trace.config.causal or any(isinstance(edit, CausalMask) for edit in trace.edits)
+    return "earlier" if causal else "all" if trace.config.window_of_layer(layer) is None else "near"
+
+
+def _norms(trace: Trace, layer: int) -> list[str]:
+    """The parts of the picture that are a LayerNorm: those of the open layer, and the last one."""
+    parts = {f"layers.{layer}.attention_norm": "norm-attention", f"layers.{layer}.ffn_norm": "norm-ffn",
+             "final_norm": "final"}  # fmt: skip
+    return [part for name, part in parts.items() if name in trace.norms]
 
 
 def _arrays(found: Whole) -> dict[str, np.ndarray]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import numpy as np
+import plotly.graph_objects as go
+from plotly.io.json import to_json_plotly
 
 from encoder.export import wire
 from encoder.export.javascript import SHARED, joined
+from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures.colours import HEADS
 
 #: Above this many bytes of 32-bit weights a picture has 16-bit weights instead.
@@ -44,7 +48,7 @@ class Picture:
     needs at least.
     """
 
-    kind: Literal["lines", "model_picture", "text_shade"]
+    kind: Literal["figure", "head_grid", "lines", "model_picture", "text_shade"]
     header: Mapping[str, object]
     arrays: Mapping[str, np.ndarray]
     height: int = 0
@@ -53,21 +57,34 @@ class Picture:
         """Header and arrays as bytes (`wire.pack`). more: further values of the header, or others."""
         return wire.pack({**self.header, **more}, self.arrays)
 
-    def element(self) -> str:
-        """HTML for a page with `script()` and `style()`. It contains no text of the picture as it is."""
-        data = base64.b64encode(self.block()).decode()
+    def element(self, others: Mapping[str, Picture] | None = None) -> str:
+        """HTML for a page with `script()` and `style()`. It contains no text of the picture as it is.
+
+        others: "layer head" -> what a click on this layer or head shows, in a page without a host.
+        """
+        more = "".join(f'<i hidden data-place="{place}" data-block="{one._data()}"></i>'
+                       for place, one in (others or {}).items())  # fmt: skip
         return (
-            f'<div class="drawing" data-kind="{self.kind}" style="min-height:{self.height}px" data-block="{data}">'
+            f'<div class="drawing" data-kind="{self.kind}" style="min-height:{self.height}px" '
+            f'data-block="{self._data()}">{more}'
             "<noscript>A script draws this picture. This browser does not run scripts.</noscript></div>"
         )
 
+    def _data(self) -> str:
+        return base64.b64encode(self.block()).decode()
+
     def _repr_html_(self) -> str:
-        """A frame with the picture, for a notebook."""
-        page = PAGE.format(style=style(), element=self.element(), script=script())
+        """A frame with the picture, for a notebook without a widget."""
         return (
             f'<iframe title="{escape(self.header["alt"])}" width="100%" height="{self.height + 60}" '
-            f'style="border:0" srcdoc="{escape(page)}"></iframe>'
+            f'style="border:0" srcdoc="{escape(page(self))}"></iframe>'
         )
+
+
+def page(picture: Picture) -> str:
+    """A page with nothing but the picture."""
+    plotly = plotly_js() if picture.kind == "figure" else ""
+    return PAGE.format(style=style(), element=picture.element(), script=plotly + script())
 
 
 @cache
@@ -79,7 +96,7 @@ def script() -> str:
 @cache
 def style() -> str:
     """The CSS of every `Picture`, in light and in dark."""
-    files = ("page.css", "shared.css", "lines.css", "model_picture.css", "text_shade.css")
+    files = ("page.css", "shared.css", "lines.css", "head_grid.css", "model_picture.css", "text_shade.css")
     return "".join((SHARED / file).read_text(encoding="utf-8") for file in files)
 
 
@@ -99,7 +116,7 @@ def attention_lines(
 ) -> Picture:
     """Tokens left and right and a line for every weight.
 
-    Beside each token: the sum of its weights with the tokens in focus on the other side, as a square for each head and
+    Next to each token: the sum of its weights with the tokens in focus on the other side, as a square for each head and
     as a number, the mean over the heads. The numbers count all weights, also those below the threshold.
 
     Args:
@@ -213,6 +230,16 @@ def shaded_text(
     if weights is not None:
         arrays["weights"] = _sent(np.asarray(weights, dtype=np.float32), exact_bytes)
     return Picture("text_shade", header, arrays)
+
+
+def figure_picture(figure: go.Figure, *, name: str, places: Sequence[Sequence[int]], height: int = 560) -> Picture:
+    """A Plotly figure of one map. places: the token positions of its rows and columns, which a click selects."""
+    content = figure.to_plotly_json()
+    check_kinds(content["data"])
+    layout = {key: value for key, value in content["layout"].items() if key != "template"}
+    drawn = json.loads(to_json_plotly({"data": content["data"], "layout": layout}))
+    header = {"figure": drawn, "name": name, "alt": f"{name} as a map.", "places": places, "height": height}
+    return Picture("figure", header, {}, height)
 
 
 def escape(text: object) -> str:

@@ -93,7 +93,7 @@ def python_lines(
 
 
 def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: str = "") -> str:
-    """`python_lines` for an input that is no text. given: the Python expression of the input, from `imports`; edits:
+    """`python_lines` for an input that is not text. given: the Python expression of the input, from `imports`; edits:
     lines that make the name `edits`.
     """
     edited = ", edits=edits" if edits else ""

@@ -67,7 +67,7 @@ def facts(model: TextEncoder, found: Attribution) -> dict[str, str]:
 
 
 def sections(found: Attribution, deletion: WordScores | None = None) -> list[Section]:
-    """The parts of the report: the map, its largest cells, and the words beside the deletion test."""
+    """The parts of the report: the map, its largest cells, and the words next to the deletion test."""
     rows, columns = found.labels
     if found.is_exact:
         said = ["The cells add up to the cosine. Output vectors already contain information from the whole sentence."]

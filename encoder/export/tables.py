@@ -18,7 +18,6 @@ from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:
     from encoder.explain import TokenFlow
-    from encoder.explain.architecture import Architecture
     from encoder.explain.by_hand import Claim
     from encoder.explain.cost import Cost
     from encoder.measure.pair_scores import Scores
@@ -231,19 +230,6 @@ def _long(name: str, array: np.ndarray) -> Iterator[tuple[str, int | None, int |
         yield name, row, column, float(array[place])
 
 
-def architecture_frame(drawn: Architecture) -> pd.DataFrame:
-    """A row a block: its layer, output shape, parameters with their share, FLOPs and bytes."""
-    columns = ["block", "title", "layer", "shape", "parameters", "share", "flops", "memory_bytes"]
-    rows = [
-        (
-            block.key, block.title, block.layer, " × ".join(str(size) for _, size in block.outputs),
-            block.parameters, block.share, block.flops, block.memory,
-        )
-        for block in drawn.blocks
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns).astype({"layer": "Int64"})
-
-
 def cost_frame(found: Cost) -> pd.DataFrame:
     """A row a part of one layer: FLOPs and bytes for the text, and their formulas in LaTeX."""
     rows = [(part.title, part.flops, part.bytes, part.work.symbols, part.memory.symbols) for part in found.parts]
@@ -251,7 +237,7 @@ def cost_frame(found: Cost) -> pd.DataFrame:
 
 
 def claims_frame(stated: Sequence[Claim]) -> pd.DataFrame:
-    """The numbers of teaching notes beside the computed ones: a row a number."""
+    """The numbers of teaching notes next to the computed ones: a row a number."""
     rows = [
         (claim.title, row, column, said, claim.computed[row][column], claim.agreeing[row][column])
         for claim in stated

@@ -43,7 +43,7 @@ Scale = Literal["fixed", "head"] | float
 Positions = int | Sequence[int] | None
 #: Row and column with which the second sentence of a pair begins; None: the axis has one sentence.
 Parts = tuple[int | None, int | None]
-#: Positions of the rows, and of the columns, in the text; None: the row or column is no token.
+#: Positions of the rows, and of the columns, in the text; None: the row or column is not a token.
 Places = tuple[Sequence[int | None], Sequence[int | None]]
 
 

@@ -45,7 +45,7 @@ def as_array(x: object, *, name: str, ndim: int) -> np.ndarray:
 def check_labels(labels: Sequence[str], needed: int, name: str) -> list[str]:
     """The labels as a list. ValueError if there are fewer than `needed`."""
     if len(labels) < needed:
-        raise ValueError(f"{name} names {len(labels)} tokens where {needed} are drawn: give one label a token.")
+        raise ValueError(f"{name} names {len(labels)} tokens where {needed} are drawn: specify one label a token.")
     return [str(label) for label in labels]
 
 

@@ -62,7 +62,7 @@ def occlusion_curves(
 def _curves(
     x: np.ndarray, named: Mapping[str, np.ndarray], draws: np.ndarray, shades: Sequence[str], over: str, change: str
 ) -> go.Figure:
-    """Named curves beside a band from the smallest to the largest random draw and their mean."""
+    """Named curves next to a band from the smallest to the largest random draw and their mean."""
     figure = go.Figure(layout=neutral_layout(margin=margin(74, right=12)))
     band = {"mode": "lines", "line": {"width": 0, "color": colour.NEUTRAL}, "hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(x=x, y=draws.min(axis=0), **band)

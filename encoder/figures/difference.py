@@ -46,6 +46,7 @@ def attention_difference(
     selected: tuple[int | None, int | None] | None = None,
     block: int = 1,
     disambiguated: Sequence[str] | None = None,
+    square: bool = True,
 ) -> go.Figure:
     """The second map minus the first: teal where the second attends more, orange where the first does.
 
@@ -58,6 +59,7 @@ def attention_difference(
         selected: (query step, key step), each may be None: framed.
         block: a cell is the difference farthest from 0 among block x block pairs of steps.
         disambiguated: the name of each step in hover labels, as `align.disambiguate` gives it: "the (4 | 6)".
+        square: cells of short texts are squares; otherwise the map fills its space.
 
     Raises:
         ValueError: shapes or labels that do not fit.
@@ -71,7 +73,7 @@ def attention_difference(
     names_of_steps = disambiguated if block == 1 else None
     across = token_axis(ticks, 0, n_columns, title="attends to (key)" + unit, names=names_of_steps)
     down = token_axis(ticks, 0, n_rows, title="attends from (query)" + unit, downwards=True, names=names_of_steps)
-    if max(values.shape) <= SQUARE_UP_TO:
+    if square and max(values.shape) <= SQUARE_UP_TO:
         across, down = across | SQUARE_ACROSS, down | SQUARE_DOWN
     first, second = (shown_label(name) for name in names)
     hover = f"%{{y}} to %{{x}}: {second} − {first} = %{{z:+.3g}}"

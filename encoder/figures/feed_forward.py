@@ -108,7 +108,7 @@ def left_out_bars(effects: object, unit: str) -> go.Figure:
     """The effect of a layer without its attention, and without its FFN. effects [2, L]; unit: of the outcome."""
     values = as_array(effects, name="effects", ndim=2)
     if len(values) != len(SUBLAYERS):
-        raise ValueError(f"effects has {len(values)} rows: give one for attention and one for the FFN.")
+        raise ValueError(f"effects has {len(values)} rows: specify one for attention and one for the FFN.")
     layers = np.arange(values.shape[1], dtype=np.int32)
     drawn = [
         bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.4g}}")

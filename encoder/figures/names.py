@@ -1,7 +1,7 @@
 """Names of points: on which side of its point each has room, and in which order.
 
 A figure does not know its size on the screen, so names are placed for two sizes at once, a projector and a phone. Names
-with room on both come first, then those with room on the projector alone. The page hides names that overlap, the last
+with room on both come first, then those with room on the projector only. The page hides names that overlap, the last
 ones first (`layout.meta["names"]`).
 """
 
@@ -94,7 +94,7 @@ class Names:
 def name_tag(
     text: str, at: np.ndarray, shift: tuple[float, float], shade: str, *, filled: bool = True
 ) -> dict[str, Any]:
-    """A name beside a point as an annotation, white on its colour or in its colour, with a line to a distant point.
+    """A name next to a point as an annotation, white on its colour or in its colour, with a line to a distant point.
 
     at [2]: the point; shift: as `Names.tag` gives it.
     """

@@ -73,7 +73,9 @@ def gain_bias(gain: object, bias: object | None, *, selected: int | None = None)
     if bias is not None:
         rows.append(("bias", as_array(bias, name="bias", ndim=1), 0.0))
         if len(rows[1][1]) != len(rows[0][1]):
-            raise ValueError(f"gain has {len(rows[0][1])} components and bias {len(rows[1][1])}: give as many of both.")
+            raise ValueError(
+                f"gain has {len(rows[0][1])} components and bias {len(rows[1][1])}: specify as many of both."
+            )
     return _component_rows(rows, selected)
 
 
@@ -84,7 +86,9 @@ def norm_steps(x: object, normalised: object, output: object, *, selected: int |
         (name, as_array(row, name=name, ndim=1), 0.0) for name, row in zip(names, (x, normalised, output), strict=True)
     ]
     if len({len(row) for _, row, _ in rows}) != 1:
-        raise ValueError(f"The three vectors have {[len(row) for _, row, _ in rows]} components: give as many in each.")
+        raise ValueError(
+            f"The three vectors have {[len(row) for _, row, _ in rows]} components: specify as many in each."
+        )
     return _component_rows(rows, selected)
 
 

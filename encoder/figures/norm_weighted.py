@@ -83,7 +83,7 @@ def shares_by_layer(
     series = (attention, weighted, word)
     rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, series, strict=True)]
     if len({len(row) for row in rows}) != 1:
-        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: give as many in each.")
+        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: specify as many in each.")
     figure = go.Figure(layout=neutral_layout(margin=margin(54, right=12)))
     looks = ((ATTENTION, "circle", "solid"), (NORM_WEIGHTED, "square", "solid"), (WORD, "diamond", "dot"))
     at = np.arange(len(rows[0]), dtype=np.int32)
@@ -113,7 +113,7 @@ def shares_by_token(
     pairs.append(("norm-weighted attention", as_array(weighted, name="weighted", ndim=1), NORM_WEIGHTED))
     count = len(pairs[0][1])
     if len(pairs[1][1]) != count:
-        raise ValueError(f"attention has {count} tokens and weighted {len(pairs[1][1])}: give as many of both.")
+        raise ValueError(f"attention has {count} tokens and weighted {len(pairs[1][1])}: specify as many of both.")
     labels = check_labels(labels, first + count, "labels")
     figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     for name, values, shade in pairs:

@@ -110,7 +110,7 @@ def _norm_map(
     """A map norms x tokens, its first trace, with axes and the frames of the selected row and column."""
     n_norms, n_tokens = traces[0].z.shape
     if len(names) != n_norms:
-        raise ValueError(f"The map is {[n_norms, n_tokens]}, for {len(names)} norms: give one row a norm.")
+        raise ValueError(f"The map is {[n_norms, n_tokens]}, for {len(names)} norms: specify one row a norm.")
     labels = check_labels(labels, first + n_tokens, "labels")
     shown = [norm_tick(name) for name in names]
     across = token_axis(labels, first, n_tokens, title="token")
@@ -170,11 +170,11 @@ def token_statistics(
     Raises ValueError for shapes or labels that do not fit, and where there is nothing to draw.
     """
     if not statistics:
-        raise ValueError("statistics is empty: give at least one norm.")
+        raise ValueError("statistics is empty: specify at least one norm.")
     drawn = {name: [as_array(values, name=name, ndim=1) for values in pair] for name, pair in statistics.items()}
     lengths = {len(values) for pair in drawn.values() for values in pair}
     if len(lengths) != 1:
-        raise ValueError(f"The curves have {sorted(lengths)} tokens: give as many in each.")
+        raise ValueError(f"The curves have {sorted(lengths)} tokens: specify as many in each.")
     (n_tokens,) = lengths
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     figure.update_layout(neutral_layout(margin=margin(40), uirevision=f"{n_tokens}+{first}"))

@@ -85,7 +85,7 @@ def norm_curves(
     for placement, (names, values, spread) in rows.items():
         array = as_array(values, name=placement, ndim=1)
         if len(array) != len(names):
-            raise ValueError(f"{placement} has {len(array)} values for {len(names)} norms: give one each.")
+            raise ValueError(f"{placement} has {len(array)} values for {len(names)} norms: specify one each.")
         places = [order.index(name) for name in names]
         bars = None if spread is None else {"type": "data", "array": as_array(spread, name="spread", ndim=1)}
         x, hover = np.array(places, dtype=np.int32), f"{PLACEMENT_NAMES[placement]}, %{{customdata}}"
@@ -114,7 +114,7 @@ def recorded_curves(
     for name, (placement, dash, steps, values) in runs.items():
         x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
         if x.shape != y.shape or x.ndim != 1:
-            raise ValueError(f"{name} has steps {list(x.shape)} and values {list(y.shape)}: give as many of both.")
+            raise ValueError(f"{name} has steps {list(x.shape)} and values {list(y.shape)}: specify as many of both.")
         there = np.isfinite(y)
         look = {"dash": dash, "width": 1.75, "size": 5, "mode": "lines+markers" if there.sum() <= 40 else "lines"}
         figure.add_trace(placement_curve(x[there], y[there], placement, f"{name}, {across} %{{x:,}}", name, **look))

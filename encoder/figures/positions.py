@@ -32,7 +32,7 @@ def position_heatmap(
 ) -> go.Figure:
     """encoding [T, D], one row a position -> heatmap of its values around 0.
 
-    limit: value of the full colour, by default the one that 99.5 % of all values stay below.
+    limit: value of the full colour, by default the one that 99.5% of all values stay below.
     """
     values = as_array(encoding, name="encoding", ndim=2)
     limit = robust_limit(values) if limit is None else float(limit)
@@ -55,7 +55,7 @@ def position_products(encoding: object, *, cosine: bool = False) -> np.ndarray:
 def products_by_distance(products: object) -> pd.DataFrame:
     """products [T, T] -> a row a distance 0 .. T-1: distance, and mean, low and high of the products that far apart.
 
-    low and high hold the middle 80 % of them, from the 10th to the 90th percentile.
+    low and high hold the middle 80% of them, from the 10th to the 90th percentile.
     """
     matrix = as_array(products, name="products", ndim=2)
     if matrix.shape[0] != matrix.shape[1]:
@@ -75,7 +75,7 @@ def position_dot_products(
 ) -> go.Figure:
     """products [T, T] of `position_products` -> heatmap, position by position, coloured around 0.
 
-    The colours of cosines run from -1 to 1, those of dot products to the value that 99.5 % stay below.
+    The colours of cosines run from -1 to 1, those of dot products to the value that 99.5% stay below.
     """
     matrix = as_array(products, name="products", ndim=2)
     limit = 1.0 if cosine else robust_limit(matrix)
@@ -91,12 +91,12 @@ def distance_curve(
     across: str = "distance between the positions",
     mark: tuple[float, float, str] | None = None,
 ) -> go.Figure:
-    """Curves by distance, each with the band of its middle 80 %. curves: name -> distance, mean (and low, high).
+    """Curves by distance, each with the band of its middle 80%. curves: name -> distance, mean (and low, high).
 
     unit, across: names of the axes; mark: (distance, value, name) of a marked point.
     """
     if not curves:
-        raise ValueError("curves is empty: give at least one curve.")
+        raise ValueError("curves is empty: specify at least one curve.")
     figure = go.Figure(layout=neutral_layout(xaxis=plain_axis(across), yaxis=plain_axis(unit)))
     for number, (name, one) in enumerate(curves.items()):
         line = colour.SERIES[number % len(colour.SERIES)]

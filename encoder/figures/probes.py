@@ -33,7 +33,7 @@ def layer_names(n_layers: int) -> list[str]:
 
 
 def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[int, int] | None = None) -> go.Figure:
-    """Accuracy over the layers; bars: the 95 % interval; dotted: the control task; dashed: always the largest class.
+    """Accuracy over the layers; bars: the 95% interval; dotted: the control task; dashed: always the largest class.
 
     selected: (curve, layer), which is circled. Curves of models with other depths share the axis of the deepest.
     """

@@ -60,7 +60,7 @@ def agreement_chart(names: Sequence[str], correlations: object, low: object, hig
         for name, values in (("correlations", correlations), ("low", low), ("high", high))
     )
     if not len(names) == len(middle) == len(least) == len(most):
-        raise ValueError(f"{len(names)} names, {len(middle)} correlations: give as many of each.")
+        raise ValueError(f"{len(names)} names, {len(middle)} correlations: specify as many of each.")
     points = go.Scatter(
         x=middle,
         y=list(names),
@@ -68,7 +68,7 @@ def agreement_chart(names: Sequence[str], correlations: object, low: object, hig
         marker={"size": 11, "color": colour.EMPHASIS},
         error_x={"array": most - middle, "arrayminus": middle - least, "color": colour.EMPHASIS, "thickness": 2},
         customdata=np.stack([least, most], axis=1),
-        hovertemplate="%{y}: %{x:.2f}, 95 %: %{customdata[0]:.2f} to %{customdata[1]:.2f}<extra></extra>",
+        hovertemplate="%{y}: %{x:.2f}, 95%: %{customdata[0]:.2f} to %{customdata[1]:.2f}<extra></extra>",
     )
     across = plain_axis("rank correlation with leaving words out") | {"range": [-1.05, 1.05], "zerolinewidth": 2}
     down = {"autorange": "reversed", "automargin": True, "type": "category"}

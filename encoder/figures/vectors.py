@@ -98,7 +98,7 @@ def dot_product_terms(q: object, k: object) -> pd.DataFrame:
     """q [K], k [K] -> a row a component: component, q, k, product (q x k, in float64) and running_sum up to q . k."""
     queries, keys = as_array(q, name="q", ndim=1), as_array(k, name="k", ndim=1)
     if len(queries) != len(keys):
-        raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: give as many of both.")
+        raise ValueError(f"q has {len(queries)} components and k has {len(keys)}: specify as many of both.")
     products = queries.astype(np.float64) * keys
     sums = {"product": products, "running_sum": products.cumsum()}
     return pd.DataFrame({"component": np.arange(len(products)), "q": queries, "k": keys, **sums})

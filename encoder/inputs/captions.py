@@ -38,7 +38,7 @@ TEMPLATES = (
     "somebody wrote a {number}",
     "somebody wrote a {number} by hand with a pen",
 )
-#: Templates for a digit alone, without adjectives.
+#: Templates for a digit only, without adjectives.
 PLAIN_TEMPLATES = (
     "the digit {number}",
     "the number {number}",
@@ -112,21 +112,23 @@ def with_unknown_words(text: str, numbers: random.Random) -> str:
     return " ".join(words)
 
 
-def vocabulary() -> list[str]:
-    """The special tokens, then all words of the training captions in alphabetical order."""
-    words = {*WORDS, *"0123456789", "thick", "thin", *PARITY, "digit", "number"}
-    for template in (*TEMPLATES, *PLAIN_TEMPLATES):
+def vocabulary(
+    templates: tuple[str, ...] = (*TEMPLATES, *PLAIN_TEMPLATES), kinds: tuple[str, ...] = ("thick", "thin")
+) -> list[str]:
+    """The special tokens, then all words of training captions in alphabetical order. kinds: adjectives of digits."""
+    words = {*WORDS, *"0123456789", *kinds, *PARITY, "digit", "number"}
+    for template in templates:
         words |= {*template.replace("{number}", "").split(), "a", "an"}
     return [PAD, UNKNOWN, START, END, *sorted(words)]
 
 
-def tokenizer() -> Tokenizer:
-    """Lower-case words of `vocabulary`; any other word is [UNK], and punctuation is left out."""
+def tokenizer(words: list[str] | None = None) -> Tokenizer:
+    """Lower-case words, by default of `vocabulary`; any other word is [UNK], and punctuation is left out."""
     import tokenizers
     from tokenizers import normalizers, pre_tokenizers, processors
     from tokenizers.models import WordLevel
 
-    ids = {word: index for index, word in enumerate(vocabulary())}
+    ids = {word: index for index, word in enumerate(words or vocabulary())}
     backend: tokenizers.Tokenizer = tokenizers.Tokenizer(WordLevel(ids, unk_token=UNKNOWN))
     backend.add_special_tokens([PAD, UNKNOWN, START, END])
     backend.normalizer = normalizers.Lowercase()

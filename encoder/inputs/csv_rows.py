@@ -15,7 +15,7 @@ def csv_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, 
     """Yield the number of the line where a row begins, from 1, with the cells of the row, or with the error.
 
     lines: each with its own ending, as a file opened with `newline=""` has them. A quote that is never closed takes its
-    own line alone: the lines after it are read again.
+    own line only: the lines after it are read again.
     """
     again = _Lines(lines)
     before, reader = 0, csv.reader(again, delimiter=delimiter, strict=True)

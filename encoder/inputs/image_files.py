@@ -35,7 +35,7 @@ DECODED_SIDE = 1_024
 
 
 class ImageError(EncoderError):
-    """A file is no image that can be opened, or too large."""
+    """A file is not an image that can be opened, or too large."""
 
 
 def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
@@ -57,7 +57,7 @@ def open_picture(file: bytes | str | Path, name: str = "This file") -> Image:
         ImageOps.exif_transpose(image, in_place=True)  # without a copy of an image that is upright already
         return _flat(image)
     except UnidentifiedImageError:
-        raise ImageError(f"{name} is no image of a known format: use {', '.join(FORMATS)}.") from None
+        raise ImageError(f"{name} is not an image of a known format: use {', '.join(FORMATS)}.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ImageError(f"{name} has too many pixels: at most {MOST_PIXELS:,} are opened. Scale it down.") from None
     except ImageError:
@@ -119,7 +119,9 @@ def as_pixels(image: Any, channels: int, name: str = "This model") -> Tensor:
     elif isinstance(image, Tensor | np.ndarray):
         pixels = image.detach() if isinstance(image, Tensor) else _of_array(image)
     else:
-        raise ImageError(f"{name} takes an image, not {type(image).__name__}: give a PIL image, an array or a tensor.")
+        raise ImageError(
+            f"{name} takes an image, not {type(image).__name__}: specify a PIL image, an array or a tensor."
+        )
     return _checked(_with_channels(_channels_first(pixels, channels, name), channels, name), name)
 
 
@@ -128,7 +130,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> Tensor:
         # A copy where the array is read-only: torch would warn that it can write to it.
         return torch.from_numpy(np.require(array, requirements=["C", "W"]))
     except TypeError:
-        raise ImageError(f"An array of {array.dtype} is no image: give uint8, or numbers from 0 to 1.") from None
+        raise ImageError(f"An array of {array.dtype} is not an image: specify uint8, or numbers from 0 to 1.") from None
 
 
 def _channels_first(pixels: Tensor, channels: int, name: str) -> Tensor:
@@ -164,7 +166,7 @@ def _checked(pixels: Tensor, name: str) -> Tensor:
     if pixels.dtype == torch.uint8:
         return pixels
     if pixels.is_complex():
-        raise ImageError("Complex numbers are no image: give uint8, or numbers from 0 to 1.")
+        raise ImageError("Complex numbers are not an image: specify uint8, or numbers from 0 to 1.")
     if not pixels.is_floating_point():
         pixels = pixels.long()  # torch has no minimum of uint16
         if int(pixels.min()) < 0 or int(pixels.max()) > 255:

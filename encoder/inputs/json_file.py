@@ -22,7 +22,7 @@ def check_regular(path: Path, most: int = MOST_BYTES) -> None:
     """
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
-        raise LoadError(f"{path.name} in {path.parent.name} is no regular file: copy the checkpoint again.")
+        raise LoadError(f"{path.name} in {path.parent.name} is not a regular file: copy the checkpoint again.")
     if about.st_size > most:
         raise LoadError(
             f"{path.name} in {path.parent.name} has {about.st_size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} MB "
@@ -42,7 +42,7 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
         ) from error
     except UnicodeError as error:
         raise LoadError(
-            f"{path.name} in {path.parent.name} is no text in UTF-8, as JSON and vocabularies are: download it again."
+            f"{path.name} in {path.parent.name} is not text in UTF-8, as JSON and vocabularies are: download it again."
         ) from error
 
 
@@ -53,7 +53,7 @@ def parse_json(path: Path) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise LoadError(
-            f"{path.name} in {path.parent.name} is no readable JSON ({error}): download it again."
+            f"{path.name} in {path.parent.name} is not readable JSON ({error}): download it again."
         ) from error
 
 
@@ -61,7 +61,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object. Raises LoadError for a missing file, or another content."""
     if not path.exists():
         raise LoadError(
-            f"{path.parent} is no checkpoint, since it has no {path.name}: give a folder in Hugging Face's layout."
+            f"{path.parent} is not a checkpoint, since it has no {path.name}: choose a folder in Hugging Face's layout."
         )
     value = parse_json(path)
     if not isinstance(value, dict):

@@ -13,12 +13,12 @@ from typing import ClassVar, Literal, Protocol
 
 from encoder.errors import EncoderError
 
-#: What an encoder takes.
-InputKind = Literal["text", "image", "sound"]
+#: What an encoder takes; "maps": attention maps by themselves take nothing.
+InputKind = Literal["text", "image", "sound", "maps"]
 
 
 class Layout(Protocol):
-    """The T tokens of an input that is no text. before: names of the special tokens, which come first ("[CLS]")."""
+    """The T tokens of an input that is not text. before: names of the special tokens, which come first ("[CLS]")."""
 
     @property
     def kind(self) -> InputKind: ...

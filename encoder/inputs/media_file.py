@@ -16,7 +16,7 @@ def content(
     empty or too large.
     """
     if not isinstance(file, bytes | str | Path):
-        raise refused(f"{type(file).__name__} is no {kind} file: give a path, or the bytes of the file.")
+        raise refused(f"{type(file).__name__} is no {kind} file: specify a path, or the bytes of the file.")
     if not isinstance(file, bytes):
         path = Path(file)
         file, name = _read(path, most, kind, refused), path.name

@@ -37,14 +37,14 @@ COLUMNS = ("text", "sentence", "content", "body", "title", "gloss")
 DELIMITERS = (",", ";", "\t")
 #: Problems that are named; the others are counted.
 MOST_NAMED = 1_000
-#: Characters of a line that are read. A larger file without the end of a line is no text.
+#: Characters of a line that are read. A larger file without the end of a line is not text.
 MOST_LINE = 10_000_000
 #: Rows of a Parquet file that are decoded at a time, and their bytes.
 BATCH_ROWS, BATCH_BYTES = 1_000, 64_000_000
 #: A Parquet column is refused where this many bytes were packed to a hundredth: no text is so regular.
 MOST_UNPACKED, MOST_PACKED = 200_000_000, 100
 NOT_UTF8 = "not UTF-8: save the file as UTF-8"
-#: Stands for bytes that are no text in the file's encoding.
+#: Stands for bytes that are not text in the file's encoding.
 _BAD = "\udc80"
 #: Half of a pair of UTF-16: JSON may have one, and no file can.
 _HALF = re.compile("[\ud800-\udfff]")
@@ -103,7 +103,7 @@ class Problems:
 class Reading:
     """The texts in their order; problems: a sentence for each of the first rows that were left out; n_left_out: of all.
 
-    Blank rows are no texts and no problem.
+    Blank rows are neither texts nor problems.
     """
 
     texts: tuple[str, ...]
@@ -112,7 +112,7 @@ class Reading:
 
 
 def read_texts(given: Given, name: str = "", limits: Limits | None = None, *, text: str | None = None) -> Reading:
-    """The texts alone. Arguments and errors are those of `read`; EncoderError, too, where there is no text at all."""
+    """The texts only. Arguments and errors are those of `read`; EncoderError, too, where there is no text at all."""
     texts: list[str] = []
     problems = Problems()
     for row in read(given, name, text=text, limits=limits or Limits()):
@@ -182,7 +182,7 @@ def check(
     if not suffix:
         return
     if isinstance(given, str | Path) and not Path(given).is_file():
-        raise EncoderError(f"There is no file {str(given)[:200]}: give one that ends in {', '.join(FORMATS)}.")
+        raise EncoderError(f"There is no file {str(given)[:200]}: specify one that ends in {', '.join(FORMATS)}.")
     if suffix not in FORMATS:
         raise EncoderError(f"{called} has no known format: choose a file that ends in {', '.join(FORMATS)}.")
     if suffix == ".txt" and (text is not None or labels):
@@ -221,7 +221,7 @@ def _problem(cells: Sequence[Any], limits: Limits) -> str:
             if len(cell) > limits.characters:
                 return f"{len(cell):,} characters, and the limit is {limits.characters:,}"
             if _HALF.search(cell):
-                return NOT_UTF8 if _BAD in cell else "half of a UTF-16 pair, which is no character"
+                return NOT_UTF8 if _BAD in cell else "half of a UTF-16 pair, which is not a character"
     return ""
 
 
@@ -313,7 +313,7 @@ def _content(given: Any) -> bytes:
 
 
 def _decoded(file: IO[bytes], newline: str | None) -> Iterator[str]:
-    """The lines of a file from its beginning, without a byte order mark; bytes that are no text become _BAD.
+    """The lines of a file from its beginning, without a byte order mark; bytes that are not text become _BAD.
 
     newline: as that of `open`. A line of more than MOST_LINE characters is cut, and ends with _BAD.
     """
@@ -411,7 +411,9 @@ def _table(given: Any, wanted: _Wanted) -> Iterator[tuple[int, Cells]]:
             yield number, list(cells)
         return
     if not isinstance(given, Iterable):
-        raise EncoderError(f"{type(given).__name__} cannot be read: give a path, bytes, a file, a DataFrame or a list.")
+        raise EncoderError(
+            f"{type(given).__name__} cannot be read: specify a path, bytes, a file, a DataFrame or a list."
+        )
     for number, value in enumerate(given, 1):
         yield number, _value_cells(value, wanted)
 

@@ -26,7 +26,7 @@ LARGEST_STEP = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Sound:
-    """One channel of sound. samples [N]: float32, usually from -1 to 1; rate: samples per second.
+    """One channel of sound. samples [N]: float32, usually from -1 to 1; rate: samples a second.
 
     Two sounds with the same samples and rate are equal. Raises SoundError for no samples, for several channels, for
     numbers that are not finite, for a rate out of range, and for more than MOST_SECONDS.
@@ -44,10 +44,10 @@ class Sound:
             raise SoundError("This sound has no samples: record or choose another one.")
         if len(samples) > MOST_SECONDS * self.rate:
             raise SoundError(
-                f"This sound has {len(samples) / self.rate:,.1f} s: give {MOST_SECONDS:g} s at most (cut it first)."
+                f"This sound has {len(samples) / self.rate:,.1f} s: specify {MOST_SECONDS:g} s at most (cut it first)."
             )
         if not np.isfinite(samples).all():
-            raise SoundError("This sound has samples that are no finite numbers: save it again in another program.")
+            raise SoundError("This sound has samples that are not finite numbers: save it again in another program.")
         samples.flags.writeable = False
         object.__setattr__(self, "samples", samples)
         object.__setattr__(self, "rate", int(self.rate))
@@ -109,7 +109,7 @@ def _as_numbers(samples: object) -> np.ndarray:
         kind = str(given.dtype)
     except ValueError:  # lists of different lengths
         kind = type(samples).__name__
-    raise SoundError(f"Samples of type {kind} are no sound: give an array of real numbers.")
+    raise SoundError(f"Samples of type {kind} are not sound: specify an array of real numbers.")
 
 
 def check_rate(rate: object) -> None:
@@ -117,5 +117,5 @@ def check_rate(rate: object) -> None:
     whole = isinstance(rate, numbers.Integral) and not isinstance(rate, bool)
     if not whole or not LOWEST_RATE <= int(rate) <= HIGHEST_RATE:  # type: ignore[call-overload]
         raise SoundError(
-            f"A sound cannot have rate={str(rate)[:40]}: give {LOWEST_RATE:,} to {HIGHEST_RATE:,} samples per second."
+            f"A sound cannot have rate={str(rate)[:40]}: specify {LOWEST_RATE:,} to {HIGHEST_RATE:,} samples a second."
         )

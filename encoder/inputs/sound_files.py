@@ -1,9 +1,9 @@
 """Sound files from anywhere -> Sound.
 
-SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3, block by block, so
-memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by the name, and
-1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555) and fails in MAT4
-(CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
+SciPy reads WAV. `soundfile` (the extra "sound"; libsndfile is in its wheel) reads FLAC, OGG and MP3 (`decoder`), block
+by block, so memory stays bounded whatever a header says. It gets no other file: libsndfile goes by the content, not by
+the name. 1.2.2, the newest in a wheel, counts frames of some WAV files beyond 32 bits (CVE-2026-37555), and it fails in
+MAT4 (CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from encoder.errors import SoundError
-from encoder.inputs import media_file
+from encoder.inputs import decoder, media_file
 from encoder.inputs.sound import HIGHEST_RATE, LOWEST_RATE, MOST_BYTES, MOST_CHANNELS, MOST_SECONDS, Sound
 
 #: Formats that are opened; libsndfile knows more, which nobody needs here.
@@ -58,7 +58,7 @@ def open_sound(file: bytes | str | Path, name: str = "This file") -> Sound:
         raise SoundError(str(error).replace("This sound", name, 1)) from None
     except Exception as error:  # a broken file may raise anything in a decoder
         raise SoundError(
-            f"{name} is no sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
+            f"{name} is not a sound that can be decoded ({type(error).__name__}): save it as WAV without compression."
         ) from None
 
 
@@ -86,22 +86,13 @@ def _recognised(content: bytes) -> tuple[bytes, str]:
 
 
 def _by_soundfile(content: bytes, form: str) -> tuple[NDArray[np.float32], int]:
-    """(samples [N], rate), read one second at a time."""
-    import soundfile
-
-    with soundfile.SoundFile(io.BytesIO(content)) as opened:
-        if opened.format != form:
-            raise SoundError(f"This sound is {opened.format}, though it begins like {form}: save it again.")
-        rate = int(opened.samplerate)
-        _check_header(rate, int(opened.channels))
-        parts, left = [], int(MOST_SECONDS * rate)
-        while left > 0:
-            block = opened.read(min(rate, left), dtype="float32", always_2d=True)  # [n, channels]
-            if not len(block):
-                break
-            parts.append(block.mean(axis=1))
-            left -= len(block)
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32), rate
+    """(samples [N], rate)."""
+    about, samples = decoder.decoded(content, form, MOST_SECONDS)
+    if about["format"] != form:
+        raise SoundError(f"This sound is {about['format']}, though it begins like {form}: save it again.")
+    rate = int(str(about["rate"]))
+    _check_header(rate, int(str(about["channels"])))
+    return np.frombuffer(samples, dtype=np.float32), rate
 
 
 def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
@@ -114,7 +105,7 @@ def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
     data = data if data.ndim == 2 else data[:, None]
     _check_header(int(rate), data.shape[1])
     data = data[: int(MOST_SECONDS * rate)]
-    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers alone
+    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers only
         return _scaled(data).mean(axis=1, dtype=np.float32), int(rate)
 
 

@@ -81,8 +81,8 @@ class Batch:
 
 
 def readable(text: object) -> str:
-    """The text with "?" for each lone surrogate, which is no character. Raises TextError for anything but a str."""
+    """The text with "?" for each lone surrogate, which is not a character. Raises TextError for anything but a str."""
     if not isinstance(text, str):
         several = ", or call trace_batch for several texts" if isinstance(text, list | tuple) else ""
-        raise TextError(f"{type(text).__name__} is no text: give a str{several}.")
+        raise TextError(f"{type(text).__name__} is not text: specify a str{several}.")
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -43,7 +43,7 @@ BYTE_OF = byte_characters()
 
 
 def token_text(token: str) -> str | None:
-    """The text of a byte-level token; None where its bytes are no whole characters."""
+    """The text of a byte-level token; None where its bytes are not whole characters."""
     if any(character not in BYTE_OF for character in token):
         return token  # an added token is plain text
     try:

@@ -49,7 +49,7 @@ class Tokenizer:
 
     @classmethod
     def from_file(cls, path: Path) -> Tokenizer:
-        """Read `tokenizer.json`. Raises LoadError for a file that is no tokenizer."""
+        """Read `tokenizer.json`. Raises LoadError for a file that is not a tokenizer."""
         import tokenizers
 
         try:
@@ -62,7 +62,7 @@ class Tokenizer:
             raise
         except Exception as error:  # the library raises bare Exception
             raise LoadError(
-                f"{path.name} is no readable tokenizer ({quoted(str(error))}): download it again."
+                f"{path.name} is not a readable tokenizer ({quoted(str(error))}): download it again."
             ) from error
         if growth > MOST_GROWTH:
             raise LoadError(
@@ -151,7 +151,7 @@ class Tokenizer:
 
         stride: tokens of text from the start of one window to the start of the next, by default half of what a window
         contains. The windows cover every token; a text that fits, or is empty, gives one window.
-        pair: the longer text slides; every window contains the other, as a question beside its passage (Devlin et al.
+        pair: the longer text slides; every window contains the other, as a question next to its passage (Devlin et al.
         2019, SQuAD). The other text is cut where it would leave less than a quarter of the room.
         Raises TextError for a stride that leaves out tokens or is below 1, and when there is no room for text.
         """
@@ -206,11 +206,11 @@ class Tokenizer:
         return self.backend.num_special_tokens_to_add(n_texts == 2)
 
     def _room(self, max_tokens: int, n_texts: int) -> int:
-        """Tokens of text that fit beside the special ones. Raises TextError for less than one for each text."""
+        """Tokens of text that fit next to the special ones. Raises TextError for less than one for each text."""
         n_special = self._n_special(n_texts)
         if max_tokens < n_special + n_texts:
             raise TextError(
-                f"max_tokens={max_tokens} leaves no room beside {n_special} special tokens: choose "
+                f"max_tokens={max_tokens} leaves no room next to {n_special} special tokens: choose "
                 f"{n_special + n_texts} or more."
             )
         return max_tokens - n_special
@@ -261,7 +261,7 @@ class Tokenizer:
         Raises TextError for no text at all, and for a text longer than `pad_to`.
         """
         if not sentences:
-            raise TextError("There is no text to trace: give at least one.")
+            raise TextError("There is no text to trace: specify at least one.")
         n_tokens = max(len(sentence) for sentence in sentences)
         if pad_to is not None:
             if pad_to < n_tokens:

@@ -9,33 +9,31 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 from pathlib import Path
 
 import torch
 
-from encoder.encoders.audio import AudioEncoder
-from encoder.encoders.image import ImageEncoder
-from encoder.encoders.joint import JointEncoder
-from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.load.bundled import BUNDLED, bundled_folder, first_bundled
 from encoder.load.families import FAMILIES
-from encoder.load.folder import load_folder
+from encoder.load.folder import Loaded, load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.native import save
 from encoder.load.places import folders_inside, inside
+from encoder.load.wrap import wrap
 from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 
 __all__ = [
     "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "pick_device",
-    "save",
+    "save", "wrap",
 ]  # fmt: skip
 
 
-def load(
-    source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False
-) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
+def load(source: str | Path, *, device: str = "auto", dtype: str = "float32", trial: bool = False) -> Loaded:
     """A bundled name ("minilm"), a local folder, or a Hub id ("org/name") -> an encoder of its kind, or a pair of them.
+
+    A file of attention maps (encoder.load.maps) -> MapsEncoder.
 
     A folder has Hugging Face's layout, sentence-transformers' layout, or that of `encoder.save`. device: "auto" takes
     CUDA, then MPS, then the CPU; dtype: "float32" or "bfloat16"; trial: try the tokenizer of a folder from anywhere
@@ -44,6 +42,11 @@ def load(
     config.json; for a weight that is missing, unknown or of another shape; for a tokenizer that fails; for weights that
     do not fit into memory; and when the Hub cannot be reached.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise LoadError(
+            f"load opens a name or a folder, and this is a {type(source).__name__} in memory: call "
+            "encoder.wrap(model, tokenizer)."
+        )
     number_type, where = pick_dtype(dtype), pick_device(device)
     folder, name = find(source)
     try:
@@ -69,7 +72,7 @@ def find(source: str | Path) -> tuple[Path, str | None]:
     """A checkpoint's folder, and its name for people (None: the name in the checkpoint, or its folder's)."""
     name = str(source).strip()
     if not name:
-        raise LoadError("The model has no name: give a bundled name, a folder or a Hub id such as org/name.")
+        raise LoadError("The model has no name: specify a bundled name, a folder or a Hub id such as org/name.")
     if name in BUNDLED:
         return bundled_folder(name), BUNDLED[name].title
     path = Path(name)
@@ -83,7 +86,7 @@ def find(source: str | Path) -> tuple[Path, str | None]:
     if looks_like_hub_id(name):
         return download(name), name
     raise LoadError(
-        f"There is no model {name!r}: give a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
+        f"There is no model {name!r}: specify a bundled name ({', '.join(BUNDLED)}), a folder, or a Hub id of the form "
         f"org/name.{_suggestion(name)}"
     )
 

@@ -38,7 +38,7 @@ def _ours(name: str, label: str, make: str, takes: InputKind = "text", second: I
     return Bundled(name, label, "encoder", f"data/{name}", remedy, takes, second)
 
 
-#: Every model of the installation, in the order of menus. Menus, links, the command line and atlases read this alone.
+#: Every model of the installation, in the order of menus. Menus, links, the command line and atlases read this only.
 BUNDLED = {
     "minilm": Bundled(
         title="all-MiniLM-L6-v2",
@@ -57,6 +57,8 @@ BUNDLED = {
     "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
     # AST, on digits that a synthesiser says (encoder/spoken).
     "spoken-digits": _ours("spoken-digits", "Spoken digits (sound)", "digits", "sound"),
+    # The same recordings with captions of them (recipes/spoken_words).
+    "spoken-words": _ours("spoken-words", "Spoken digits and words (pair)", "digits", "text", "sound"),
 }
 
 

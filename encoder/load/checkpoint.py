@@ -16,7 +16,7 @@ from encoder.errors import ConfigError, LoadError
 from encoder.load.class_heads import kind_of_head, unfilled_head
 from encoder.load.families import Family, Fields, HeadNames, Part
 from encoder.load.weights import WeightFiles, check_memory, fill
-from encoder.model.classifier import Classifier
+from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.mlm import MLMHead, MLMHeadConfig
@@ -24,13 +24,16 @@ from encoder.model.mlm import MLMHead, MLMHeadConfig
 
 @dataclass(frozen=True)
 class LoadedWeights:
-    """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`."""
+    """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
+    span_head: of questions and answers.
+    """
 
     encoder: Encoder
     mlm_head: MLMHead | None
     notes: tuple[str, ...]
     classifier: Classifier | None = None
     vector: nn.Module | None = None
+    span_head: Classifier | None = None
 
 
 class Disk:
@@ -101,7 +104,7 @@ class Source:
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """A copy of the weight on this device, of this type."""
+        """A copy of the weight on this device, of this type; the weight itself where the files share it."""
         weight = files.read(self.name)
         if self.part.unwrap:
             weight = weight[0]
@@ -118,7 +121,7 @@ class Source:
         if self.part.scale:
             scale = files.read(self.part.scale).float()
             weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
-        return weight.to(device=device, dtype=dtype, copy=True)
+        return weight.to(device=device, dtype=dtype, copy=not files.shares)
 
 
 def read_checkpoint(
@@ -141,14 +144,17 @@ def read_checkpoint(
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     vector, vector_sources = prepare_vector(disk, family, fields, config)
+    spans, span_sources = prepare_spans(disk, family, config)
     notes = (*trouble, *explain_rest(disk, family))
-    parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources))
-    check_memory([module for module, _ in parts if module is not None], device, dtype)
+    parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
+             (spans, span_sources))  # fmt: skip
+    if not files.shares:
+        check_memory([module for module, _ in parts if module is not None], device, dtype)
     for module, places in parts:
         if module is not None:
             fill(module, {ours: source.read(files, device, dtype) for ours, source in places.items()})
             module.eval()
-    return LoadedWeights(encoder, head, notes, classifier, vector)
+    return LoadedWeights(encoder, head, notes, classifier, vector, spans)
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------
@@ -277,6 +283,21 @@ def prepare_classifier(
     except LoadError as error:
         return None, {}, (f"The encoder is open without its classification head. {error}",)
     return head, found, ()
+
+
+def prepare_spans(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Classifier | None, dict[str, Source]]:
+    """The unfilled head that gives each token two logits, of the start and the end of an answer; (None, {}) without."""
+    names = {f"out.{kind}": f"qa_outputs.{kind}" for kind in ("weight", "bias")}
+    if family.images or family.sounds or not all(name in disk for name in names.values()):
+        return None, {}
+    if disk.files.shape(disk.take(names["out.weight"])) != (2, config.d_model):
+        disk.untaken.add(names["out.weight"])
+        return None, {}
+    with unfilled():
+        head = Classifier(config.d_model, ClassifierConfig("token", ("start", "end")))
+    found = {ours: Source(disk.take(name), Part(name)) for ours, name in names.items()}
+    check_shapes(disk.files, head, found)
+    return head, found
 
 
 def prepare_vector(

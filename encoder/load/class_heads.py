@@ -20,7 +20,7 @@ PROBLEMS = {
     "multi_label_classification": "sigmoid",
     "regression": "none",
 }
-#: More classes than this are no classes.
+#: More classes than this are not classes.
 MOST_LABELS = 100_000
 
 
@@ -74,7 +74,7 @@ def labels_of(fields: Fields) -> tuple[str, ...]:
     if named is None:
         count = fields.integer("num_labels", 2)
         if not 1 <= count <= MOST_LABELS:
-            raise LoadError(f"config.json's num_labels={count} is no number of classes: correct it.")
+            raise LoadError(f"config.json's num_labels={count} is not a number of classes: correct it.")
         return tuple(f"LABEL_{place}" for place in range(count))
     if not isinstance(named, dict) or not 0 < len(named) <= MOST_LABELS:
         raise LoadError("config.json's id2label names no classes: correct it.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -10,15 +12,18 @@ import torch
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import LoadError
+from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
 from encoder.load.joint import Target, load_joint
+from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
-from encoder.load.sentence import read_dense, read_steps
+from encoder.load.notes import note_on_dtype, note_on_tokenizer
+from encoder.load.sentence import TOKEN, read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.towers import image_encoder, text_encoder
@@ -26,31 +31,47 @@ from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
 from encoder.model.encoder import Encoder
 
+Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
+
 
 def load_folder(
-    folder: Path, device: torch.device, dtype: torch.dtype, *, trial: bool = False
-) -> TextEncoder | ImageEncoder | AudioEncoder | JointEncoder:
-    """Read a checkpoint. trial: try its tokenizer first. Raises LoadError, which names what is wrong."""
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    trial: bool = False,
+    weights: Callable[[Path], WeightFiles] = WeightFiles,
+) -> Loaded:
+    """Read a checkpoint. trial: try its tokenizer first; weights: opens those of a folder.
+
+    Raises LoadError, which names what is wrong.
+    """
     if folder.is_file():
+        if (maps := load_maps(folder)) is not None:
+            return maps
         raise LoadError(
-            f"{folder.name} is a file: give the folder that holds config.json and model.safetensors."
+            f"{folder.name} is a file: specify the folder that holds config.json and model.safetensors, or a file of "
+            "attention maps (docs/python.md)."
             f"{pickle_word(folder)}"
         )
     if is_native(folder):
         if trial:
             try_tokenizer(folder)
         return load_native(folder, device, dtype)
+    check_adapter(folder)
     steps = read_steps(folder)
     fields = Fields(read_json(steps.folder / "config.json"))
     name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
     if joint is not None:
         if trial:
             try_tokenizer(steps.folder)
-        return load_joint(name, steps.folder, fields, joint, Target(device, dtype))
+        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, Target(device, dtype))
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(WeightFiles(steps.folder), fields, family, device, dtype)
+    files = weights(steps.folder)
+    read = read_checkpoint(files, fields, family, device, dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, dtype)))
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -64,13 +85,25 @@ def load_folder(
         name=name,
         encoder=read.encoder,
         tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
-        pooling=steps.pooling,
-        dense=tuple(read_dense(place, device, dtype) for place in steps.dense),
-        normalise=steps.normalise,
-        max_embed_tokens=steps.max_tokens,
+        dense=tuple(read_dense(place, weights, device, dtype) for place in steps.dense),
+        token_dense=tuple(read_dense(place, weights, device, dtype, TOKEN) for place in steps.token_dense),
         mlm_head=read.mlm_head,
         classifier=read.classifier,
-        notes=(*read.notes, *steps.notes),
+        span_head=read.span_head,
+        **steps.settings,
+        notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
+    )
+
+
+def check_adapter(folder: Path) -> None:
+    """Raise LoadError for a folder that has only the changes of a fine-tuning (LoRA), and no model."""
+    path = folder / "adapter_config.json"
+    if not path.is_file() or (folder / "config.json").is_file() or (folder / "modules.json").is_file():
+        return
+    base = read_json(path).get("base_model_name_or_path")
+    raise LoadError(
+        f"{folder.name} is an adapter of PEFT (LoRA), which has only the changes of {quoted(base)}: merge them first, by "
+        f"PeftModel.from_pretrained(base, {folder.name!r}).merge_and_unload().save_pretrained(merged), and open that."
     )
 
 

@@ -10,7 +10,7 @@ from encoder.errors import LoadError
 
 #: The files that a checkpoint needs; never a pickle.
 WANTED = ["*.json", "*.safetensors", "vocab.txt", "merges.txt", "*/vocab.txt", "*/merges.txt"]
-#: Exports for other programs, which some repositories contain beside the weights.
+#: Exports for other programs, which some repositories contain next to the weights.
 UNWANTED = ["onnx/*", "openvino/*", "coreml/*", "checkpoint-*"]
 #: How long to wait for the Hub's first answer. A network that drops packets would otherwise never end the wait.
 PATIENCE_SECONDS = 5.0

@@ -1,7 +1,8 @@
-"""A checkpoint of CLIP or SigLIP -> JointEncoder; its classifier of images alone -> ImageEncoder."""
+"""A checkpoint of CLIP or SigLIP -> JointEncoder; its classifier of images -> ImageEncoder."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import Fields, Joint
+from encoder.load.notes import note_on_dtype
 from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.weights import WeightFiles
 
@@ -28,9 +30,10 @@ class Target:
     dtype: torch.dtype
 
 
-def load_joint(name: str, folder: Path, fields: Fields, joint: Joint, target: Target) -> JointEncoder | ImageEncoder:
+def load_joint(
+    name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target
+) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
-    files = WeightFiles(folder)
     numbers = [name for name in (joint.scale, joint.bias) if name]
     for unknown in sorted(set(files) - set(files.starting_with(TEXT + IMAGE)) - set(numbers)):
         raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")
@@ -54,27 +57,31 @@ def load_joint(name: str, folder: Path, fields: Fields, joint: Joint, target: Ta
 
 def _text(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> TextEncoder:
     own = tower_fields(fields, "text")
-    read = read_checkpoint(files.starting_with(TEXT), own, joint.text, target.device, target.dtype)
+    files = files.starting_with(TEXT)
+    read = read_checkpoint(files, own, joint.text, target.device, target.dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return text_encoder(name, folder, own, joint.text, read)
 
 
 def _image(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> ImageEncoder:
     own = tower_fields(fields, "vision")
     own |= {key: fields[key] for key in ("architectures", "id2label", "num_labels", "problem_type") if key in fields}
-    read = read_checkpoint(files.starting_with(IMAGE), Fields(own), joint.image, target.device, target.dtype)
+    files = files.starting_with(IMAGE)
+    read = read_checkpoint(files, Fields(own), joint.image, target.device, target.dtype)
+    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return image_encoder(name, folder, joint.image, read)
 
 
 def tower_fields(fields: Fields, kind: str) -> Fields:
     """The fields of one tower in the config.json of both; "..._config_dict" of older files comes first.
 
-    Raises LoadError for what is no object.
+    Raises LoadError for what is not an object.
     """
     key = f"{kind}_config"
     older = fields.get(f"{key}_dict")
     found: Any = older if older is not None else fields.get(key)
     if not isinstance(found, dict | None):
-        raise LoadError(f"config.json has {key}={quoted(found)}: give an object with the fields of this tower.")
+        raise LoadError(f"config.json has {key}={quoted(found)}: specify an object with the fields of this tower.")
     whole = {"projection_dim": fields["projection_dim"]} if "projection_dim" in fields else {}
     return Fields({**(found or {}), **whole, "model_type": f"{fields['model_type']}_{kind}_model"})
 
@@ -84,7 +91,7 @@ def _number(files: WeightFiles, name: str) -> float:
     if name not in files:
         raise LoadError(f"The checkpoint lacks the weight {name}: download it again.")
     if files.shape(name) not in ((), (1,)):
-        raise LoadError(f"The weight {name} of shape {files.shape(name)} is no single number: download it again.")
+        raise LoadError(f"The weight {name} of shape {files.shape(name)} is not a single number: download it again.")
     value = float(files.read(name).float())
     if not abs(value) < 80.0:  # exp(80) is close to the largest number of float32
         raise LoadError(f"The weight {name} is {value:g}, and a model has less than 80: download it again.")

@@ -9,7 +9,6 @@ import typing
 from typing import Any, Literal
 
 from encoder.errors import LoadError, quoted
-from encoder.model.config import Patches
 
 
 def from_fields(kind: type, fields: Any, where: str) -> Any:
@@ -34,11 +33,13 @@ def from_fields(kind: type, fields: Any, where: str) -> Any:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """A JSON value in the type `hint`: lists become tuples, objects Patches."""
+    """A JSON value in the type `hint`: lists become tuples, objects the dataclass that the hint names."""
     if isinstance(value, list):
         value = tuple(value)
-    if isinstance(value, dict) and hint == Patches | None:
-        return from_fields(Patches, value, where)
+    if isinstance(value, dict):
+        kind = next((one for one in typing.get_args(hint) if dataclasses.is_dataclass(one)), None)
+        if isinstance(kind, type):
+            return from_fields(kind, value, where)
     if not _fits(hint, value):
         raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
     return value

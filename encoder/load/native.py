@@ -2,7 +2,7 @@
 
 A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the heads), model.safetensors
 (our own parameter names) and, where there is text, tokenizer.json. A JointEncoder has the fields of both "towers", and
-"text." and "image." before the names of their weights.
+"text." and "image." (or "sound.") before the names of their weights.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
@@ -30,12 +31,14 @@ FORMAT = 1
 HEAD = "mlm_head."
 CLASSIFIER = "classifier."
 VECTOR_HEAD = "vector_head."
-DENSE = "dense.{}."
+SPANS = "span_head."
+DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
 DiskType = Literal["float32", "float16", "bfloat16"]
-Savable = TextEncoder | ImageEncoder | JointEncoder
+Tower = TextEncoder | ImageEncoder | AudioEncoder
+Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -47,9 +50,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
     an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, Savable):
-        raise EncoderError(
-            f"{type(model).__name__} cannot be saved: give a TextEncoder, an ImageEncoder or a JointEncoder."
-        )
+        raise EncoderError(f"{type(model).__name__} cannot be saved: specify an encoder of this program.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
@@ -74,10 +75,10 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
 def _check_target(target: Path) -> None:
     """Raise EncoderError if saving would overwrite files that `save` did not write."""
     if target.exists() and not target.is_dir():  # a device and a pipe, too
-        raise EncoderError(f"{target.name} is a file: give the name of a folder.")
+        raise EncoderError(f"{target.name} is a file: specify the name of a folder.")
     if target.is_dir() and any(target.iterdir()) and not is_native(target):
         raise EncoderError(
-            f"{target.name} has files that are no checkpoint of this program, and they stay: give another folder."
+            f"{target.name} has files that are not a checkpoint of this program, and they stay: specify another folder."
         )
 
 
@@ -98,7 +99,7 @@ def _replace(target: Path, beside: Path) -> None:
 
 
 def _apply_umask(folder: Path) -> None:
-    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner alone."""
+    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner only."""
     usual = folder / "usual"
     usual.mkdir()
     shutil.copymode(usual, folder)
@@ -114,7 +115,7 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in _state(tower).items()}
         fields: dict[str, Any] = {"towers": {kind: _fields(tower) for kind, tower in towers.items()}}
         fields |= {name: getattr(model, name) for name in ("scale", "bias", "compares")}
-        text: TextEncoder | ImageEncoder = model.text
+        text: Tower = model.text
     else:
         state, fields, text = _state(model), _fields(model), model
     save_file({name: _to_disk(name, value, dtype) for name, value in state.items()}, folder / SINGLE, {"format": "pt"})
@@ -126,10 +127,12 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
 
 
-def _fields(model: TextEncoder | ImageEncoder) -> dict[str, Any]:
+def _fields(model: Tower) -> dict[str, Any]:
     fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
-    if isinstance(model, ImageEncoder):
+    if not isinstance(model, TextEncoder):
         preparation = dataclasses.asdict(model.preparation)
+        if isinstance(model, AudioEncoder):
+            preparation["kind"] = type(model.preparation).__name__
         return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
     return fields | {
         "mlm_head": _head_fields(model.mlm_head),
@@ -137,6 +140,14 @@ def _fields(model: TextEncoder | ImageEncoder) -> dict[str, Any]:
         "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
         "normalise": model.normalise,
         "max_embed_tokens": model.max_embed_tokens,
+        "truncate_dim": model.truncate_dim,
+        "prompts": dict(model.prompts),
+        "default_prompt": model.default_prompt,
+        "pools_prompt": model.pools_prompt,
+        "span_head": _head_fields(model.span_head),
+        "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
+        "late": None if model.late is None else dataclasses.asdict(model.late),
+        "token_dense": [dataclasses.asdict(dense.config) for dense in model.token_dense],
         "fill_to": model.tokenizer.fill_to,
     }
 
@@ -145,7 +156,7 @@ def _head_fields(head: Any) -> dict[str, Any] | None:
     return None if head is None else dataclasses.asdict(head.config)
 
 
-def _state(model: TextEncoder | ImageEncoder) -> dict[str, Tensor]:
+def _state(model: Tower) -> dict[str, Tensor]:
     state = dict(model.encoder.state_dict())
     for name, head in model.heads.items():
         state |= prefixed(f"{name}.", head)

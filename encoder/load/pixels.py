@@ -54,7 +54,7 @@ def read_fields(folder: Path) -> dict[str, Any]:
     if (folder / JOINT_FILE).is_file():
         found = read_json(folder / JOINT_FILE).get("image_processor", {})
         if not isinstance(found, dict):
-            raise LoadError(f"{JOINT_FILE} has image_processor={quoted(found)}: give an object.")
+            raise LoadError(f"{JOINT_FILE} has image_processor={quoted(found)}: specify an object.")
         return found
     return {}
 
@@ -81,7 +81,7 @@ def _side(fields: dict[str, Any], key: str, name: str, default: int) -> int:
     value = fields.get(key, default)
     value = value.get(name) if isinstance(value, dict) else value
     if not isinstance(value, int) or isinstance(value, bool) or value < 1 or value * value > MOST_PIXELS:
-        raise LoadError(f"{FILE} has {key}={quoted(fields.get(key))}: give a number of pixels.")
+        raise LoadError(f"{FILE} has {key}={quoted(fields.get(key))}: specify a number of pixels.")
     return value
 
 
@@ -89,7 +89,7 @@ def numbers(fields: dict[str, Any], key: str, default: tuple[float, ...], channe
     """One number for each channel. Raises LoadError for anything else."""
     value = fields.get(key, default[:1] * channels)
     if not isinstance(value, list | tuple) or len(value) != channels or not all(map(is_number, value)):
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give one number for each of {channels} channels.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify one number for each of {channels} channels.")
     return tuple(float(x) for x in value)
 
 

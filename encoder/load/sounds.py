@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
         normalised = flag(fields, "do_normalize", True)
         mean, std = number(fields, "mean", usual.mean or 0.0), number(fields, "std", usual.std)
         if not std >= 1e-6:  # smaller ones make the spectrogram infinite
-            raise LoadError(f"{FILE} has std={std:g}: give a number from 1e-06 on.")
+            raise LoadError(f"{FILE} has std={std:g}: specify a number from 1e-06 on.")
         return KaldiMel(rate, shape.n_mels, shape.n_frames, mean if normalised else None, std)
     front = config.convolutions
     assert front is not None, "a model of sound has patches or convolutions"
@@ -47,6 +48,25 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
     return prepared
 
 
+def check_sound(found: Preparation, config: EncoderConfig) -> None:
+    """Raise LoadError for a preparation of our own files that makes another input than the model takes."""
+    settings = dataclasses.asdict(found)
+    seconds = number(settings, "seconds", found.seconds)
+    if not LOWEST_RATE <= found.rate <= HIGHEST_RATE or not 0 < seconds <= MOST_SECONDS:
+        raise LoadError(f"config.json's preparation has rate={found.rate} and {seconds:g} s: save the model again.")
+    shape, front = config.spectrogram, config.convolutions
+    if isinstance(found, KaldiMel):
+        right = shape is not None and (found.n_mels, found.n_frames) == (shape.n_mels, shape.n_frames)
+        right = right and found.std >= 1e-6 and abs(found.mean or 0.0) <= 1e6
+    elif isinstance(found, WhisperMel):
+        right = front is not None and 2 <= found.n_fft <= 65_536 and 1 <= found.hop <= found.rate
+        right = right and front is not None and (found.n_mels, found.n_frames) == (front.channels, front.length)
+    else:
+        right = front is not None and front.channels == 1
+    if not right:
+        raise LoadError("config.json's preparation does not make this encoder's input: save the model again.")
+
+
 def fits(fields: dict[str, Any], key: str, wanted: int) -> None:
     """Raise LoadError where the setting contradicts config.json."""
     if fields.get(key, wanted) != wanted:
@@ -57,7 +77,7 @@ def whole(fields: dict[str, Any], key: str, default: int, low: int, high: int) -
     """A whole number in a range."""
     value = fields.get(key, default)
     if type(value) is not int or not low <= value <= high:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give a whole number from {low:,} to {high:,}.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a whole number from {low:,} to {high:,}.")
     return value
 
 
@@ -65,7 +85,7 @@ def number(fields: dict[str, Any], key: str, default: float) -> float:
     """A number of a usual size."""
     value = fields.get(key, default)
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e6:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give a number.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a number.")
     return float(value)
 
 
@@ -73,5 +93,5 @@ def flag(fields: dict[str, Any], key: str, default: bool) -> bool:
     """True or false."""
     value = fields.get(key, default)
     if not isinstance(value, bool):
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: give true or false.")
+        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify true or false.")
     return value

@@ -11,6 +11,7 @@ from encoder.errors import LoadError
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.checkpoint import LoadedWeights
 from encoder.load.families import Family, Fields
+from encoder.load.notes import note_on_tokenizer
 from encoder.load.pixels import read_preparation
 from encoder.load.tokenizer import read_tokenizer
 
@@ -44,7 +45,7 @@ def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: 
         tokenizer=tokenizer,
         pooling=family.pooling,
         dense=dense,
-        notes=read.notes,
+        notes=(*read.notes, *note_on_tokenizer(folder, tokenizer)),
     )
 
 

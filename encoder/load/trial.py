@@ -44,7 +44,7 @@ def _limit() -> None:
     """Bound this process, where the system can."""
     try:
         import resource
-    except ImportError:  # Windows: `try_tokenizer` bounds the time alone
+    except ImportError:  # Windows: `try_tokenizer` bounds the time only
         return
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -12,7 +12,7 @@ import copy
 import json
 import math
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,12 @@ INDEX = "model.safetensors.index.json"
 NUMBERS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 #: Files that an index may name.
 MOST_SHARDS = 1_000
+SAVE_AGAIN = "save the model again with save_pretrained(folder)."
+#: Makes safetensors of a pickle of plain weights, which torch opens without running its code.
+PICKLE_RECIPE = (
+    'run in its folder: weights = torch.load("{name}", weights_only=True, map_location="cpu"); '
+    'safetensors.torch.save_file({{k: v.clone() for k, v in weights.items()}}, "model.safetensors").'
+)
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
 
 
@@ -61,7 +67,12 @@ class Stored:
 
 
 class WeightFiles:
-    """The safetensors of one folder. Raises LoadError for a missing or unreadable file."""
+    """The safetensors of one folder. Raises LoadError for a missing or unreadable file.
+
+    shares: whether `read` gives weights that somebody else uses, so that they are not copied (encoder.load.wrap).
+    """
+
+    shares = False
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError
@@ -73,7 +84,7 @@ class WeightFiles:
                 found = _stored_in(path)
             except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
                 raise LoadError(
-                    f"{path.name} in {folder.name} is no readable safetensors file ({error}): download it "
+                    f"{path.name} in {folder.name} is not a readable safetensors file ({error}): download it "
                     "again, it may be incomplete."
                 ) from error
             for name in found:
@@ -102,6 +113,10 @@ class WeightFiles:
         """The shape of a weight, from the header."""
         return self._stored[name].shape
 
+    def kinds(self) -> set[str]:
+        """The number types of the weights, as safetensors names them."""
+        return {one.kind for one in self._stored.values()}
+
     def read(self, name: str) -> Tensor:
         """A copy of the weight, in the number type of the file.
 
@@ -120,6 +135,29 @@ class WeightFiles:
             name = stored.file.path.name
             raise LoadError(f"{name} in {self.folder.name} was cut short meanwhile: load it again.") from None
         return content.view(NUMBERS[stored.kind]).reshape(stored.shape)
+
+
+def read_tensor(
+    path: Path, name: str, check: Callable[[tuple[int, ...]], None]
+) -> tuple[Tensor, dict[str, str]] | None:
+    """One tensor of a safetensors file, and the file's metadata; None where the file has no such tensor.
+
+    check: raises LoadError for a shape that is not read. Raises LoadError for a broken file, too.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        stored = _stored_in(path).get(name)
+        if stored is None:
+            return None
+        if stored.kind not in NUMBERS:
+            raise LoadError(f"{path.name} has {name} as {stored.kind}: save it as one of {', '.join(NUMBERS)}.")
+        check(stored.shape)
+        content = stored.file.read(stored.start, stored.n_bytes).view(NUMBERS[stored.kind]).reshape(stored.shape)
+        metadata: dict[str, str] | None = safe_open(path, framework="pt").metadata()  # type: ignore[no-untyped-call]
+        return content, metadata or {}
+    except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{path.name} is not a readable safetensors file ({error}): save it again.") from error
 
 
 def _stored_in(path: Path) -> dict[str, Stored]:
@@ -151,11 +189,19 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / name for name in names]
     pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
     if pickles:
+        recipe = PICKLE_RECIPE.format(name=pickles[0]) if pickles[0].endswith((".bin", ".pt", ".pth")) else SAVE_AGAIN
         raise LoadError(
             f"{folder.name} has its weights in {pickles[0]}. A pickle can run code when it is opened, so this program "
-            "reads only safetensors: save the model again with save_pretrained(folder)."
+            f"reads only safetensors: {recipe}"
         )
-    raise LoadError(f"{folder.name} has no {missing[0]}: put the weights beside config.json, as safetensors.")
+    exports = sorted(str(path.relative_to(folder)) for end in ("*.onnx", "onnx/*.onnx") for path in folder.glob(end))
+    if exports:
+        raise LoadError(
+            f"{folder.name} has only an export for another program, {exports[0]}, whose operations are no longer those "
+            "of an encoder: open the model that it was exported from. Its AutoModel.from_pretrained(original)"
+            ".save_pretrained(folder) writes safetensors."
+        )
+    raise LoadError(f"{folder.name} has no {missing[0]}: put the weights next to config.json, as safetensors.")
 
 
 def shard_names(folder: Path) -> list[str]:
@@ -215,6 +261,8 @@ def fill_strictly(
                 f"The weight {name} in {where} has the shape {files.shape(name)}, but config.json makes it "
                 f"{tuple(parameter.shape)}: save it again."
             )
-    check_memory(modules.values(), device, dtype)
+    if not files.shares:
+        check_memory(modules.values(), device, dtype)
     for prefix, module in modules.items():
-        fill(module, {name: files.read(prefix + name).to(device, dtype, copy=True) for name in module.state_dict()})
+        state = {name: files.read(prefix + name) for name in module.state_dict()}
+        fill(module, {name: value.to(device, dtype, copy=not files.shares) for name, value in state.items()})

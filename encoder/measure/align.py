@@ -53,7 +53,7 @@ def _gaps(side: Sequence[int | None]) -> tuple[int, ...]:
 def align(first: Sequence[Hashable], second: Sequence[Hashable]) -> Alignment:
     """Align two sequences by `difflib.SequenceMatcher`. Swapping the sequences swaps the sides of the result.
 
-    Where as many tokens are replaced as replace them, they share their steps; otherwise each has a gap beside it.
+    Where as many tokens are replaced as replace them, they share their steps; otherwise each has a gap next to it.
     """
     pairs: list[tuple[int | None, int | None, Kind]] = []
     # A common beginning and end need no search; two long texts are mostly that.

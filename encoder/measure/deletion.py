@@ -4,7 +4,7 @@ If a head's weights pointed at the tokens that matter, hiding the k most attende
 embedding more than hiding k random ones. The idea is the erasure of Serrano and Smith (2019); the debate is Jain and
 Wallace (2019) against Wiegreffe and Pinter (2019). All three studied text classifiers, mostly recurrent ones, with one
 attention layer; a transformer encoder has many. "Hidden" means: no query attends to the token, while its own vector
-still counts in the pooling. One text and a few random draws are no statistical test.
+still counts in the pooling. One text and a few random draws are not a statistical test.
 
 Shapes: T tokens, S seeds.
 """
@@ -100,7 +100,7 @@ def deletion_test(
     """Hide the k tokens that a head attends to most, and k random ones for each seed; measure the embedding's change.
 
     trace: an unedited one of a text that `model` ran, without padding; counts: values of k, by default `usual_counts`;
-    scope: hidden for all heads of all layers ("model"), of this layer, or for this head alone; outcome: a number of a
+    scope: hidden for all heads of all layers ("model"), of this layer, or for this head only; outcome: a number of a
     run, such as the probability of a class, whose drop is measured then; progress: called with the share that is done.
     Random draws are nested: k + 1 of a seed are its k and one more. At least one token is never hidden. Raises
     EncoderError for a text that is too long, has no source, or leaves nothing to hide.

@@ -1,4 +1,4 @@
-"""The measures of a head: formula, source and one sentence, which pages show beside the number.
+"""The measures of a head: formula, source and one sentence, which pages show next to the number.
 
 In the formulas A is the attention map, i a query, j a key, n the number of real tokens, Q the queries that count; t_j
 is the token at j, w_j its word. Padding is neither a query nor a key.

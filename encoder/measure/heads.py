@@ -257,7 +257,7 @@ class _Layer:
 
 
 def _pair_factors(rows: slice, around: _Around) -> dict[str, Tensor]:
-    """Factors that depend on the pair of tokens alone: distance, same token, same word.
+    """Factors that depend on the pair of tokens only: distance, same token, same word.
 
     Each is a factor for every weight, float [R x T], 0 for queries left out; or, where few weights have a factor and
     it is 1, the places of those among the R x T, whole numbers.

@@ -3,7 +3,7 @@
 A head adds sum_j alpha_ij f(x_j) to what it writes for token i, where f(x) = (x W_V + b_V) W_O is its value-output map
 (their equation 3; the bias of W_O belongs to no token and is not part of f). alpha_ij ||f(x_j)|| is the norm of token
 j's summand. Limits: summands that point in opposite directions cancel, which norms do not show; the residual connection
-and LayerNorm are left out (Kobayashi et al. 2021 add both). ||f(x_j)|| depends on the key alone, so no function here
+and LayerNorm are left out (Kobayashi et al. 2021 add both). ||f(x_j)|| depends on the key only, so no function here
 holds more than a few rows of T x T.
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head.
@@ -27,7 +27,7 @@ def value_output(trace: Trace, layer: int, head: int) -> Tensor:
 
     Zero where the head was ablated. Raises EncoderError for a layer or head that the model does not have.
     """
-    trace.scores(layer, head, slice(0, 1))  # raises for a head that does not exist
+    trace.attention(layer, head, slice(0, 1))  # raises for a head that does not exist
     width = trace.config.d_head
     w_o: Tensor = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
     output = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T

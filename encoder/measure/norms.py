@@ -14,7 +14,7 @@ from torch import Tensor
 
 from encoder.trace.trace import Trace
 
-#: A component is an outlier where it exceeds this many times the size that chance alone explains.
+#: A component is an outlier where it exceeds this many times the size that chance explains.
 TIMES_CHANCE = 2.0
 
 

@@ -41,7 +41,7 @@ def scores(model: JointEncoder, image_vectors: Tensor, text_vectors: Tensor, tim
 def token_patches(model: JointEncoder, image: Trace, text: Trace) -> Tensor:
     """[T, R, C]: the cosine of each token of a text with each patch of an image, both projected.
 
-    The model was trained on whole images and texts alone (`JointEncoder.projected_tokens`).
+    The model was trained on whole images and texts only (`JointEncoder.projected_tokens`).
     """
     cosines = model.projected_tokens(text) @ model.projected_tokens(image).T
     return patches.over_image(image, cosines).cpu()

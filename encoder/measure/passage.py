@@ -22,7 +22,7 @@ LONG_REST = 40
 
 @dataclass(frozen=True)
 class Passage:
-    """paragraphs: for each sentence, pieces of text with their units; special: units that are no part of the text."""
+    """paragraphs: for each sentence, pieces of text with their units; special: units that are not part of the text."""
 
     paragraphs: tuple[tuple[Piece, ...], ...]
     special: tuple[int, ...]

@@ -28,7 +28,9 @@ def added(encoder: Encoder, n_positions: int) -> np.ndarray | None:
     longest = encoder.config.max_tokens
     if n_positions > longest:
         raise EncoderError(f"{n_positions:,} positions: this model has {longest:,}. Ask for those or fewer.")
-    real = torch.full((1, n_positions), encoder.config.pad_id + 1, device=encoder.device)  # any id that is no padding
+    real = torch.full(
+        (1, n_positions), encoder.config.pad_id + 1, device=encoder.device
+    )  # any id that is not a padding
     rows = encoder.embedding.positions(real, None, n_positions)
     return None if rows is None else rows.float().reshape(n_positions, -1).cpu().numpy()
 

@@ -38,7 +38,7 @@ def rank(weights: Tensor, place: int) -> tuple[int, int]:
 def largest_between_words(
     weights: np.ndarray, trace: Trace, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
 ) -> float:
-    """weights [R, C] -> the largest one whose row and column hold words alone, no special token or padding.
+    """weights [R, C] -> the largest one whose row and column hold words only, no special token or padding.
 
     1 if none is above 0. rows, columns: the tokens of each row and column. [CLS] and [SEP] often receive most of the
     attention: colours that end here show what words do.
@@ -59,7 +59,7 @@ def token_blocks(first: int, count: int, block: int, n_tokens: int) -> list[rang
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rho, and the middle 95 % of its values over resampled pairs. NaN where a side is constant."""
+    """Spearman's rho, and the middle 95% of its values over resampled pairs. NaN where a side is constant."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""Attention over the time of a sound, the spectrogram and the waveform that pages draw beside it.
+"""Attention over the time of a sound, the spectrogram and the waveform that pages draw next to it.
 
 Shapes: T tokens, C columns of time, B bands of a spectrogram, S frames, M mel bands, N samples.
 """

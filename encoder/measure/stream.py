@@ -48,7 +48,7 @@ class StreamMeasures:
 
 @torch.no_grad()
 def measure(trace: Trace) -> StreamMeasures:
-    """All measures, from the trace alone."""
+    """All measures, from the trace only."""
     n_layers, real, streams = trace.config.n_layers, trace.mask, trace.streams
     updates: dict[str, list[float]] = {"attention": [], "ffn": []}
     for layer in range(n_layers):

@@ -10,7 +10,7 @@ as from every word, or to the same key as every word, tells nothing about this w
 G is the sum of e, the weight that only this word gives, times the Kullback-Leibler divergence of e, scaled to sum to 1,
 from the uniform distribution over the n other words. The measure is defined here. Divergence from uniform attention is
 ln n minus the entropy that Clark et al. (2019, section 3.3) take; the habit removes previous-token heads and the like,
-which attend by position alone (Voita et al. 2019, section 5.1), and stripes: a key that every word attends to.
+which attend by position only (Voita et al. 2019, section 5.1), and stripes: a key that every word attends to.
 
 Shapes: L layers, H heads, T tokens, R rows of the neighbourhood.
 """
@@ -180,7 +180,7 @@ def _habit(rows: Tensor, first: int, query: int, words: Tensor) -> Tensor:
     near = slice(first, first + n_rows)
     counts = words[near].to(rows.dtype)
     counts[query - first] = 0.0
-    # On the same key. A query's weight on itself is no habit.
+    # On the same key. A query's weight on itself is not a habit.
     itself = torch.zeros(n_tokens, dtype=rows.dtype, device=rows.device)
     itself[near] = counts
     on_key = counts @ rows  # [H, T]

@@ -14,12 +14,12 @@ from encoder.trace.trace import Trace
 
 Queries = Literal["all", "content"]
 
-#: Marks of word-piece and byte-level vocabularies that are no part of the word.
+#: Marks of word-piece and byte-level vocabularies that are not part of the word.
 PIECE_MARKS = ("##", "Ġ", "▁", "Ċ")
 
 
 def is_special(trace: Trace) -> tuple[bool, ...]:
-    """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is no token, so not special either."""
+    """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is not a token, so it is not special."""
     if trace.layout is not None:
         return tuple(index < len(trace.layout.before) for index in range(trace.n_tokens))
     if trace.source is None:

@@ -342,7 +342,7 @@ def grid_rows(queries: Tensor, keys: Tensor, side: int) -> Tensor:
 
 
 def alibi_slopes(n_heads: int) -> Tensor:
-    """[H]: 2^(-8/n), 2^(-16/n), ... for n heads; where n is no power of 2, those of the next smaller one, then every
+    """[H]: 2^(-8/n), 2^(-16/n), ... for n heads; where n is not a power of 2, those of the next smaller one, then every
     second slope of the next larger one (Press et al. 2022, section 3 and code)."""
     power = 2 ** (n_heads.bit_length() - 1)
     slopes = [2.0 ** (-8.0 * (head + 1) / power) for head in range(power)]

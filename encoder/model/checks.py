@@ -15,7 +15,7 @@ MOST, MAX_LAYERS = 10_000_000, 1_024
 def check_whole(name: str, value: Any, low: int, high: int = MOST) -> None:
     """Raise ConfigError unless `value` is a whole number from `low` to `high`."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise ConfigError(f"{name}={quoted(value)} is no whole number: choose {low} to {high:,}.")
+        raise ConfigError(f"{name}={quoted(value)} is not a whole number: choose {low} to {high:,}.")
     if int(value) < low:
         raise ConfigError(f"{name}={quoted(value)} is too small: choose {low} or more.")
     if int(value) > high:
@@ -32,4 +32,4 @@ def check_flags(config: object, *names: str) -> None:
     """Raise ConfigError unless each of these attributes is True or False."""
     for name in names:
         if not isinstance(value := getattr(config, name), bool):
-            raise ConfigError(f"{name}={quoted(value)} is no flag: choose true or false.")
+            raise ConfigError(f"{name}={quoted(value)} is not a flag: choose true or false.")

@@ -29,7 +29,7 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
-#: A whole number beyond this is no number of floating point.
+#: A whole number beyond this is not a number of floating point.
 LARGEST = sys.float_info.max
 POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu")
@@ -114,7 +114,7 @@ class EncoderConfig:
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
-        as attention_bias (some ViT have none there); key_bias: for k alone, by default as qkv_bias (Whisper: False);
+        as attention_bias (some ViT have none there); key_bias: for k only, by default as qkv_bias (Whisper: False);
         ffn_in_bias: for the maps into the hidden layer, by default as ffn_bias (GTE: False);
         layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
         weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
@@ -309,7 +309,7 @@ class EncoderConfig:
             value = getattr(self, name)
             if isinstance(value, tuple) and len(value) != self.n_layers:
                 raise ConfigError(
-                    f"{name} has {len(value)} entries for n_layers={self.n_layers}: give one for each layer."
+                    f"{name} has {len(value)} entries for n_layers={self.n_layers}: specify one for each layer."
                 )
             for one in value if isinstance(value, tuple) else (value,):
                 if name == "attention_window" and one is not None:

@@ -105,13 +105,13 @@ def explain_out_of_memory(device: torch.device, n_tokens: int) -> Iterator[None]
         if device.type == "cuda":
             torch.cuda.empty_cache()
         raise OutOfMemory(
-            f"{n_tokens:,} tokens do not fit into the memory of {device}: give a shorter text, or choose another "
+            f"{n_tokens:,} tokens do not fit into the memory of {device}: specify a shorter text, or choose another "
             "device or bfloat16."
         ) from error
 
 
 def use_one_thread() -> None:
-    """Let torch compute in the calling thread alone.
+    """Let torch compute in the calling thread only.
 
     Such small sums take 1.6 times the processor with two threads. `torch.set_num_threads` also sets the number for
     threads that start later, so a thread of its own sets that back.
@@ -126,7 +126,7 @@ def use_one_thread() -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute in the calling thread alone until the end of the block. A pass of 24 tokens takes a quarter less work."""
+    """Compute in the calling thread only, until the end of the block. A pass of 24 tokens takes a quarter less work."""
     before = torch.get_num_threads()
     if before == 1:
         yield

@@ -43,7 +43,7 @@ class Disentangled:
 
     @property
     def n_terms(self) -> int:
-        """Terms of the scores, the one of content alone included."""
+        """Terms of the scores, that of content included."""
         return 1 + self.to_position + self.to_content
 
     def rows(self, queries: Tensor, keys: Tensor) -> Tensor:

@@ -159,7 +159,7 @@ class Embedding(nn.Module):
         if self.mask_id is None:
             return x
         hidden = (inputs == self.mask_id).unsqueeze(-1)  # [B, T, 1]
-        # ESM-2 was trained with 15 % of tokens chosen, and 80 % of these hidden (Lin et al. 2023; Devlin et al. 2019).
+        # ESM-2 was trained with 15% of tokens chosen, and 80% of these hidden (Lin et al. 2023; Devlin et al. 2019).
         n_real = hidden.shape[1] if mask is None else mask.sum(dim=-1).view(-1, 1, 1)
         share = hidden.sum(dim=1, keepdim=True).to(x.dtype) / n_real
         return x.masked_fill(hidden, 0.0) * ((1.0 - 0.15 * 0.8) / (1.0 - share))

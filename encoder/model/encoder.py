@@ -136,7 +136,7 @@ class _KeepUnfilled(TorchFunctionMode):
 def unfilled() -> Iterator[None]:
     """Inside, new modules have no memory for their weights; load_state_dict(..., assign=True) fills them.
 
-    The device "meta" alone is not enough: drawing random numbers there makes torch import its compiler, which takes
+    The device "meta" by itself is not enough: drawing random numbers there makes torch import its compiler, which takes
     more than a second. The mode belongs to this thread; other threads draw weights as usual.
     """
     with torch.device("meta"), _KeepUnfilled():

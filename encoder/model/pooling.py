@@ -19,31 +19,44 @@ POOLINGS: tuple[Pooling, ...] = (
     "mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"
 )  # fmt: skip
 
-DenseActivation = Literal["none", "tanh", "relu", "gelu"]
+DenseActivation = Literal["none", "tanh", "relu", "gelu", "sigmoid", "silu"]
 DENSE_ACTIVATIONS: dict[str, nn.Module] = {
     "none": nn.Identity(),
     "tanh": nn.Tanh(),
     "relu": nn.ReLU(),
     "gelu": nn.GELU(),
+    "sigmoid": nn.Sigmoid(),
+    "silu": nn.SiLU(),
 }
 
 
-def pool(output: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """output [N, T, D], mask [N, T] (True for real tokens, which come first) -> [N, D].
+def parts_of(pooling: str) -> list[str]:
+    """The ways of pooling whose vectors are joined: "cls+mean" has two. Raises ConfigError for an unknown one."""
+    parts = pooling.split("+")
+    if unknown := [part for part in parts if part not in POOLINGS]:
+        raise ConfigError(f"pooling={unknown[0]!r} is unknown: choose one of {', '.join(POOLINGS)}, or several with +.")
+    return parts
+
+
+def pool(output: Tensor, mask: Tensor, pooling: str) -> Tensor:
+    """output [N, T, D], mask [N, T] (True for tokens that count) -> [N, D]; of n ways joined by "+" [N, n x D].
 
     "mean": of the real tokens; "cls": the first token; "max": the largest number of each dimension; "mean_sqrt_len":
     the sum, divided by the root of the number of tokens; "weighted_mean": token i counts i + 1 times; "last": the last
     real token; "first_two": the mean of [CLS] and the distillation token (AST); "after_first": the mean of the real
     tokens but the first (BEiT, CLIP's classes).
     """
+    if "+" in pooling:
+        return torch.cat([pool(output, mask, part) for part in parts_of(pooling)], dim=-1)
+    rows = torch.arange(len(output), device=output.device)
     if pooling == "after_first":
         output, mask = output[:, 1:], mask[:, 1:]
     if pooling == "first_two":
         return output[:, :2].mean(dim=1)
     if pooling == "cls":
-        return output[:, 0]
+        return output[rows, mask.int().argmax(dim=1)]
     if pooling == "last":
-        return output[torch.arange(len(output), device=output.device), mask.sum(dim=1) - 1]
+        return output[rows, mask.shape[1] - 1 - mask.int().flip(1).argmax(dim=1)]
     if pooling == "max":
         return output.masked_fill(~mask.unsqueeze(-1), float("-inf")).amax(dim=1)
     weight = mask.unsqueeze(-1).to(output.dtype)  # [N, T, 1]
@@ -55,12 +68,13 @@ def pool(output: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
 
 @dataclass(frozen=True)
 class DenseConfig:
-    """A linear map after pooling, d_in -> d_out, and its activation."""
+    """A linear map, d_in -> d_out, and its activation. residual: whether x is added, mapped where the widths differ."""
 
     d_in: int
     d_out: int
     bias: bool = True
     activation: DenseActivation = "tanh"
+    residual: bool = False
 
     def __post_init__(self) -> None:
         check_whole("d_in", self.d_in, 1)
@@ -72,13 +86,56 @@ class DenseConfig:
 
 
 class Dense(nn.Module):
-    """act(x W + b) on pooled vectors, [N, d_in] -> [N, d_out] (LaBSE has one)."""
+    """act(x W + b) on vectors, [..., d_in] -> [..., d_out] (LaBSE has one)."""
 
     def __init__(self, config: DenseConfig) -> None:
         super().__init__()
         self.config = config
         self.linear = nn.Linear(config.d_in, config.d_out, bias=config.bias)
+        mapped = config.residual and config.d_in != config.d_out
+        self.residual = nn.Linear(config.d_in, config.d_out, bias=False) if mapped else None
 
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = DENSE_ACTIVATIONS[self.config.activation](self.linear(x))
-        return out
+        return out + self.carried(x) if self.config.residual else out
+
+    def carried(self, x: Tensor) -> Tensor:
+        """What a residual connection adds: x, or its linear map."""
+        found: Tensor = x if self.residual is None else self.residual(x)
+        return found
+
+
+@dataclass(frozen=True)
+class SparseConfig:
+    """SPLADE: the weight of a vocabulary word is the "max" or "sum" over tokens of log(1 + relu(logit)).
+
+    twice: whether the logarithm is taken twice, log(1 + log(1 + relu(logit))).
+    """
+
+    pooling: Literal["max", "sum"] = "max"
+    twice: bool = False
+
+    def __post_init__(self) -> None:
+        if self.pooling not in ("max", "sum"):
+            raise ConfigError(f"pooling={self.pooling!r} is unknown: choose max or sum.")
+
+
+@dataclass(frozen=True)
+class LateConfig:
+    """Late interaction (ColBERT; Khattab and Zaharia 2020): which tokens of a query and of a document are compared.
+
+    normalise: whether their vectors get norm 1; skipped: tokens that do not count, in documents and, with
+    skips_queries, in queries; n_query: tokens to which a query is filled with `filler`, 0: it is not; exact: whether a
+    longer query is cut there; attends: whether other tokens attend to the filler; query_length, document_length: where
+    texts are cut, None: where `embed` cuts them.
+    """
+
+    normalise: bool = True
+    skipped: tuple[str, ...] = ()
+    skips_queries: bool = False
+    n_query: int = 0
+    filler: str | None = None
+    exact: bool = True
+    attends: bool = False
+    query_length: int | None = None
+    document_length: int | None = None

@@ -45,7 +45,7 @@ class ConvolutionFront(nn.Module):
             nn.Conv1d(*widths, kernel, stride, padding=kernel // 2 if shape.padded else 0, bias=shape.bias)
             for widths, kernel, stride in sizes
         )
-        # torch's own norms: they are no LayerNorm of the encoder, and have its usual eps of 1e-5.
+        # torch's own norms: they are not a LayerNorm of the encoder, and have its usual eps of 1e-5.
         norms: list[nn.Module] = []
         if shape.norm == "group":
             norms = [nn.GroupNorm(shape.widths[0], shape.widths[0])]

@@ -80,7 +80,7 @@ class Convolutions:
         if not len(self.widths) == len(self.kernels) == len(self.strides) or not 1 <= len(self.widths) <= 16:
             raise ConfigError(
                 f"{len(self.widths)} widths, {len(self.kernels)} kernels and {len(self.strides)} strides describe no "
-                "convolutions: give one of each for 1 to 16 convolutions."
+                "convolutions: specify one of each for 1 to 16 convolutions."
             )
         for width, kernel, stride in zip(self.widths, self.kernels, self.strides, strict=True):
             check_whole("the width of a convolution", width, 1, 100_000)

@@ -34,7 +34,7 @@ MOST_TOKENS = 256
 class Features:
     """vectors: view -> float32 [L + 1, N, D], row l the residual stream that enters layer l, row L the output.
 
-    model: the name of the model; n_layers: L; n_cut: texts of which the first MOST_TOKENS tokens were read alone.
+    model: the name of the model; n_layers: L; n_cut: texts of which the first MOST_TOKENS tokens were read only.
     """
 
     vectors: dict[View, np.ndarray]
@@ -89,7 +89,7 @@ def _runs(
 ) -> Generator[tuple[list[int], list[Tokenized], Batch, list[Tensor]], None, None]:
     """Batches: places of the texts, their tokens, the padded batch, and L + 1 streams float32 [B, T, D]."""
     if not len(task):
-        raise EncoderError("There are no texts: give at least one.")
+        raise EncoderError("There are no texts: specify at least one.")
     limit = min(MOST_TOKENS, model.config.max_tokens)
     tokens = [model.tokenize(text, max_tokens=limit) for text in task.texts]
     order = sorted(range(len(task)), key=lambda place: len(tokens[place]))

@@ -27,7 +27,7 @@ FOLDS = 5
 #: Inverse strength of the L2 penalty, per text: the same penalty for tasks of any size.
 C_PER_TEXT = 20.0
 MOST_ITERATIONS = 300
-#: 95 % of a normal distribution lie within so many standard deviations.
+#: 95% of a normal distribution lie within so many standard deviations.
 Z95 = 1.959964
 
 
@@ -46,7 +46,7 @@ class Score:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the accuracy."""
+        """The 95% interval of the accuracy."""
         return wilson(int(self.right.sum()), len(self.right))
 
 
@@ -84,9 +84,9 @@ class Curve:
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927). It treats the texts as independent, as folds are not quite."""
+    """The 95% interval of a share (Wilson 1927). It treats the texts as independent, as folds are not quite."""
     if not 0 <= right <= count or count < 1:
-        raise ValueError(f"{right} of {count} is no share.")
+        raise ValueError(f"{right} of {count} is not a share.")
     share, z2 = right / count, Z95**2
     middle = (share + z2 / (2 * count)) / (1 + z2 / count)
     half = Z95 / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count**2))
@@ -133,7 +133,7 @@ def iter_accuracy(
     targets = np.array([classes.index(label) for label in labels])
     predicted = np.empty(len(labels), dtype=np.int32)
     for done, (some, held_out) in enumerate(splits, 1):
-        # A control label may be in one fold alone: the others have one class less.
+        # A control label may be in one fold only: the others have one class less.
         if len(set(targets[some])) < 2:
             predicted[held_out] = targets[some][0]
         else:

@@ -17,7 +17,7 @@ import pandas as pd
 from encoder.errors import EncoderError
 from encoder.inputs import rows
 
-#: Names of the columns beside the text, the first that a table has; without any, the second column is the label.
+#: Names of the columns next to the text, the first that a table has; without any, the second column is the label.
 LABEL_COLUMNS = ("label", "class", "category", "tag")
 WORD_COLUMNS = ("word", "token")
 #: A class with fewer texts cannot be in every fold.

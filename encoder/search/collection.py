@@ -105,7 +105,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     """
     texts = tuple(readable(text) for text in texts)
     if not texts:
-        raise EncoderError("There are no texts to search: give at least one.")
+        raise EncoderError("There are no texts to search: specify at least one.")
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors: np.ndarray | None = None
     n_cut = 0
@@ -122,7 +122,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
 
 
 def _is_cut(model: TextEncoder, text: str) -> bool:
-    """Whether `embed` reads a part of this text alone. A token has a byte or more: most texts are not counted."""
+    """Whether `embed` reads a part of this text only. A token has a byte or more: most texts are not counted."""
     most = model.max_embed_tokens or model.config.max_tokens
     return len(text.encode("utf-8", "replace")) + SPECIAL > most and model.tokenize(text, max_tokens=most).cut
 
@@ -186,7 +186,7 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
     except (SafetensorError, ValueError) as error:
         raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
     if header.get("format") != FORMAT or set(tensors) != {"vectors"} or tensors["vectors"]["dtype"] != "F32":
-        raise EncoderError("The file of vectors is no collection of Encoderscope: choose the file that you saved.")
+        raise EncoderError("The file of vectors is not a collection of Encoderscope: choose the file that you saved.")
     vectors = np.frombuffer(tensors["vectors"]["data"], dtype="<f4").reshape(tensors["vectors"]["shape"])
     if len(texts) != len(vectors) or header.get("texts") != _digest(texts):
         raise EncoderError("The two files do not belong together: choose the texts and the vectors of one collection.")
@@ -200,7 +200,7 @@ def _texts(parquet: bytes) -> tuple[str, ...]:
     """Every text, an empty one too: each has a vector."""
     texts = tuple(parquet_values(parquet))
     if None in texts:
-        raise EncoderError("The file of texts is no collection of Encoderscope: choose the file that you saved.")
+        raise EncoderError("The file of texts is not a collection of Encoderscope: choose the file that you saved.")
     return tuple(text or "" for text in texts)
 
 

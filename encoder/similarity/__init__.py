@@ -5,7 +5,7 @@
     similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
 
 `attribution` has the split, `paths` and `tangents` the integrated derivatives, `comparison` the simpler measures,
-`of_class` the same question for a class of a classification head.
+`of_class` the same question for a class of a classification head, `late` ColBERT's MaxSim.
 """
 
 from encoder.similarity.attribution import (
@@ -27,6 +27,7 @@ from encoder.similarity.comparison import (
     output_similarity,
     word_scores,
 )
+from encoder.similarity.late import LateInteraction, late_interaction
 from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
 from encoder.similarity.paths import REFERENCES, Reference
 from encoder.similarity.words import Cells, token_cells, word_cells
@@ -38,6 +39,7 @@ __all__ = [
     "Attribution",
     "Cells",
     "ClassAttribution",
+    "LateInteraction",
     "MethodComparison",
     "Progress",
     "Reference",
@@ -48,6 +50,7 @@ __all__ = [
     "attribute_gradually",
     "compare_methods",
     "iter_attribute_class",
+    "late_interaction",
     "leave_words_out",
     "method_scores",
     "output_similarity",

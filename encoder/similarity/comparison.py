@@ -49,7 +49,7 @@ class WordScores:
 class Agreement:
     """Spearman's rank correlation of two measures over the words of both texts, -1 to 1.
 
-    low, high: the middle 95 % of the correlations of `resamples` bootstrap samples, which draw words with replacement.
+    low, high: the middle 95% of the correlations of `resamples` bootstrap samples, which draw words with replacement.
     Few words give a wide interval; the words of one pair of texts do not represent all texts.
     """
 
@@ -129,7 +129,7 @@ def method_scores(model: TextEncoder, found: Attribution) -> dict[str, WordScore
 
 @dataclass(frozen=True, eq=False)
 class MethodComparison:
-    """Every measure beside the deletion test. agreements: empty for few words; a measure without an order has none."""
+    """Every measure next to the deletion test. agreements: empty for few words; a measure without an order has none."""
 
     deletion: WordScores
     scores: dict[str, WordScores]

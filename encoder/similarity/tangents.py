@@ -2,7 +2,7 @@
 
 `linearise` runs the model from a layer to the sentence vector at one point, and returns the derivative there as a
 function of directions. torch has forward mode too, but its levels belong to the whole process: a thread that leaves
-one clears the tangents of every other thread. Here nothing is shared, and what depends on the point alone (attention
+one clears the tangents of every other thread. Here nothing is shared, and what depends on the point only (attention
 weights, the slopes of activations) is computed once for all directions.
 
 Shapes: N points, C directions (N is 1, or N = C: one direction for each point), H heads, T tokens, D d_model,
@@ -19,7 +19,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
 from encoder.model.layers import Attention, Block, FeedForward, LayerNorm, activate
-from encoder.model.pooling import DENSE_ACTIVATIONS, pool
+from encoder.model.pooling import DENSE_ACTIVATIONS, Dense, parts_of, pool
 
 #: A derivative: directions at the input of a part -> directions at its output.
 Tangent = Callable[[Tensor], Tensor]
@@ -200,28 +200,34 @@ def through_pool(model: TextEncoder, x: Tensor) -> tuple[Tensor, Tangent]:
 
     Every way of pooling is linear in the output but the maximum, which takes each dimension from one token.
     """
-    pooled = _pool(model, x)
-    largest = x.argmax(dim=1, keepdim=True) if model.pooling == "max" else None  # [N, 1, D]
-    parts: list[tuple[Tensor, Tensor]] = []
+    ways = parts_of(model.pooling)
+    pooled = torch.cat([_pool(x, way) for way in ways], dim=-1)
+    largest = x.argmax(dim=1, keepdim=True)  # [N, 1, D]
+    parts: list[tuple[Dense, Tensor]] = []
     for dense in model.dense:
-        pooled, slope = value_and_slope(DENSE_ACTIVATIONS[dense.config.activation], dense.linear(pooled))
-        parts.append((dense.linear.weight, slope))
+        mapped, slope = value_and_slope(DENSE_ACTIVATIONS[dense.config.activation], dense.linear(pooled))
+        pooled = mapped + dense.carried(pooled) if dense.config.residual else mapped
+        parts.append((dense, slope))
+
+    def one_way(d: Tensor, way: str) -> Tensor:
+        return d.gather(1, largest.expand(len(d), -1, -1)).squeeze(1) if way == "max" else _pool(d, way)
 
     def tangent(d: Tensor) -> Tensor:
-        d = _pool(model, d) if largest is None else d.gather(1, largest.expand(len(d), -1, -1)).squeeze(1)
-        for weight, slope in parts:
-            d = F.linear(d, weight) * slope
-        return d
+        d = torch.cat([one_way(d, way) for way in ways], dim=-1)
+        for dense, slope in parts:
+            moved = F.linear(d, dense.linear.weight) * slope
+            d = moved + dense.carried(d) if dense.config.residual else moved
+        return d[..., : model.truncate_dim]
 
-    return pooled, tangent
+    return pooled[..., : model.truncate_dim], tangent
 
 
-def _pool(model: TextEncoder, x: Tensor) -> Tensor:
-    return pool(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), model.pooling)
+def _pool(x: Tensor, way: str) -> Tensor:
+    return pool(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), way)
 
 
 def value_and_slope(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
-    """f(x) and f'(x) of a function that acts on each number alone. torch's autograd has the slope."""
+    """f(x) and f'(x) of a function that acts on each number only. torch's autograd has the slope."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         y = function(x)

@@ -62,7 +62,7 @@ def record(edits: tuple[Edit, ...] = (), request: tuple[str, ...] = ()) -> Itera
     """
     for name in request:
         if name not in ON_REQUEST:
-            raise EncoderError(f"request={name!r} is no hook point on request: choose from {', '.join(ON_REQUEST)}.")
+            raise EncoderError(f"request={name!r} is not a hook point on request: choose from {', '.join(ON_REQUEST)}.")
     recorder = Recorder(edits, request)
     with visiting(recorder):
         yield recorder

@@ -68,7 +68,7 @@ class RecordedPass:
 
     tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
     for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
-    of an input that is no text and has no source; edits: changes to the forward pass; applied: the same edits with
+    of an input that is not text and has no source; edits: changes to the forward pass; applied: the same edits with
     their texts run; n_left_out: padding tokens that `unpadded` removed.
     """
 
@@ -120,7 +120,7 @@ class RecordedPass:
     def finite(self) -> bool:
         """Whether everything that is drawn is finite: the output, and the attention maps of all heads.
 
-        Broken or diverged weights give NaN. In q and k alone it leaves the output finite, since torch's fused attention
+        Broken or diverged weights give NaN. In q and k only, it leaves the output finite, since torch's fused attention
         makes zeros of such rows. Finite q and k give finite scores unless their product overflows.
         """
         if not bool(self.output.isfinite().all()):
@@ -246,7 +246,7 @@ class RecordedPass:
         """Raise EncoderError for a layer or head that the model does not have."""
         for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
             if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-                raise EncoderError(f"{name}={value!r} is no whole number: choose 0 to {count - 1}.")
+                raise EncoderError(f"{name}={value!r} is not a whole number: choose 0 to {count - 1}.")
             if not 0 <= value < count:
                 raise EncoderError(f"No {name} {value} in this model: choose 0 to {count - 1}.")
 

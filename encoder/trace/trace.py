@@ -9,11 +9,14 @@ Shapes: L layers, H heads, h some heads, T tokens (queries i, keys j), K width o
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -117,15 +120,18 @@ class Trace(RecordedPass):
         # All chunks share one piece of memory: allocating it for each chunk takes as long as the softmax.
         memory = torch.empty(2, n_heads * most_rows * self.n_tokens, device=self.mask.device)
         for layer in layers:
-            k = self.layer_qkv(layer)[1][heads].float().contiguous()
-            if most_rows < FEW_ROWS:
-                k = k.transpose(-1, -2).contiguous().transpose(-1, -2)
+            k = self._prepared_keys(layer, heads, most_rows)
             for rows in chunks:
                 shape = (n_heads, rows.stop - rows.start, self.n_tokens)
                 scores_memory, pattern_memory = memory[:, : math.prod(shape)].view(2, *shape)
                 scores = self._layer_scores(layer, rows, heads, k, scores_memory)
                 yield layer, rows, scores, self._layer_pattern(layer, scores, rows, heads, pattern_memory)
                 pause()
+
+    def _prepared_keys(self, layer: int, heads: slice, most_rows: int) -> Tensor | None:
+        """The keys of these heads in float32, as the products of the next chunks need them."""
+        k = self.layer_qkv(layer)[1][heads].float().contiguous()
+        return k.transpose(-1, -2).contiguous().transpose(-1, -2) if most_rows < FEW_ROWS else k
 
     def head_groups(self, heads: slice | None = None) -> list[slice]:
         """The heads in groups whose chunks have FEW_ROWS query rows or more; of a long text, all heads have fewer.
@@ -135,6 +141,12 @@ class Trace(RecordedPass):
         wanted = range(self.config.n_heads)[heads or slice(None)]
         step = max(1, CHUNK_NUMBERS // (FEW_ROWS * self.n_tokens))
         return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
+
+    def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
+        """Saves the whole model at work on this input as a page that opens offline (`encoder.export.save_html`)."""
+        # By its name: exports are made of traces, so this module imports none of them.
+        saved: Path = importlib.import_module("encoder.export.saved").save_html(self, file, layer, head, **options)
+        return saved
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
@@ -204,9 +216,11 @@ class Trace(RecordedPass):
         """[layers, h, S, S']: block-wise maximum."""
         rows, columns = (range(self.n_tokens)[window] for window in (queries, keys))
         if not isinstance(size, numbers.Integral) or isinstance(size, bool) or size < 1:
-            raise EncoderError(f"A pooled map cannot have size={size!r}: give a whole number of cells from 1 on.")
+            raise EncoderError(f"A pooled map cannot have size={size!r}: specify a whole number of cells from 1 on.")
         if not rows or not columns:
-            raise EncoderError(f"A window of {len(rows)} x {len(columns)} tokens is empty: give at least one of each.")
+            raise EncoderError(
+                f"A window of {len(rows)} x {len(columns)} tokens is empty: specify at least one of each."
+            )
         block = pooling_block(max(len(rows), len(columns)), size)
         n_heads = len(range(self.config.n_heads)[heads])
         shape = (n_heads, -(-len(rows) // block), -(-len(columns) // block))

@@ -1,13 +1,13 @@
-"""Gradients at initialisation over depth, in both norm placements, beside the bounds of Xiong et al. 2020.
+"""Gradients at initialisation over depth, in both norm placements, next to the bounds of Xiong et al. 2020.
 
 "On Layer Normalization in the Transformer Architecture", sections 3.2 and 3.3. `Setting()` follows the paper in this:
 one head; W_Q and W_K zero, so that attention is uniform; an FFN as wide as the residual stream, with ReLU; linear maps
 drawn as Xavier (Glorot) Gaussians, biases 0, gains 1; input vectors N(0, I), no positions and no LayerNorm after the
 embeddings; pre-norm with a final LayerNorm; output vectors of the words from a Xavier table of their own.
-It differs in this: W_O follows W_V as in real encoders, both Xavier, which keeps the expected squared norm; 15 % of the
+It differs in this: W_O follows W_V as in real encoders, both Xavier, which keeps the expected squared norm; 15% of the
 tokens are masked, all with the same random vector; the loss is their mean.
 
-Theorem 1 gives upper bounds on the last layer's gradient, at initialisation alone. It says nothing of the steps that
+Theorem 1 gives upper bounds on the last layer's gradient, at initialisation only. It says nothing of the steps that
 Adam takes, since Adam divides each gradient by its running size.
 
 Shapes: L layers, B rows, T tokens, D d_model, V vocabulary.

@@ -46,7 +46,7 @@ HEARTBEAT = 5.0
 #: Niceness of a training thread on Linux. On two busy cores, two runs made a page take 1.3 to 1.5 times as long at 0;
 #: at 10 they made no measurable difference.
 NICENESS = 10
-#: Bytes of a tensor or array beside its numbers: of small runs, half of what they take.
+#: Bytes of a tensor or array next to its numbers: of small runs, half of what they take.
 OBJECT_BYTES = 1_000
 #: A finite loss this many times that of guessing counts as diverged, since LayerNorm keeps many losses finite.
 DIVERGED_AT = 10.0

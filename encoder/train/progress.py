@@ -24,7 +24,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         if min(self.losses, self.points, self.frames) < 0:
-            raise ConfigError(f"{self}: give numbers of 0 or more.")
+            raise ConfigError(f"{self}: specify numbers of 0 or more.")
 
 
 @dataclass(frozen=True)

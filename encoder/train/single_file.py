@@ -12,7 +12,7 @@ import json
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError, LoadError
+from encoder.errors import EncoderError, LoadError, quoted
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
@@ -41,7 +41,7 @@ def from_bytes(data: bytes, name: str = "This file") -> TrainedTask:
     weights, about = _parsed(data, name)
     settings, step = _settings(about, name)
     config, task = settings.config(), settings.make_task()
-    with torch.device("meta"):  # shapes alone: a header that asks for a huge model gets no memory
+    with torch.device("meta"):  # shapes only: a header that asks for a huge model gets no memory
         wanted = {key: tuple(value.shape) for key, value in TaskModel(config, len(task.classes)).state_dict().items()}
     _check(weights, wanted, name)
     model = TaskModel(config, len(task.classes))
@@ -65,7 +65,7 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
         weights = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{name} is no valid safetensors file: {error}. Save the run again.") from error
+        raise LoadError(f"{name} is not a valid safetensors file: {error}. Save the run again.") from error
     about = header.get("__metadata__") or {}
     if about.get("format") != FORMAT:
         raise LoadError(
@@ -84,8 +84,7 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
             raise ValueError(f"{wrong[0]!r} has no valid value" if wrong else f"step {step} is negative")
         return TaskSettings(**fields), step
     except (EncoderError, ValueError, KeyError, TypeError, AttributeError) as error:
-        why = str(error).rstrip(".")
-        raise LoadError(f"The settings in {name} are not valid: {why}. Save the run again.") from error
+        raise LoadError(f"The settings in {name} are not valid ({quoted(str(error))}): save the run again.") from error
 
 
 def _same_kind(value: object, default: object) -> bool:

@@ -64,7 +64,7 @@ class Task:
         return " ".join(self.symbols[int(i) - self.offset] for i in ids)
 
     def tokenizer(self) -> Tokenizer:
-        """One token a character, without spaces and special tokens: maps show the sequence alone."""
+        """One token a character, without spaces and special tokens: maps show the sequence only."""
         from tokenizers import Regex, normalizers, pre_tokenizers
         from tokenizers import Tokenizer as Backend
         from tokenizers.models import WordLevel

@@ -1,4 +1,4 @@
-"""Spot the mistakes: statements of teaching notes beside the results of their own formulas."""
+"""Spot the mistakes: statements of teaching notes next to the results of their own formulas."""
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ def show() -> None:
 
 
 def _compare(claim: Claim) -> None:
-    """A statement, its numbers beside the computed ones, and the reason."""
+    """A statement, its numbers next to the computed ones, and the reason."""
     verdict = ":green-badge[:material/check: agrees]" if claim.agrees else ":red-badge[:material/close: differs]"
     with st.container(border=True):
         st.markdown(f"**{claim.title}** {verdict}  \n{sidebar.plain(claim.statement)}")

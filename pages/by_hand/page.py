@@ -1,4 +1,4 @@
-"""By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes beside it."""
+"""By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
 
 import streamlit as st
 
@@ -18,12 +18,8 @@ from pages.state.links import next_page
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
 OPENINGS = {
-    "calculation": "You see “The cat sat” in one encoder layer with one head and vectors of four numbers.  \n"
-    "Change a number in a table and look for the results that change.  \n"
-    "You can check the layer with a pocket calculator; a real layer does the same with more numbers.",
-    "notes": "You see statements of teaching notes, each beside the computed result of its own formula.  \n"
-    "Try to find the mistake before you read the reason.  \n"
-    "Small examples are easy to check, and published ones contain mistakes too.",
+    "calculation": "What does one encoder layer with one head compute from “The cat sat”? Every number can be changed.",
+    "notes": "Where is the mistake? Teaching notes, each next to the result of its own formula.",
 }
 POSITIONS = {"formula": "formula", "notes": "from the notes", "own": "your own"}
 
@@ -52,7 +48,7 @@ def main() -> None:
         editable_inputs.end(inputs)
         if example is not None:
             exported(inputs, example).draw()
-    next_page("forward_pass", "Forward pass, step by step, the same steps in a real model")
+    next_page("model", "Model, the same steps in a real model")
 
 
 def exported(inputs: Inputs, example: Calculation) -> Export:

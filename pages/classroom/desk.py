@@ -65,13 +65,14 @@ def _lesson(now: Room) -> None:
 
 def _script(lesson: Lesson, number: int) -> None:
     step = lesson.steps[number - 1]
+    # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Back", icon=":material/arrow_back:", key="desk:back", disabled=number == 1,
+            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == 1,
             on_click=show_step, args=(lesson, number - 1),
         )  # fmt: skip
         st.button(
-            "Next", icon=":material/arrow_forward:", key="desk:next", type="primary",
+            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}", type="primary",
             disabled=number == len(lesson.steps), on_click=show_step, args=(lesson, number + 1),
         )  # fmt: skip
         st.markdown(f"**{plain(step.title)}** · step {number} of {len(lesson.steps)}", width="content")

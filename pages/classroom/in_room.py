@@ -27,12 +27,13 @@ class InRoom:
 
     @contextlib.contextmanager
     def beside(self, lesson: Callable[[], AbstractContextManager[bool]]) -> Iterator[bool]:
-        """Draw the question, then the lesson beside the page; False: the page is not drawn."""
+        """Draw the question, then the lesson next to the page; False: the page is not drawn."""
         if session.take_kept_seat(self.folder):
             st.rerun()  # with the teacher's view
         if session.awaits_greeting():
             with self._question:
-                st.info(f"Joining room {plain(strip.spaced(state.get(RoomParams.code)))} …", icon=":material/group:")
+                room = plain(strip.spaced(state.get(RoomParams.code)))
+                st.info(f"Joining room {room} … {session.said()}", icon=":material/group:")
             yield False
             return
         follow.note_own_way(self.folder)

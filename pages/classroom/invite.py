@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 
 
 def network_address() -> str:
-    """This machine's address in the network, "" if the server answers this machine alone or there is no network."""
+    """This machine's address in the network, "" if the server answers this machine only or there is no network."""
     listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
     if listens not in ("", "0.0.0.0", "::"):
         return ""
@@ -66,7 +66,7 @@ def draw(now: Room, *, large: bool) -> None:
         st.caption("For a QR code, the operator installs `pip install 'encoderscope[classroom]'`.")
     if is_loopback(urlsplit(f"//{place}").hostname or ""):
         st.warning(
-            "This server answers your machine alone. For a class, start it with `encoderscope --host 0.0.0.0`.",
+            "This server answers your machine only. For a class, start it with `encoderscope --host 0.0.0.0`.",
             icon=":material/wifi_off:",
         )
 

@@ -100,7 +100,7 @@ def truth(question: Question, look: Look | None) -> None:
 
 
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    """The class's answers: a histogram; for rows of attention, their mean beside the model's row."""
+    """The class's answers: a histogram; for rows of attention, their mean next to the model's row."""
     try:
         answers = session.store().answers(now.code, asked.id)
     except RoomError as error:
@@ -110,7 +110,7 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
     found, mean = _computed(asked.id, tuple(sorted(answers.items())), _Asked(question, look))
     if mean is not None:
         model = question.truth(look).value if asked.revealed else None
-        st.caption("The class's mean row" + (", and the model's beside it." if asked.revealed else "."))
+        st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
         row_sketch(
             controls.names(look), key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
             truth=model or mean,
@@ -150,7 +150,9 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
         f"<td><i style='width:{100 * bar.count / largest:.0f}%'></i></td></tr>"
         for bar in found
     )
-    return f"<table class='enc-answers'><caption hidden>Answers of the class</caption><tbody>{rows}</tbody></table>"
+    return (
+        f"<table class='enc-class-answers'><caption hidden>Answers of the class</caption><tbody>{rows}</tbody></table>"
+    )
 
 
 def as_csv(question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member]) -> bytes:
@@ -164,7 +166,7 @@ def as_csv(question: Question, look: Look | None, answers: Mapping[str, str], me
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         right = _is_right(question, look, value)
         writer.writerow([_cell(question.ask), _cell(who), _cell(text), "" if right is None else int(right)])
-    return out.getvalue().encode("utf-8-sig")
+    return out.getvalue().encode("utf-8-sig", "replace")
 
 
 def _cell(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -19,6 +20,10 @@ from pages.state import links
 from pages.state.url_state import state
 
 KEY = "room-strip"
+#: Before the number of a lesson's step, in the name of a button.
+STEP = "step "
+#: A click that came before this session had its seat.
+_PRESSED = "_room_pressed"
 
 
 def draw(folder: str) -> None:
@@ -82,15 +87,17 @@ def _students_buttons(own: Seat, now: Room) -> list[StripButton]:
 
 def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
     buttons: list[StripButton] = []
-    if folder != DESK and progress.current() is not None:
+    if folder != DESK and (opened := progress.current()) is not None:
+        step = opened.number
         buttons += [
-            {"name": "back", "label": "◀", "title": "Previous step of the lesson, for everybody"},
-            {"name": "next", "label": "▶", "title": "Next step of the lesson, for everybody"},
+            {"name": f"{STEP}{step - 1}", "label": "◀", "title": "Previous step of the lesson, for everybody"},
+            {"name": f"{STEP}{step + 1}", "label": "▶", "title": "Next step of the lesson, for everybody"},
         ]
     buttons += [
-        {"name": "spotlight", "label": "Spotlight", "pressed": now.spotlight,
+        {"name": "no-spotlight" if now.spotlight else "spotlight", "label": "Spotlight", "pressed": now.spotlight,
          "title": "What you select pulses on every screen"},
-        {"name": "freeze", "label": "Freeze", "pressed": now.frozen, "title": "Nobody leaves your view"},
+        {"name": "unfreeze" if now.frozen else "freeze", "label": "Freeze", "pressed": now.frozen,
+         "title": "Keep everyone on your view"},
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
     ]  # fmt: skip
     if folder == DESK:
@@ -103,9 +110,12 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 # --- what the buttons do --------------------------------------------------------------------------------------------
 
 
-def freeze() -> None:
+# A click that a reconnect repeats changes nothing: each name says what will be, not that something changes.
+
+
+def freeze(frozen: bool) -> None:
     """Freeze the class, which also calls everybody back, or let it go. For callbacks."""
-    session.teach(lambda room: dataclasses.replace(room, frozen=not room.frozen, recalled=room.recalled + 1))
+    session.teach(lambda room: dataclasses.replace(room, frozen=frozen, recalled=room.recalled + 1))
 
 
 def recall() -> None:
@@ -113,28 +123,28 @@ def recall() -> None:
     session.teach(lambda room: dataclasses.replace(room, recalled=room.recalled + 1))
 
 
-def spotlight() -> None:
+def spotlight(shines: bool) -> None:
     """Let the selection pulse on every screen, or end it. For callbacks."""
-    session.teach(lambda room: dataclasses.replace(room, spotlight=not room.spotlight))
+    session.teach(lambda room: dataclasses.replace(room, spotlight=shines))
 
 
-def _turn(steps: int) -> None:
+def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and 1 <= opened.number + steps <= len(opened.lesson.steps):
-        progress.open_step(opened.lesson, opened.number + steps)
+    if opened is not None and number.isdecimal() and 1 <= int(number) <= len(opened.lesson.steps):
+        progress.open_step(opened.lesson, int(number))
 
 
 PRESSES: dict[str, Callable[[], None]] = {
     "return": follow.return_to_class,
     "around": follow.look_around,
-    "freeze": freeze,
+    "freeze": partial(freeze, True),
+    "unfreeze": partial(freeze, False),
     "recall": recall,
-    "spotlight": spotlight,
+    "spotlight": partial(spotlight, True),
+    "no-spotlight": partial(spotlight, False),
     "ask": lambda: st.session_state.update({question_box.ASKING: True}),
     "desk": lambda: links.open_later(DESK),
     "page": follow.to_class_page,
-    "back": lambda: _turn(-1),
-    "next": lambda: _turn(1),
 }
 
 
@@ -144,5 +154,11 @@ def _on_event(event: StripEvent) -> None:
         follow.hear_news()
     elif event["event"] == "greet":
         session.greet(event.get("kept", {}))
-    elif event["event"] == "press" and event.get("name") in PRESSES:
+        if session.seat() is not None and (pressed := st.session_state.pop(_PRESSED, None)) is not None:
+            _on_event(pressed)
+    elif session.awaits_greeting():  # a click that a reconnect repeats
+        st.session_state[_PRESSED] = event
+    elif event.get("name", "").startswith(STEP):
+        _turn(event["name"].removeprefix(STEP))
+    elif event.get("name") in PRESSES:
         PRESSES[event["name"]]()

@@ -4,7 +4,6 @@ from .events import GridEvent, LinesEvent, ModelEvent, PlotEvent, TextEvent, Zoo
 from .head_grid import head_grid
 from .lines import lines
 from .model_picture import model_picture
-from .motion import attention_motion
 from .plot import plot, plot_window
 from .text_shade import text_shade
 
@@ -15,7 +14,6 @@ __all__ = [
     "PlotEvent",
     "TextEvent",
     "ZoomWindow",
-    "attention_motion",
     "head_grid",
     "lines",
     "model_picture",

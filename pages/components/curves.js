@@ -115,7 +115,7 @@ class CurvesView extends Drawing {
       else this.send("refresh", {}); // Python offers to continue, open and save
     } catch {
       if (asked !== this.asked || this.removed.signal.aborted) return;
-      // Streamlit alone serves no channel, and a server forgets old runs: the page says so, or sends the numbers.
+      // Streamlit by itself serves no channel, and a server forgets old runs: the page says so, or sends the numbers.
       this.timer = setTimeout(() => this.send("refresh", {}), AGAIN);
     }
   }

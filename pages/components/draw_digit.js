@@ -32,12 +32,13 @@ class DrawView {
 
   update(component) {
     this.component = component;
-    const { side } = unpack(component.data).header;
+    const { header: { side }, arrays: { start } } = unpack(component.data);
     if (this.side === side) return;
     this.side = side;
-    this.ink = new Uint8Array(side * side);
+    this.ink = start.data.slice();
+    this.isStart = true; // the first stroke replaces it
     Object.assign(this.canvas, { width: side * 8, height: side * 8 });
-    this.wipe();
+    this.paint();
   }
 
   place(event) {
@@ -61,6 +62,8 @@ class DrawView {
 
   // Ink along the line from the pen's last place to this one.
   stroke([x, y]) {
+    if (this.isStart) this.ink.fill(0);
+    this.isStart = false;
     const [fromX, fromY] = this.last;
     const steps = Math.max(1, Math.ceil(2 * Math.hypot(x - fromX, y - fromY)));
     for (let step = 0; step <= steps; step++) {
@@ -89,7 +92,7 @@ class DrawView {
       if (inked) pen.fillRect((at % this.side) * size, Math.floor(at / this.side) * size, size, size);
     });
     const isEmpty = !this.ink.some(Boolean);
-    this.status.textContent = isEmpty ? "Draw a large digit." : "";
+    this.status.textContent = this.isStart ? "Draw your own." : isEmpty ? "Draw a large digit." : "";
     if (!this.canvas.matches(":focus-visible")) return;
     pen.strokeStyle = this.isPenDown ? "#ff4b4b" : "#8ab4ff";
     pen.lineWidth = 2;
@@ -117,6 +120,7 @@ class DrawView {
 
   wipe() {
     this.ink.fill(0);
+    this.isStart = false;
     this.last = null;
     this.isPenDown = false;
     this.paint();

@@ -17,14 +17,14 @@ _render = assets.component("draw_digit")
 SIDE = 32
 
 
-def draw_digit(*, key: str, on_drawing: Callable[[np.ndarray], None], height: int = 252) -> None:
+def draw_digit(start: np.ndarray, *, key: str, on_drawing: Callable[[np.ndarray], None], height: int = 252) -> None:
     """Draws the square. `on_drawing` gets uint8 [32, 32], 255 for ink, after each stroke, before the page runs.
 
-    An empty square calls nothing.
+    start: uint8 [32, 32], what a new square shows, 0 without ink. An empty square calls nothing.
     """
     _render(
         key=key,
-        data=wire.pack({"side": SIDE}, {}),
+        data=wire.pack({"side": SIDE}, {"start": (start > 0).astype(np.uint8)}),
         height=height,
         on_drawing_change=lambda: events.tell(key, "drawing", bitmap_of, on_drawing),
     )

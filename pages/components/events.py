@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
+from encoder.export.model_parts import PARTS
 from pages.core.work.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import ZoomWindow
@@ -61,10 +62,22 @@ class TextEvent(TypedDict):
 
 
 class ModelEvent(TypedDict):
-    """One event of `model_picture`: "open" has `layer` and `head`; "select" has the tokens `query` and `key`, positions
-    in the whole input, key None where only a query is selected."""
+    """One event of `model_picture`, with positions in the whole input.
 
-    event: Literal["open", "select"]
+    "open" has `layer` and `head`; "select" has the tokens `query` and `key`, key None where only a query is selected,
+    and `first`, the window that it is in, or None; "pan" has `first`, the first token of another window; "part" has the
+    same as "select", the opened `part`, "" for none, whether its numbers are checked, and the chosen component or
+    neuron, None for no change; "switch" has the `name` of a switch and whether it is `on`.
+    """
+
+    event: Literal["open", "select", "pan", "part", "switch"]
+    first: NotRequired[int | None]
+    part: NotRequired[str]
+    check: NotRequired[bool]
+    component: NotRequired[int | None]
+    neuron: NotRequired[int | None]
+    name: NotRequired[str]
+    on: NotRequired[bool]
     layer: NotRequired[int]
     head: NotRequired[int]
     query: NotRequired[int]
@@ -164,7 +177,8 @@ def grid_event(value: object) -> GridEvent | None:
 
 
 def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEvent | None:
-    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count"); None for another."""
+    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count", "width", "neuronCount");
+    None for another."""
     if not isinstance(value, dict):
         return None
 
@@ -173,11 +187,20 @@ def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEve
         return int(found) if _is_index(found) and found < limits[limit] else None
 
     layer, head, query = at("layer", "layers"), at("head", "heads"), at("query", "count")
+    first = at("first", "count")
     if name == "open" and layer is not None and head is not None:
         return {"event": "open", "layer": layer, "head": head}
     if name == "select" and query is not None:
-        return {"event": "select", "query": query, "key": at("key", "count")}
-    return None
+        return {"event": "select", "query": query, "key": at("key", "count"), "first": first}
+    if name == "part" and value.get("part") in ("", *PARTS):
+        chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount"), "first": first}
+        return {
+            "event": "part", "part": value["part"], "query": query, "key": at("key", "count"),
+            "check": value.get("check") is True, **chosen,
+        }  # type: ignore[typeddict-item]  # fmt: skip
+    if name == "switch" and isinstance(value.get("name"), str):
+        return {"event": "switch", "name": value["name"], "on": value.get("on") is True}
+    return {"event": "pan", "first": first} if name == "pan" and first is not None else None
 
 
 def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:

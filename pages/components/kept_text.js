@@ -1,4 +1,4 @@
-// Keeps texts that are too long for the address, for this tab alone and until it is closed: a reload asks for them.
+// Keeps texts that are too long for the address, for this tab only and until it is closed: a reload asks for them.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";

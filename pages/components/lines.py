@@ -28,7 +28,7 @@ def lines(
     Args:
         picture: of `export.lines(...).picture()`.
         key: the widget's key, and the name of a downloaded picture.
-        always_selected: one query stays selected, and one key at most is selected beside it.
+        always_selected: one query stays selected, and one key at most is selected next to it.
         on_event: called with the event before the page runs, so it may change other widgets' state.
     """
     _, n_queries, n_keys = picture.arrays["weights"].shape

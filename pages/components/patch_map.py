@@ -41,7 +41,7 @@ def patch_map(
 
     Args:
         image: uint8 [S, S, 3], what the model sees.
-        weights: [R, C] from 0 on, one for each patch; NaN for all draws the image alone.
+        weights: [R, C] from 0 on, one for each patch; NaN for all draws the image only.
         key: the widget's key.
         alt: a sentence for screen readers.
         colorscale: 256 colours [red, green, blue], 0 to 255.

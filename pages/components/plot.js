@@ -4,7 +4,7 @@ import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
 import { gestures } from "../../encoder/export/drawing/finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
-import { fadeOut, fadingPicture, showsOther } from "./fade.js";
+import { fadeOut, fadingPicture, showsOther } from "../../encoder/export/drawing/fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
 import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
@@ -20,6 +20,7 @@ import {
   unpack,
 } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
+import { join, leave, shows } from "./together.js";
 
 // What fingers and keys do, where clicks select something and where they do not.
 const SELECT = {
@@ -38,10 +39,9 @@ class PlotView extends Drawing {
   constructor(parent) {
     const host = make("div", { class: "enc-focus" });
     const cursorBox = make("div", { class: "enc-cursor", hidden: "" });
-    const chip = make("div", { class: "enc-chip", "aria-hidden": "true", hidden: "" });
     const spotBox = make("div", { class: "enc-cursor", hidden: "" });
-    super(parent, "This chart", "enc-plot", host, cursorBox, spotBox, chip);
-    Object.assign(this, { host, cursorBox, spotBox, chip });
+    super(parent, "This chart", "enc-plot", host, cursorBox, spotBox);
+    Object.assign(this, { host, cursorBox, spotBox });
     this.arrays = {};
     this.cursor = null; // { map, row, column }: the cell that the arrow keys are on
     this.point = null; // { trace, point, x, y }: the point that they are on, in a figure without maps
@@ -71,7 +71,13 @@ class PlotView extends Drawing {
     this.take({ figure: header.figure, arrays });
     this.showOpened();
     this.describe();
-    await this.draw();
+    const { together } = header;
+    if (together) join(this, together);
+    try {
+      await this.draw();
+    } finally {
+      if (together) shows(this, together);
+    }
   }
 
   // ---- The next head: the grid opens it, and its map is drawn before Python's answer with its name and list. ----
@@ -96,15 +102,20 @@ class PlotView extends Drawing {
     }
   }
 
-  // Whether the opened head's map is there. Until its heading comes, a chip names it.
+  // Whether the opened head's map is there. Until Python's heading and answer come, the heading names it by CSS.
   showOpened() {
     const { channel, answer } = this.opened ?? {};
     const isAnswered = Boolean(answer) && channel === this.header.nextHead?.channel; // and not of the last text
     if (isAnswered) this.take(answer);
     const isThere = isAnswered || Boolean(this.opened) && this.takePrefetched();
-    this.chip.hidden = !isThere;
-    if (isThere) this.chip.textContent = `L${this.opened.layer} H${this.opened.head}`;
+    this.name(isThere ? `L${this.opened.layer} H${this.opened.head}` : "");
     return isThere;
+  }
+
+  name(opened) {
+    const place = this.root.closest(`.st-key-${this.header?.nextHead?.named}`);
+    place?.toggleAttribute("data-opened", Boolean(opened));
+    place?.style.setProperty("--opened", JSON.stringify(opened));
   }
 
   takePrefetched() {
@@ -214,7 +225,7 @@ class PlotView extends Drawing {
     });
   }
 
-  // Bars and curves over tokens: Plotly names a token by its tick alone.
+  // Bars and curves over tokens: Plotly names a token by its tick only.
   disambiguate(trace) {
     const axis = axisKey(trace.xaxis ?? "x");
     const names = this.figure.layout[axis]?.labelalias && this.names[axis];
@@ -287,6 +298,8 @@ class PlotView extends Drawing {
 
   destroy() {
     clearTimeout(this.timer);
+    this.name("");
+    leave(this);
     if (this.host.data) this.plotly.purge(this.host);
     super.destroy();
   }

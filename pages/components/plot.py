@@ -38,6 +38,7 @@ def plot(
     reserve: int = 48,
     shows: str | None = None,
     next_head: Mapping[str, Any] | None = None,
+    together: Mapping[str, str] | None = None,
     selected: tuple[Positions, Positions] | None = None,
     zoom: Param[ZoomWindow | None] | None = None,
     mode_bar: bool = True,
@@ -46,7 +47,7 @@ def plot(
     """Draws a figure.
 
     Figures of bars, points, curves and heat maps work. Clicks on cells and tick labels, and arrow keys, need a heat
-    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: give all its tokens,
+    map whose axes are integer positions. An axis with `tickvals` and `ticktext` is a token axis: pass all its tokens,
     and the browser draws as many labels as fit, more after zooming in. The label of a cell is the trace's
     `hovertemplate`: `%{x}` and `%{y}` are tokens, named by `labelalias` if it has them ("the (4)"); `%{z:.3f}`,
     `%{text}` and `%{customdata}` belong to the cell. Colours and fonts that the figure leaves open follow the theme.
@@ -64,13 +65,16 @@ def plot(
         shows: where this text is another one than before, the old picture fades over the new one (not with reduced
             motion). None: the model's placement of the norms.
         next_head: how the map of a head that you open in a `head_grid` is drawn before Python answers. "grid": the
-            grid's key; "heard": the newest of its events that this figure knows of. Either with "maps", the label of a
+            grid's key; "heard": the newest of its events that this figure knows of; "named": the key of the container
+            whose heading names the head. Either with "maps", the label of a
             `store` of "maps", float32 [L, H, R, C], "scaleToMax": the colours run to the map's largest weight, and
             "words": [rows, columns], the colours run to the largest weight among these. Or with "channel": a path that
             answers `?layer=0&head=0` with `figure_answer` of the same figure of that head.
+        together: "key" of the container and "name" of the words that change with this figure: those of a container in
+            it whose key is "says-" and the name. The container has the attribute `data-drawing` until it does.
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
-        zoom: the value of the address that holds the zoom window. If unset, the window is no part of the address.
+        zoom: the value of the address that holds the zoom window. If unset, the window is not part of the address.
         mode_bar: whether buttons for zooming and for downloads appear over the chart.
         on_event: called with each click before the page runs, so it may set the state of other widgets. Without it,
             clicks and zooms stay in the browser, unless `zoom` is given.
@@ -84,6 +88,7 @@ def plot(
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
         "zoomLinked": zoom is not None, "isHeard": on_event is not None, "modeBar": mode_bar,
         "fill": fill, "reserve": int(reserve), "shows": fade.shown(shows),
+        "together": None if together is None else dict(together),
         "nextHead": None if next_head is None else dict(next_head),
     }  # fmt: skip
     _render(

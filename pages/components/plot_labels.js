@@ -2,8 +2,10 @@
 import { axisKey, cut, cutStart } from "./figure.js";
 import { marginChange } from "./plot_margins.js";
 
-const MOST_LABELS = 32; // tick labels take longer to draw than the cells
+const MOST_LABELS = 40; // tick labels take longer to draw than the cells
 const LABEL_PITCH = 14; // pixels between two tick labels
+const SMALL = { pitch: 11, size: 10 }; // of labels in smaller type, where every one then has room
+const EDGE = 5; // pixels of a selected label without ink, which may cover another
 const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 
 // What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
@@ -20,21 +22,28 @@ export function tickLabels(plot, name, layout) {
   const length = lengthOf(plot, name, layout);
   if (axis.labelalias) {
     const labelalias = Object.fromEntries([...labels].map(([value, label]) => [value, short(label)]));
-    return { labelalias, nticks: Math.max(2, Math.floor(length / (CATEGORY_PITCH * plot.theme.scale))) };
+    const room = (pitch) => Math.max(2, Math.floor(length / (pitch * plot.theme.scale)));
+    const isSmall = labels.size > room(CATEGORY_PITCH) && labels.size <= room(SMALL.pitch);
+    return isSmall
+      ? { labelalias, nticks: labels.size, tickfont: { size: SMALL.size } }
+      : { labelalias, nticks: room(CATEGORY_PITCH) };
   }
   if (axis.tickmode && axis.tickmode !== "array") return {};
   const all = [...labels.keys()];
   const [low, high] = drawn?.range ? [...drawn.range].sort((a, b) => a - b) : [-Infinity, Infinity];
   const inWindow = all.filter((position) => position >= low && position <= high);
-  const most = Math.max(2, Math.min(MOST_LABELS, Math.floor(length / (LABEL_PITCH * plot.theme.scale))));
+  const room = (pitch) => Math.max(2, Math.min(MOST_LABELS, Math.floor(length / (pitch * plot.theme.scale))));
+  const isSmall = inWindow.length > room(LABEL_PITCH) && inWindow.length <= room(SMALL.pitch);
+  const most = room(isSmall ? SMALL.pitch : LABEL_PITCH);
   let step = 1;
   while (inWindow.length / step > most) step *= 2;
   const first = all.indexOf(inWindow[0]);
   const tickvals = inWindow.filter((_, k) => (first + k) % step === 0);
-  return { tickmode: "array", tickvals, ticktext: tickvals.map((position) => short(labels.get(position))) };
+  const ticktext = tickvals.map((position) => short(labels.get(position)));
+  return { tickmode: "array", tickvals, ticktext, ...(isSmall ? { tickfont: { size: SMALL.size } } : {}) };
 }
 
-// Pixels of an axis in a drawing with this layout, if the labels beside it take as much room as now.
+// Pixels of an axis in a drawing with this layout, if the labels next to it take as much room as now.
 function lengthOf(plot, name, layout) {
   const now = plot.host._fullLayout;
   const [side, from, to] = name[0] === "x" ? ["width", "l", "r"] : ["height", "t", "b"];
@@ -47,12 +56,17 @@ export async function fitLabels(plot) {
   const change = {};
   const fitted = { ...plot.host.layout };
   for (const name of Object.keys(plot.labels)) {
-    const { tickvals, ticktext, nticks } = tickLabels(plot, name, plot.host._fullLayout);
+    const { tickvals, ticktext, nticks, tickfont } = tickLabels(plot, name, plot.host._fullLayout);
+    const small = tickfont && { size: tickfont.size * plot.theme.scale };
+    const font = small ?? plot.figure.layout[name].tickfont ?? null;
     const [low, high] = plot.host._fullLayout[name].range;
     const step = (count) => Math.ceil(Math.abs(high - low) / count); // a label for every so many tokens
     if (nticks && step(nticks) !== step(plot.host.layout[name].nticks)) change[`${name}.nticks`] = nticks;
     if (tickvals && String(tickvals) !== String(Array.from(plot.host.layout[name].tickvals ?? []))) {
       Object.assign(change, { [`${name}.tickvals`]: tickvals, [`${name}.ticktext`]: ticktext });
+    }
+    if ((tickvals || nticks) && plot.host.layout[name].tickfont?.size !== font?.size) {
+      change[`${name}.tickfont`] = font;
     }
     const count = change[`${name}.nticks`] ?? plot.host.layout[name].nticks;
     fitted[name] = { ...fitted[name], ...(tickvals ? { ticktext } : { nticks: count }) };
@@ -65,7 +79,10 @@ export async function fitLabels(plot) {
 // figure's own order (its layout.meta) is hidden, too.
 export function hideCovered(plot) {
   const find = (selector) => [...plot.host.querySelectorAll(selector)];
-  const taken = find(".annotation-text-g").map((node) => node.getBoundingClientRect());
+  const taken = find(".annotation-text-g").map((node) => {
+    const { left, right, top, bottom } = node.getBoundingClientRect();
+    return { left: left + EDGE, right: right - EDGE, top: top + EDGE, bottom: bottom - EDGE };
+  });
   const place = (node, isKept) => {
     const box = node.getBoundingClientRect();
     const overlaps = (other) =>

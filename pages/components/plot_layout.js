@@ -23,7 +23,7 @@ export function placeModeBar(plot) {
   return plot.isBarAbove !== Boolean(before);
 }
 
-// Pixels beside the labels of the vertical axis, for a colour bar above the map.
+// Pixels next to the labels of the vertical axis, for a colour bar above the map.
 export function roomForBars(plot) {
   const { l, r } = plot.host._fullLayout?._size ?? { l: 90, r: 8 };
   return Math.max(60, Math.floor(plot.width - l - r));

@@ -12,17 +12,25 @@ export function kept() {
 
 export function keep(code, what) {
   const [local, tab] = places();
-  const place = what.key ? local : tab;
+  if (write(what.key ? local : tab, code, what)) remember(code, what.member ?? "");
+}
+
+// A key from a link is kept for this tab until the server has confirmed it: a wrong one replaces no other.
+export function keepForTab(code, what) {
+  write(places()[1], code, what);
+}
+
+function write(place, code, what) {
   const rooms = read(place);
-  if (JSON.stringify(rooms[code]) === JSON.stringify(what)) return;
+  if (JSON.stringify(rooms[code]) === JSON.stringify(what)) return false;
   delete rooms[code];
-  remember(code, what.member ?? "");
   const newest = Object.entries({ ...rooms, [code]: what }).slice(-MOST);
   try {
     place?.setItem(KEPT, JSON.stringify(Object.fromEntries(newest)));
   } catch {
     // no room, or not allowed
   }
+  return true;
 }
 
 // A student's seat is also a cookie: after a reload the server has it before the page has asked. With two seats in one

@@ -2,7 +2,7 @@
 // for another run only for a version that Python has not read.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
-import { keep, kept } from "./room_kept.js";
+import { keep, keepForTab, kept } from "./room_kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
@@ -10,8 +10,14 @@ import { bringIntoView } from "../../encoder/export/drawing/spot.js";
 
 // A link with the teacher's key; the part after "#" is never sent to a server.
 const TEACHES = "#teach=";
-// Milliseconds after a run in which the page is not complete yet, and after which a request counts as lost.
-const [SETTLED, LOST] = [400, 6000];
+// Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which
+// a browser greets again when the room store was away: a class does so one by one.
+const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
+
+function connected() {
+  const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
+  return !state || state === "CONNECTED";
+}
 
 class RoomStrip {
   constructor(parent) {
@@ -81,12 +87,15 @@ class RoomStrip {
   greet() {
     if (this.greeted === this.room.code) return;
     this.greeted = this.room.code;
+    this.greetAgainAt = performance.now() + AGAIN * (1 + Math.random());
     const found = kept()[this.room.code] ?? {};
     if (location.hash.startsWith(TEACHES)) {
       found.key = location.hash.slice(TEACHES.length);
+      keepForTab(this.room.code, found); // the room store may be away
       history.replaceState(history.state, "", location.pathname + location.search); // a projector shows the address
     }
-    this.send({ event: "greet", kept: found });
+    // Without a number: a click that was made before, and comes after it, is not older news.
+    this.component.setTriggerValue("said", { event: "greet", kept: found });
   }
 
   take(news) {
@@ -107,9 +116,8 @@ class RoomStrip {
     const { version, closed } = this.news ?? {};
     const isNews = closed || version > this.room?.version || (version && this.room?.stale);
     if (!this.component || this.room.hidden || !isNews) return;
-    const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
     const news = roomNews(); // for all lines of the page: the next page's line knows what this one has asked for
-    if (state && state !== "CONNECTED") {
+    if (!connected()) {
       news.asked = null;
       return;
     }
@@ -159,13 +167,18 @@ class RoomStrip {
     const known = this.room?.desk && here !== undefined;
     const asked = this.room?.asks_class ? ` · ${answers} ${answers === 1 ? "answer" : "answers"}` : "";
     this.counts.textContent = known ? `${here} here · ${follow} follow${asked}` : "";
-    const trouble = away ? "The server waits for its room store …" : lost ? "Reconnecting …" : "";
+    const trouble = away ? "The server waits for its room store …" : lost || !connected() ? "Reconnecting …" : "";
     this.note.textContent = trouble || this.room?.note || "";
   }
 
   tick() {
-    this.isRunning();
     this.catchUp();
+    if (connected() !== this.connected) this.say();
+    this.connected = connected();
+    if (!this.isRunning() && this.room?.asks && this.room.stale && performance.now() > this.greetAgainAt) {
+      this.greeted = null;
+      this.greet();
+    }
     if (this.ends === null || this.ends === undefined) {
       this.clock.textContent = "";
       return;

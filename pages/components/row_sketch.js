@@ -1,4 +1,4 @@
-// A row of attention to draw: one slider for each token; then the model's own row beside it.
+// A row of attention to draw: one slider for each token; then the model's own row next to it.
 import { make, sum } from "../../encoder/export/drawing/drawing.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";

@@ -1,4 +1,4 @@
-"""`row_sketch`: a reader draws a row of attention; then the model's row is shown beside it."""
+"""`row_sketch`: a reader draws a row of attention; then the model's row is shown next to it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // Keeps arrays that another component draws and that seldom change, such as the small maps of all heads. Streamlit sends
-// a message that the browser has already by its hash alone.
+// a message that the browser has already by its hash only.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { stored, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";

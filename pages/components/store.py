@@ -1,6 +1,6 @@
 """`store`: arrays that a component draws and that seldom change, as a message of their own.
 
-A component's data is one message. If the browser has the whole message already, Streamlit sends its hash alone. So
+A component's data is one message. If the browser has the whole message already, Streamlit sends its hash only. So
 large arrays that stay the same are apart from the values that change.
 """
 

@@ -16,7 +16,7 @@ from pages.core.inputs.edited import EditParams, Step
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view import token_rows
-from pages.core.words import token_names
+from pages.core.words import references, token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.feed_forward.activations import Selected
@@ -31,7 +31,7 @@ LIMITS = (
 
 
 def draw(selected: Selected) -> None:
-    """The neuron along the sentence beside the layers, then its words."""
+    """The neuron along the sentence next to the layers, then its words."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
     left, right = st.columns([1, 1], gap="medium")
@@ -43,7 +43,7 @@ def draw(selected: Selected) -> None:
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
     links.button(
-        "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
+        "ablation", "Switch this neuron off in Ablation", "tune", "neuron:off",
         {"edits": (*steps, Step(off))},
     )  # fmt: skip
 
@@ -109,12 +109,12 @@ def _words(selected: Selected) -> None:
     st.markdown("\n".join(_listed(name, words) for name, words in (("Up", found.highest), ("Down", found.lowest))))
     mask = plain(view.loaded.tokenizer.mask_token or "a mask token")
     if found.position is None:
-        st.caption(
+        references.caption(
             "The output vector through the linear part of the masked-word head (dense map, centring, gain), times each "
             f"word’s vector. {LIMITS} Type {mask} in the sentence for a reading at that place, with a test."
         )
         return
-    st.caption(
+    references.caption(
         f"How the head’s scores at the first {mask} change when the output vector is added there, to first order. "
         f"{LIMITS}"
     )

@@ -1,4 +1,4 @@
-"""Feed-forward: the neurons of a layer, what the FFN adds beside attention, and what is lost without either."""
+"""Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main(view: View) -> None:
     opening(
         f"You see the {config.d_ffn:,} neurons of layer {view.layer}’s feed-forward network (FFN), for each token.  \n"
         "Look for neurons that are active at few tokens, and for layers where the FFN adds more than attention.  \n"
-        "Attention moves information between tokens; the FFN transforms each token alone."
+        "Attention moves information between tokens; the FFN transforms each token only."
     )
     activations.controls()
     selected = activations.select(view)
@@ -43,9 +43,9 @@ def main(view: View) -> None:
     )
     exported(selected, found, drawn).draw()
     if view.loaded.takes == "text":
-        next_page("masked_words", "Masked-word prediction, which word fits a blank")
+        next_page("predict", "Masked-word prediction, which word fits a blank")
     else:
-        next_page("interventions", "Interventions, switch off a neuron and see what it causes")
+        next_page("ablation", "Ablation, switch off a neuron and see what it causes")
 
 
 def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, go.Figure]) -> Export:

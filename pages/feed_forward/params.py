@@ -1,4 +1,4 @@
-"""The values of the page Feed-forward in the address, beside layer, token, neuron and outcome."""
+"""The values of the page Feed-forward in the address, next to layer, token, neuron and outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention beside the FFN: the size of both updates, and what is lost without one of them."""
+"""Attention next to the FFN: the size of both updates, and what is lost without one of them."""
 
 from __future__ import annotations
 

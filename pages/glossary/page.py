@@ -1,46 +1,36 @@
-"""Glossary: the words of all pages, each with a definition, a formula or a number, and the page that shows it."""
+"""Glossary: the words of all pages with their definitions, and the works that pages name."""
 
 import streamlit as st
 
 from pages.core.frame.frame import heading
-from pages.core.words.glossary import entry
-from pages.core.words.glossary_terms import BY_KEY, GROUPS, Term
+from pages.core.widgets import glossary_panel
+from pages.core.words.glossary_terms import GROUPS
+from pages.core.words.references import REFERENCES
 from pages.glossary.params import Params
-from pages.state.links import link, next_page
 from pages.state.url_state import state
 
 
 def main() -> None:
     heading()
-    st.markdown(
-        "You see the terms of these pages, each with a definition.  \n"
-        "Look for a dotted line under a word: on every page, such a word links to its definition here.  \n"
-        "Each term links to a page that shows what it means on your own sentence."
-    )
-    selected()
+    st.markdown("What do the words of these pages mean, and which works are they from?")
+    if chosen := glossary_panel.find(state.newest(Params.term) or state.newest(Params.source), _choose):
+        with st.container(border=True, key="term-selected"):
+            glossary_panel.show(chosen)
     left, right = st.columns(2, gap="large")
     for number, (group, terms) in enumerate(GROUPS.items()):
         with left if number < 2 else right:
             st.header(group, anchor=False)
             for term in terms:
-                show(term, f"term-{term.key}")
-    next_page("heads", "Attention heads, where most of these words are used")
+                with st.container(key=f"term-{term.key}"):
+                    glossary_panel.show(term.key)
+    st.header("References", anchor=False)
+    for reference in REFERENCES:
+        st.markdown(reference.entry())
 
 
-def selected() -> None:
-    """The term that the address names, or that you choose."""
-    names = {"": "", **{key: term.name for key, term in sorted(BY_KEY.items())}}
-    state.bound(st.selectbox, Params.term, "Find a term", list(names), format_func=names.get, width=320)
-    if key := state.get(Params.term):
-        with st.container(border=True):
-            show(BY_KEY[key], "term-selected")
-
-
-def show(term: Term, key: str) -> None:
-    """A term and the link to its page."""
-    with st.container(key=key):
-        st.markdown(entry(term))
-        link(term.page)
+def _choose(key: str) -> None:
+    state.put(Params.term, key if glossary_panel.is_term(key) else "")
+    state.put(Params.source, "" if glossary_panel.is_term(key) else key)
 
 
 main()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pages.core.words.glossary_terms import BY_KEY
+from pages.core.words.references import BY_KEY as REFERENCES
 from pages.state.params import Param, choice
 from pages.state.url_state import state
 
@@ -10,6 +11,7 @@ from pages.state.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """The page's value. term: the selected term; "": none."""
+    """The selected term, and the selected reference; "": none."""
 
     term: Param[str] = choice("", ("", *BY_KEY))
+    source: Param[str] = choice("", ("", *REFERENCES), url="cited")

@@ -17,6 +17,7 @@ from pages.core.view import head_measures
 from pages.core.view.head_measures import HeadTypeParams
 from pages.core.view.view import View, state
 from pages.core.widgets.export import arguments
+from pages.core.words import references
 from pages.head_types.params import PARTS, Params
 
 
@@ -135,13 +136,22 @@ def threshold_controls(place: DeltaGenerator, words: InputWords, of_text: bool) 
             if param is HeadTypeParams.same and not of_text:
                 continue
             state.bound(
-                st.number_input, param, label, min_value=0.0, max_value=1.0, step=0.05, format="%.2f", help=source
+                st.number_input,
+                param,
+                label,
+                min_value=0.0,
+                max_value=1.0,
+                step=0.05,
+                format="%.2f",
+                help=references.cited(source),
             )
         state.segmented(
             Params.queries,
             "Averaged over",
             {"all": "All tokens", "content": f"{words.parts.capitalize()} only"},
-            help="The queries that count: all real tokens, as in Clark et al. (2019), or without special tokens.",
+            help=references.cited(
+                "The queries that count: all real tokens, as in Clark et al. (2019), or without special tokens."
+            ),
         )
         st.button("Defaults", icon=":material/restart_alt:", on_click=_defaults)
 

@@ -1,4 +1,4 @@
-"""Head types: heads by type, heads as points by their similarity, and the measures of every head as a table."""
+"""Head types: heads by type, by similarity, by their measures as a table, and over a corpus."""
 
 import streamlit as st
 
@@ -7,9 +7,9 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
 from pages.core.words.glossary import brief_opening
-from pages.head_types import by_type, selected, similarity, table
+from pages.head_types import alignment, by_type, corpus, distances, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
-from pages.head_types.params import PARTS, Params
+from pages.head_types.params import PARTS, QUESTIONS, Params
 from pages.state.links import next_page
 from pages.state.url_state import state
 
@@ -17,28 +17,38 @@ from pages.state.url_state import state
 DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}
 
 view = current_view()
-config, words = view.loaded.config, words_of(view.trace)
+words = words_of(view.trace)
+
+parts = PARTS if view.trace.kind == "text" else {name: title for name, title in PARTS.items() if name != "corpus"}
+if state.newest(Params.part) not in parts:
+    state.put(Params.part, Params.part.default)
 
 heading()
-brief_opening(
-    f"You see what the {config.n_layers} × {config.n_heads} heads of **{view.loaded.name}** do in this "
-    f"{words.input}.  \n"
-    "Look for heads with one clear pattern: the previous token, the token itself, or an attention sink.  \n"
-    f"Such patterns suggest what a head may do; one {words.input} is no proof. Another can show other types."
-)
+opening = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    state.segmented(Params.part, "Show", PARTS)
-    head_measures.type_filter(view.trace, "Any type", width=260)
-    thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
-    if thresholds is not None:
-        threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
+    part = state.segmented(Params.part, "Show", parts, label_visibility="collapsed")
+    if part not in ("corpus", "align"):
+        head_measures.type_filter(view.trace, "Any type", label_visibility="collapsed", width=260)
+        thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
+        if thresholds is not None:
+            threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
+with opening:
+    brief_opening(QUESTIONS[part].format(input=words.input))
 
-params = state.read(Params)
-found = Heads.of(view, params)
-left, right = st.columns([5, 3], gap="medium")
-with left:
-    exported = DRAW[params.part](view, found)
-with right:
-    selected.draw(view, found)
-exported.draw()
-next_page("beyond_weights", "Beyond attention weights")
+if part == "corpus":
+    exported = corpus.draw(view)
+elif part == "align":
+    exported = alignment.draw(view)
+else:
+    found = Heads.of(view, state.read(Params))
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        exported = DRAW[part](view, found)
+    with right:
+        selected.draw(view, found)
+    if part == "table" and view.trace.kind == "image":
+        distances.draw(view)
+    st.caption(f"Such patterns suggest what a head may do. One {words.input} is not a proof: another can show others.")
+if exported is not None:
+    exported.draw()
+next_page("contribution", "Contribution")

@@ -2,12 +2,33 @@
 
 from dataclasses import dataclass
 
-from pages.state.params import Param, choice
+from encoder.measure.head_definitions import HEAD_MEASURES
+from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
+from pages.state.params import Head, Param, choice, heads, string
 from pages.state.url_state import state
 
-PARTS = {"roles": "By type", "map": "Head similarity", "table": "Advanced: all measures"}
-#: Columns of the table: each group fits a projector of 1280 pixels beside the selected head.
+PARTS = {
+    "roles": "By type",
+    "map": "Similarity",
+    "table": "All measures",
+    "align": "Alignment",
+    "corpus": "Over a corpus",
+}
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "roles": "Which heads have one clear pattern in this {input}?",
+    "map": "Which heads attend alike in this {input}?",
+    "table": "What are the numbers of every head in this {input}?",
+    "align": "Which heads find the pairs of tokens that you give?",
+    "corpus": "What does each head do on average over thousands of sentences?",
+}
+#: Columns of the table: each group fits a projector of 1280 pixels next to the selected head.
 COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"}
+#: Over a corpus: name -> title of a measure, and the parts of the card of the open head.
+ATLAS_MEASURES = {one.name: one.title for one in HEAD_MEASURES}
+CARD = {"texts": "Examples", "offsets": "Offsets", "spread": "Spread", "labels": "Labels", "similar": "Similar"}
+#: As docs/alignment.csv: for the first sentence of the app.
+EXAMPLE_PAIRS = "it,animal\nwas,animal\ntired,animal\ntoo,tired\ncross,animal\nstreet,cross"
 COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
@@ -22,3 +43,18 @@ class Params:
     columns: Param[str] = choice("spread", COLUMNS)
     # What colours the points of the head similarity.
     points: Param[str] = choice("layer", COLOURINGS)
+    # Pairs of tokens, as CSV.
+    alignment: Param[str] = string(EXAMPLE_PAIRS)
+
+
+@state.register
+@dataclass(frozen=True)
+class AtlasView:
+    """The measure, the second atlas, and the open part of the head's card."""
+
+    measure: Param[str] = choice("previous", ATLAS_MEASURES, url="atlas_measure")
+    against: Param[str] = string(url="atlas_against", public="an atlas of this server, chosen from a list")
+    card: Param[str] = choice("texts", CARD, url="atlas_card")
+    label: Param[str] = string(url="atlas_label", public="a label of the atlas, chosen from a list")
+    # The open head of an atlas of another model than the sidebar's.
+    foreign: Param[list[Head]] = heads(1, url="atlas_head")

@@ -15,13 +15,13 @@ from pages.state import links
 
 
 def draw(view: View, found: Heads) -> None:
-    """The selected head beside the table, the maps or the points."""
+    """The selected head next to the table, the maps or the points."""
     st.header(f"L{view.layer} H{view.head}", anchor=False)
     with answer.area():
         _map(view)
     st.markdown(_types(view, found))
     corpus_line.draw(view)
-    links.button("heads", "Open in Attention heads", "open_in_full", "open-head", type="primary")
+    links.button("heads", "Open in Heads", "open_in_full", "open-head", type="primary")
 
 
 def _map(view: View) -> None:

@@ -9,6 +9,7 @@ from pages.components import PlotEvent, on_click, plot
 from pages.core.frame import sidebar
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
+from pages.core.words import references
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
 
@@ -67,7 +68,7 @@ def draw(view: View, found: Heads) -> Export:
         st.markdown(f"Smallest divergence from **L{view.layer} H{view.head}**: {nearest}.")
     st.caption(
         f"Near points: similar attention. The plane is approximate; its stress is {plane.stress:.2f} (0: exact).",
-        help=_method(similarity),
+        help=references.cited(_method(similarity)),
     )
 
     def frame() -> pd.DataFrame:

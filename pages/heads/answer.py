@@ -1,4 +1,4 @@
-"""The line beside the map: the selected cell, row or column of the open head."""
+"""The line next to the map: the selected cell, row or column of the open head."""
 
 from __future__ import annotations
 

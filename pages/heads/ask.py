@@ -49,7 +49,7 @@ def strip(view: View) -> None:
 
 
 def _forget_other_text(view: View, words: list[int]) -> None:
-    """Ask for no word of the text before, and for no token that is no word."""
+    """Ask for no word of the text before, and for no token that is not a word."""
     word, text = state.get(Params.word), (view.text, view.pair)
     before = st.session_state.get(_ASKED_OF)
     st.session_state[_ASKED_OF] = text, word

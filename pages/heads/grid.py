@@ -21,14 +21,19 @@ from pages.components.events import GridEvent
 from pages.core.frame import sidebar
 from pages.core.view import head_measures, small_maps
 from pages.core.view.view import View
-from pages.core.words import gestures
-from pages.heads import ask
+from pages.core.widgets import over_image
+from pages.core.widgets.comparison import EVERY_HEAD
+from pages.core.words import gestures, token_names
+from pages.heads import ask, image, sides
 from pages.heads import options as head_options
+from pages.heads.compared import percent
 from pages.heads.head_maps import is_whole
-from pages.heads.params import Params
+from pages.heads.params import Params, SideB
 from pages.heads.selection import select
 from pages.state.params import Head
 from pages.state.url_state import controlled, state
+
+DIFFERS = "share of attention that differs"
 
 
 def thumbnails(view: View, options: Options) -> np.ndarray:
@@ -44,6 +49,8 @@ def draw_grid(view: View, options: Options) -> None:
     pins = head_options.heads_of_model(Params.pins, view)
     known = head_measures.offered(view.trace)
     name, head_type = _controls(view, known)
+    caption = []
+    maps = image.small_maps(view) if head_options.shown_view(view) == "text" and view.trace.kind == "image" else None
     measured = bool(name or head_type) or view.trace.n_tokens <= small_maps.LONG_TEXT
     measures = head_measures.measures(view) if measured else None
     kept, order, look = np.ones((config.n_layers, config.n_heads), bool), None, {}
@@ -65,14 +72,21 @@ def draw_grid(view: View, options: Options) -> None:
     elif word is not None:
         values = ask.gains(view, word)
         sort = _sort_control(telling.DEFINITION)
-        largest = float(np.nan_to_num(values).max()) or 1.0
-        look = {"measure": values, "measure_label": f"{ask.title(view, word)} (nats)", "measure_range": (0.0, largest)}
+        look = {"measure": values, "measure_label": f"{ask.title(view, word)} (nats)", "measure_range": _up_to(values)}
         order = sorted_heads(values, kept, sort)
         if order is not None:
             order = order[: ask.LISTED]
+    elif state.get(Params.view) == "beside" and (values := sides.by_head(view)) is not None:
+        most = np.unravel_index(int(np.nan_to_num(values).argmax()), values.shape)
+        look = {"measure": values, "measure_label": DIFFERS, "measure_range": _up_to(values)}
+        where = f"L{most[0]} H{most[1]}: {percent(float(values[most]))}"
+        caption.append(f"Bar: {DIFFERS} (total variation distance, mean over queries), largest in {where}.")
+    elif maps is not None:
+        values = image.distances(view)
+        look = {"measure": values, "measure_label": "attention distance (pixels)", "measure_range": _up_to(values)}
     badges = head_measures.badges(view) if measured and state.get(Params.badges) else {}
     head_grid(
-        thumbnails(view, options),
+        thumbnails(view, options) if maps is None else maps,
         layers=config.n_layers,
         heads=config.n_heads,
         selected=(view.layer, view.head),
@@ -87,7 +101,6 @@ def draw_grid(view: View, options: Options) -> None:
         on_event=_on_event,
         **look,
     )
-    caption = []
     if order is not None and len(order) < kept.sum():
         caption.append(f"{len(order)} of {int(kept.sum())} heads, by their information gain.")
     if not kept.all():
@@ -95,12 +108,23 @@ def draw_grid(view: View, options: Options) -> None:
         caption.append(f"{int(kept.sum())} of {kept.size} heads match; the others are {rest}.")
     if not is_whole(view) and options.special != "show":
         caption.append(f"Above {WHOLE_TOKENS} tokens, the small maps always show special tokens.")
+    elif maps is not None:
+        name = token_names.plain(view.trace.labels, over_image.token(view))
+        caption.append(f"Each map: what {name} attends to; colours up to the head’s own largest weight on a patch.")
     elif options.cells != AS_COMPUTED.cells:
         caption.append("The small maps use the same options.")
-    caption.append(f"{gestures.CLICK} a head to open it; {gestures.SHIFT_CLICK} or press P to pin it.")
+    if state.get(Params.view) == "beside" and view.trace.n_tokens > EVERY_HEAD:
+        caption.append(f"Every head is compared up to {EVERY_HEAD:,} tokens.")
+    opens = "compare it with this one" if _chooses_b() else "open it"
+    caption.append(f"{gestures.CLICK} a head to {opens}; {gestures.SHIFT_CLICK} or press P to pin it.")
     gestures.caption(" ".join(caption))
     if badges:
         st.caption(head_measures.badge_legend(view.trace, badges.values()))
+
+
+def _up_to(values: np.ndarray) -> tuple[float, float]:
+    """0 to the largest value."""
+    return 0.0, float(np.nan_to_num(values).max()) or 1.0
 
 
 def _second_sentence(view: View, options: Options) -> float | None:
@@ -166,12 +190,19 @@ def sorted_heads(values: np.ndarray, kept: np.ndarray, sort: str) -> list[Head] 
     return sorted(heads, key=lambda one: (math.isnan(values[one]), sign * values[one], one))
 
 
+def _chooses_b() -> bool:
+    """Whether a click chooses the other one of two heads."""
+    return state.get(Params.view) == "beside" and state.get(SideB.what) == "heads"
+
+
 def _on_event(event: GridEvent) -> None:
-    """Open or pin a head, or clear the selection."""
+    """Open or pin a head, or clear the selection; next to the open head, choose the other one."""
     if event["event"] == "clear":
         select((), ())
     elif event["event"] == "pin" or event.get("shift"):
         head_options.toggle_pin(event["layer"], event["head"])
+    elif state.get(Params.view) == "beside":
+        sides.open_head(state.get(SideB.what), event["layer"], event["head"])
     else:
         sidebar.open_head(event["layer"], event["head"])
         state.put(Params.average, "none")

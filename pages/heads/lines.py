@@ -28,7 +28,7 @@ def draw_lines(view: View, head: Map) -> Lines | None:
     if not is_whole(view):
         st.info(
             f"Lines are available up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. Choose Map, "
-            "which takes any length, or a shorter text."
+            "which accepts any length, or a shorter text."
         )
         return None
     heads = [*head.heads, *overlay][:MOST_OVERLAID]
@@ -68,7 +68,7 @@ def _controls(view: View, head: Map) -> tuple[list[Head], float]:
     with right:
         minimum = state.bound(
             st.slider, Params.minimum, "Minimum weight", min_value=0.0, max_value=1.0, step=0.01,
-            help="Hides weaker lines. The numbers beside the tokens still include them.",
+            help="Hides weaker lines. The numbers next to the tokens still include them.",
         )  # fmt: skip
     return [] if average else [one for one in overlay if one != single(head)], minimum
 

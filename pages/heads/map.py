@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import streamlit as st
 
@@ -14,6 +13,7 @@ from pages.components.events import PlotEvent
 from pages.core.view import norm_change
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.view.view import View
+from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.heads import next_head
 from pages.heads.figure import head_figure
@@ -36,8 +36,9 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         f"{len(head.shown.key_labels)} key tokens to the right.",
         height=320,
         fill=True,
-        reserve=24 + 23 * math.ceil(len(caption) / 62),
+        reserve=8,
         next_head=next_head.offered(view, head, window),
+        together=answer.together(),
         selected=(head.queries, head.keys),
         zoom=zoom,
         on_event=lambda event: on_map_event(event, head, key, zoom),

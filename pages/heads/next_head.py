@@ -1,7 +1,7 @@
 """The map of a head that you open in the grid, drawn before the page's answer, which has its name and list.
 
 Of a short text, the exact maps of all heads are sent in advance, once per text, after the rest of the page: at 64
-tokens, the 72 maps of MiniLM are 1.2 MB. Of a longer text, the browser asks a channel for the figure alone.
+tokens, the 72 maps of MiniLM are 1.2 MB. Of a longer text, the browser asks a channel for the figure only.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pages.core.view import small_maps
 from pages.core.view.view import View
 from pages.heads.figure import head_figure
 from pages.heads.head_maps import drawn
+from pages.heads.options import HEAD
 from pages.heads.selection import Selection, selected
 
 #: Largest size of all maps of a text in bytes: 72 heads at 64 tokens. Visitors of a shared server, who may share one
@@ -56,7 +57,7 @@ _PAGES = ByteCache(16_000_000)
 
 def offered(view: View, head: Map, window: ZoomWindow | None) -> dict[str, Any] | None:
     """What `plot` needs to draw another head by itself; None for a logarithmic scale of a short text."""
-    by = {"grid": GRID, "heard": events.heard(GRID)}
+    by = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
     options = head.options
     if not _is_short(view):
         text = cache.TracedText(view.model, view.text, view.pair)

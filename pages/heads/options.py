@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
 from encoder.export import Map, Options
@@ -9,19 +11,42 @@ from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import MapParams, View
+from pages.core.words import references
 from pages.core.words.markdown import plain
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
-from pages.heads.params import MOST_PINS, Params
+from pages.heads.params import INPUTS, MOST_PINS, VIEWS, Params
 from pages.state.params import Head, Param
 from pages.state.url_state import controlled, state
 
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048
 
+#: Key of the container of the open head.
+HEAD = "heads-head"
+
 _SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Leave out, rescale"}
 _BETWEEN = {"all": "All", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
 _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"}
+
+
+def shown_view(view: View) -> str:
+    """The open view: as chosen; otherwise the map of a text, and an image or a sound itself."""
+    return state.get(Params.view) or _usual_view(view)
+
+
+def _usual_view(view: View) -> str:
+    return "map" if view.trace.kind == "text" else "text"
+
+
+def choose_view(view: View) -> None:
+    """The widget of the open view."""
+    titles, usual = VIEWS | {"text": INPUTS[view.trace.kind]}, _usual_view(view)
+    controlled(
+        st.segmented_control, "View", list(titles), key="heads-view", value=shown_view(view), required=True,
+        take=lambda chosen: state.put(Params.view, "" if chosen == usual else chosen),
+        format_func=titles.get, width="content", label_visibility="collapsed",
+    )  # fmt: skip
 
 
 def controls(view: View) -> None:
@@ -54,8 +79,10 @@ def controls(view: View) -> None:
     with left:
         state.bound(
             st.toggle, Params.words, "Whole words", disabled=not whole or not of_text,
-            help="Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
-            "1 (Clark et al. 2019, section 4.1)." if of_text else f"Each token of this model is a {words.part}.",
+            help=references.cited(
+                "Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
+                "1 (Clark et al. 2019, section 4.1)."
+            ) if of_text else f"Each token of this model is a {words.part}.",
         )  # fmt: skip
     with right:
         state.bound(
@@ -64,6 +91,8 @@ def controls(view: View) -> None:
             "The page Head types shows the thresholds.",
         )  # fmt: skip
     padding.length_control(view)
+    if view.trace.kind == "image":
+        state.bound(st.slider, Params.opacity, "Opacity of colours over the image", 0.0, 1.0, step=0.05)
     if not whole and of_text:
         st.caption(f"Whole words and sentence pairs: up to {WHOLE_TOKENS} tokens. This text has {n_tokens:,}.")
     if n_tokens > AVERAGED_TOKENS:
@@ -71,7 +100,7 @@ def controls(view: View) -> None:
 
 
 def hide_special(view: View) -> None:
-    """The switch beside the map that sets the weights from and to special tokens to 0."""
+    """The switch next to the map that sets the weights from and to special tokens to 0."""
     special = tokens.is_special(view.trace)
     names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
     if names:
@@ -100,6 +129,19 @@ def open_head(view: View) -> Map:
     layer = None if average in ("layers", "both") else view.layer
     head = None if average in ("heads", "both") else view.head
     return map_of(view, options, layer, head)
+
+
+def as_trained(view: View) -> View:
+    """The view without edits and padding, which Q K V and Compare show."""
+    model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
+    plain_view = dataclasses.replace(view, model=model)
+    inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]
+    return dataclasses.replace(plain_view, i=inside[0], j=inside[1])
+
+
+def one_head(view: View) -> Map:
+    """The open head as the model computes it."""
+    return map_of(view, Options(padding=view.model.padding), view.layer, view.head)
 
 
 def heads_of_model(param: Param[list[Head]], view: View) -> list[Head]:

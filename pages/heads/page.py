@@ -1,4 +1,4 @@
-"""Attention heads: a small map of every head; one head large, as a map, as lines or as the shaded text."""
+"""Heads: a small map of every head; one head large: as a map, lines, text or vectors, or next to another head."""
 
 from __future__ import annotations
 
@@ -8,49 +8,95 @@ from encoder.export import HeadView, report
 from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
-from pages.core.widgets.answer import area
+from pages.core.inputs.input_words import words_of
+from pages.core.widgets import answer as line
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import brief_opening
-from pages.heads import answer, ask, grid, next_head, options, padding, pins, summary
+from pages.heads import (
+    answer,
+    ask,
+    beside,
+    grid,
+    image,
+    lines,
+    map,
+    next_head,
+    options,
+    padding,
+    pins,
+    sound,
+    summary,
+    text,
+    vectors,
+)  # fmt: skip
 from pages.heads.head_maps import single
-from pages.heads.lines import draw_lines
-from pages.heads.map import draw_map
-from pages.heads.params import VIEWS, Params
-from pages.heads.text import draw_text
+from pages.heads.params import Params
 from pages.state.links import next_page
 from pages.state.url_state import state
 
+#: Views of the run without edits and padding.
+TRAINED = ("vectors", "beside")
+#: What draws the input itself, by its kind.
+DRAW_INPUT = {"image": image.draw, "sound": sound.draw}
+
 view = current_view()
+words, kind = words_of(view.trace), view.trace.kind
+shown = options.shown_view(view)
 
 with st.container(key="heads-page"), st.container(key="heads-body"):
     grid_side = st.container(key="heads-grid")
-    head_side = st.container(key="heads-head")
+    head_side = st.container(key=options.HEAD)
     words_side = st.container(key="heads-words")
 below = st.container(key="heads-below")
 
 with grid_side:
     heading()
     brief_opening(
-        f"Each small map is one head of **{view.loaded.name}**: row i attends to column j. Look for diagonals and "
-        "stripes. Weights suggest where information may come from."
+        f"Which {words.tokens} does each head attend to? **L{view.layer} H{view.head}** means layer {view.layer}, head "
+        f"{view.head}; both count from 0."
     )
-    if view.trace.kind == "text":
-        ask.strip(view)
+    place_of_grid = st.container(gap="small")
 with words_side:
+    if kind == "text":
+        ask.strip(view)
     part = expander("Options", "options", icon=":material/tune:")
 if part is not None:
     with part:
         options.controls(view)
 head = options.open_head(view)
+if shown in TRAINED or (shown == "text" and kind in DRAW_INPUT):  # these show one head, as the model computes it
+    head = options.one_head(view)
+
+
+def draw_head(view_of_head: str) -> Export:
+    """The map, the lines or the shaded text of the open head."""
+    drawn: HeadView = head
+    with line.area():
+        answer.draw(view, head)
+        if view_of_head == "map":
+            map.draw_map(view, head)
+        elif view_of_head == "lines":
+            drawn = lines.draw_lines(view, head) or head
+        else:
+            drawn = text.draw_text(view, head)
+        options.hide_special(view)
+    return Export(
+        view,
+        title(view, drawn.name),
+        drawn.frame,
+        sections=lambda: report.sections(drawn, view.colours),
+        lines=drawn.code(),
+        settings=drawn.facts(),
+    )
+
 
 # The large map comes first: in a long text, the small maps take longer.
 with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.header(head.name, anchor=False, width="content")
+        with line.words_of_picture(options.HEAD):
+            st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
-            kind = state.segmented(
-                Params.view, "View", VIEWS, width="content", label_visibility="collapsed", format_func=str.title
-            )
+            options.choose_view(view)
             pinned = (view.layer, view.head) in state.get(Params.pins)
             st.button(
                 f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
@@ -58,36 +104,30 @@ with head_side:
                 help="Unpin this head" if pinned else "Pin this head: compare it with others below",
                 on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
             )  # fmt: skip
-    drawn: HeadView = head
-    with area():
-        answer.draw(view, head)
-        options.hide_special(view)
-        if kind == "map":
-            draw_map(view, head)
-        elif kind == "lines":
-            drawn = draw_lines(view, head) or head
-        else:
-            drawn = draw_text(view, head)
+    if shown in TRAINED:
+        trained = options.as_trained(view)
+        if trained.model != view.model:
+            st.caption("This view shows the run without edits and padding.")
+        exported = vectors.draw(trained) if shown == "vectors" else beside.draw(trained)
+    elif shown == "text" and kind in DRAW_INPUT:
+        exported = DRAW_INPUT[kind](view)
+    else:
+        exported = draw_head(shown)
 
 with words_side:
     padding.note(view)
     if single(head) is not None:
         corpus_line.draw(view)
     summary.sink_note(view, head)
-    summary.strongest_weights(head)
+    if shown not in TRAINED:
+        summary.strongest_weights(head)
 with below:
     pins.draw_pins(view, head.options)
-with grid_side:
+with place_of_grid:
     grid.draw_grid(view, head.options)
 with below:
-    Export(
-        view,
-        title(view, drawn.name),
-        drawn.frame,
-        sections=lambda: report.sections(drawn, view.colours),
-        lines=drawn.code(),
-        settings=drawn.facts(),
-    ).draw()
+    if exported is not None:
+        exported.draw()
     next_page("head_types", "Head types, what each head does")
-    if kind == "map":
+    if shown == "map":
         next_head.send(view, head)

@@ -1,19 +1,34 @@
-"""The values of the page “Attention heads” in the address."""
+"""The values of the page “Heads” in the address."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from encoder.export.lines import MOST_HEADS
+from encoder.load import BUNDLED
 from encoder.measure.aggregate import PAIRS
 from encoder.measure.head_definitions import HEAD_MEASURES
-from pages.state.params import Head, Param, choice, flag, heads, number, span, whole_number
+from pages.state.params import Head, Param, choice, flag, heads, number, span, string, whole_number
 from pages.state.url_state import state
 
-VIEWS = ("map", "lines", "text")
+#: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
+VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
+INPUTS = {"text": "Text", "image": "Image", "sound": "Sound"}
+OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
 MOST_PINS = 4
 MOST_OVERLAID = MOST_HEADS
+
+#: What is next to the open head. "sentences": another input, of any kind.
+WHAT = {"heads": "Another head", "sentences": "Another {input}", "models": "Another model"}
+OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
+#: Models to compare with the open one.
+MODELS = {
+    "moved": "The same weights, norms moved",
+    **{name: one.label for name, one in BUNDLED.items()},
+    "scratch": "Untrained",
+    "other": "Folder or Hub id",
+}
 
 
 @state.register
@@ -21,7 +36,8 @@ MOST_OVERLAID = MOST_HEADS
 class Params:
     """The view of the open head, and the grid of all heads."""
 
-    view: Param[str] = choice("map", VIEWS)
+    # Unset: the map of a text; an image or a sound itself.
+    view: Param[str] = choice("", ("", *VIEWS), shown="Map")
     words: Param[bool] = flag()
     between: Param[str] = choice("all", PAIRS)
     average: Param[str] = choice("none", AVERAGES)
@@ -30,6 +46,11 @@ class Params:
     minimum: Param[float] = number(0.0, 0.0, 1.0, url="least")
     # Text: what the selected tokens attend to, or which tokens attend to them.
     direction: Param[str] = choice("to", ("to", "from"))
+    # Image: the weights over it, and the opacity of their colours.
+    over_image: Param[str] = choice("attention", OVERLAYS, url="over_image")
+    opacity: Param[float] = number(0.65, 0.0, 1.0, url="over_image_opacity")
+    # Q K V: how the bars of the products are sorted.
+    order: Param[str] = choice("component", ("component", "size"))
     # Pinned heads; the measure that colours, sorts and filters the grid.
     pins: Param[list[Head]] = heads(MOST_PINS)
     measure: Param[str] = choice("", ("", *(definition.name for definition in HEAD_MEASURES)))
@@ -38,3 +59,22 @@ class Params:
     sort: Param[str] = choice("place", ("place", "falling", "rising"))
     keep: Param[tuple[float, float] | None] = span()
     badges: Param[bool] = flag(True)
+
+
+@state.register
+@dataclass(frozen=True)
+class SideB:
+    """Side B; side A is the view itself."""
+
+    what: Param[str] = choice("heads", WHAT, url="compare")
+    # Unset: the page chooses, the next head or the same head of the other model.
+    layer_b: Param[int | None] = whole_number(None)
+    head_b: Param[int | None] = whole_number(None)
+    text_b: Param[str] = string(OTHER_SENTENCE)
+    # The name of an image or a sound; "": the page chooses.
+    input_b: Param[str] = string()
+    model_b: Param[str] = choice("moved", MODELS)
+    source_b: Param[str] = string()
+    # A selected token that only side B has.
+    i_b: Param[int | None] = whole_number(None)
+    j_b: Param[int | None] = whole_number(None)

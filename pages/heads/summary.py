@@ -16,7 +16,7 @@ from encoder.trace.trace import Trace
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
 from pages.core.view.view import View
-from pages.core.words import token_names
+from pages.core.words import references, token_names
 from pages.heads.head_maps import is_whole, overview, single
 from pages.state import links
 
@@ -103,11 +103,11 @@ def sink_note(view: View, head: Map) -> None:
             f"{words_of(view.trace).text}, L{view.layer} H{view.head} gives {found.share:.0%} of its attention there. "
             f"Uniform attention would give {found.uniform:.0%}."
         )
-        st.caption(
+        references.caption(
             f"{_reading(view, found)}A large weight need not be a large contribution: in BERT, the transformed values "
             "of special tokens often have a small norm (Kobayashi et al. 2020)."
         )
-        links.link("beyond_weights", "See the contribution: norm-weighted attention", "scale")
+        links.link("contribution", "See the contribution: norm-weighted attention", "scale")
 
 
 def _reading(view: View, found: Sink) -> str:

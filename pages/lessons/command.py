@@ -31,7 +31,7 @@ head: 9
 kind: token
 ask: Which word does “it” attend to most in this head?
 query: it
-why: The answer is computed from the model. A strong weight alone is no proof of coreference.
+why: The answer is computed from the model. A strong weight by itself is not proof of coreference.
 ```
 """
 

@@ -11,31 +11,30 @@ from pages.state.links import next_page
 COLUMNS = 2
 
 
-def _card(lesson: Lesson) -> None:
+def _card(number: int, lesson: Lesson, *, is_next: bool) -> None:
+    """is_next: the first lesson in which nothing is answered, or the first of all."""
     with st.container(border=True, height="stretch"):
-        st.header(plain(lesson.title), anchor=False)
+        st.header(f"{number} · {plain(lesson.title)}", anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
         st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         st.button(
-            "Start", key=f"lessons:{lesson.name}", type="primary", on_click=progress.open_step, args=(lesson, 1),
-            icon=":material/play_arrow:",
+            f"Start lesson {number}", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
+            on_click=progress.open_step, args=(lesson, 1), icon=":material/play_arrow:",
         )  # fmt: skip
 
 
 heading()
-st.markdown(
-    "You see the lessons of this server. A lesson takes 15 to 30 minutes.  \n"
-    "In each step, predict first: then the model computes the answer, and you see why.  \n"
-    "The picture beside the text is the real page: select things in it, or type your own sentence."
-)
+st.markdown("What do you predict, what does the model compute, and why? A lesson takes 15 to 30 minutes.")
 good, broken = library.lessons()
 for file in broken:
     st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
+following = next((place for place, lesson in enumerate(good) if not progress.answered(lesson)), 0)
 for start in range(0, len(good), COLUMNS):
-    for column, lesson in zip(st.columns(COLUMNS), good[start : start + COLUMNS], strict=False):
-        with column:
-            _card(lesson)
+    for place, column in enumerate(st.columns(COLUMNS), start):
+        if place < len(good):
+            with column:
+                _card(place + 1, good[place], is_next=place == following)
 next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

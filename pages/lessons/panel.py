@@ -1,4 +1,4 @@
-"""The lesson beside a page: prose, question, and the way to the next step."""
+"""The lesson next to a page: prose, question, and the way to the next step."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.lessons.progress import Open
 from pages.core.teaching.questions import controls
 from pages.core.teaching.rooms import session
+from pages.core.words import references
 from pages.core.words.markdown import plain, say_error
 
 
 def draw(opened: Open) -> bool:
-    """Draw the open step; returns whether the page beside it is shown: an answer comes before the picture."""
+    """Draw the open step; returns whether the page next to it is shown: an answer comes before the picture."""
     lesson, step = opened.lesson, opened.step
     st.caption(f"{plain(lesson.title)} · step {opened.number} of {len(lesson.steps)}")
     st.progress(opened.number / len(lesson.steps))
     st.subheader(plain(step.title), anchor=False)
-    st.markdown(step.prose)
+    references.markdown(step.prose)
     is_shown = _question(opened)
     if not (session.in_class() and session.is_student()):
         _steps(opened)

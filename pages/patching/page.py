@@ -14,6 +14,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
+from pages.core.words import references
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
@@ -25,28 +26,23 @@ from pages.state.url_state import state
 def main(view: View) -> None:
     heading()
     words = words_of(view.trace)
-    opening(
-        f"You see what changes when one vector of your {words.input}’s run is replaced by another {words.input}’s "
-        "vector.  \n"
-        "Look for the cells with the largest share: follow them from layer 0 to the last layer.  \n"
-        f"A large share suggests that this vector carries what makes the two {words.inputs} different."
-    )
+    opening(f"Which vector carries what makes two {words.inputs} different? One is replaced at a time.")
     if view.pair is not None:
         st.caption("This page leaves out the second sentence of the sidebar.")
     with errors_said(st.info, icon=":material/edit:"):
         both = pair.draw(view)
         if both is not None:
             show(view, both)
-    st.caption(
+    references.caption(
         f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
         "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "
         "(Heimersheim and Nanda 2024)."
     )
-    next_page("interventions", "Interventions, switch off a head and see what it causes")
+    next_page("ablation", "Ablation, switch off a head and see what it causes")
 
 
 def show(view: View, both: pair.Pair) -> None:
-    """The map, the answer to a click, the patched run beside it, and the export panel."""
+    """The map, the answer to a click, the patched run next to it, and the export panel."""
     where: Where = state.get(Params.where)  # type: ignore[assignment]
     found = map.measure(view, both, where)
     if found is None:

@@ -18,6 +18,7 @@ from pages.core.view.view import View, ViewParams
 from pages.core.widgets import outcomes
 from pages.core.widgets.outcomes import OutcomeParams
 from pages.core.words.markdown import plain
+from pages.patching import counterpart
 from pages.patching.params import WHERE, Params
 from pages.state.url_state import state
 
@@ -85,16 +86,19 @@ def draw(view: View) -> Pair | None:
     if view.loaded.takes != "text":
         return _draw_input(view)
     offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    if state.newest(Params.other).strip():
         other = state.bound(
-            st.text_input, Params.other, "Take vectors from this sentence", placeholder="A sentence that aligns",
-            help="Your sentence is the sidebar's. Each vector of its run can be replaced by the vector of this "
-            "sentence's run at the same layer and position.",
+            st.text_input, Params.other, "Take vectors from this sentence",
+            help="Each vector of your sentence's run can be replaced by the vector of this sentence's run at the same "
+            "layer and position. Empty: your sentence with one word replaced.",
         )  # fmt: skip
-        st.selectbox(
-            "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair …",
-            label_visibility="collapsed", on_change=_use_example, width=250,
-        )  # fmt: skip
+    else:
+        pairs = {one.text: one.other for one in reversed(offered.values())}
+        other = counterpart.draw(view, pairs.get(view.text))
+    st.selectbox(
+        "Example", list(offered), index=None, key="patching:example", placeholder="… or try a pair",
+        label_visibility="collapsed", on_change=_use_example, width=280,
+    )  # fmt: skip
     where, chosen = _what(view)
     if isinstance(chosen, causal.SentenceVector):
         chosen = causal.Similarity(other)
@@ -158,7 +162,13 @@ def _use_example() -> None:
         return
     state.put(ViewParams.text, chosen.text)
     state.put(ViewParams.pair, "")
-    state.put(Params.other, chosen.other)
+    one_word = (
+        len(chosen.text.split()) == len(chosen.other.split())
+        and sum(ours != theirs for ours, theirs in zip(chosen.text.split(), chosen.other.split(), strict=True)) == 1
+    )
+    state.put(Params.other, "" if one_word else chosen.other)
+    state.put(Params.word, None)
+    state.put(Params.by, "")
     state.put(OutcomeParams.outcome, "word" if chosen.word else "sentence")
     if chosen.word:
         state.put(OutcomeParams.word, chosen.word)
@@ -184,10 +194,10 @@ def _aligns(pair: Pair) -> bool:
     st.info(said, icon=":material/align_horizontal_left:")
     for name, labels in (("Yours", plain_labels), ("The other", other_labels)):
         st.caption(f"{name}: " + " · ".join(plain(figures.isolated(label)) for label in labels))
-    if pair.other != pair.text:
+    if state.newest(Params.other):
         st.button(
-            "Copy my sentence", icon=":material/content_copy:", key="patching:copy", on_click=state.put,
-            args=(Params.other, pair.text), help="Then change one word of it.",
+            "Replace one word of my sentence", icon=":material/find_replace:", key="patching:one-word",
+            on_click=state.put, args=(Params.other, ""),
         )  # fmt: skip
     return False
 

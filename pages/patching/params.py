@@ -1,4 +1,4 @@
-"""The values of the page Patching in the address, beside those of the outcome."""
+"""The values of the page Patching in the address, next to those of the outcome."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ WHERE = {
     "head": "Heads",
 }
 COLOURS = {"shared": "Shared tokens", "all": "All"}
-#: It differs in one token from the sentence that the app opens with.
-OTHER_SENTENCE = "The animal didn't cross the street because it was too wide."
 
 
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """The sentence, or other input, that vectors are taken from, what is replaced, the largest share of the colours,
-    and the selected place: layer, and token or head.
+    """The sentence that vectors are taken from ("": the reader's with one word replaced), that word's number and what
+    replaces it; another input, what is replaced, the largest share of the colours, and the selected place: layer, and
+    token or head.
     """
 
-    other: Param[str] = string(OTHER_SENTENCE, url="patch_with")
+    other: Param[str] = string(url="patch_with")
+    word: Param[int | None] = whole_number(None, url="patch_word")
+    by: Param[str] = string(url="patch_by")
     # The name of an image or a sound; "": the page chooses.
     other_input: Param[str] = string(url="patch_input")
     where: Param[str] = choice("residual", WHERE, url="patch_where")

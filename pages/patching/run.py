@@ -57,17 +57,17 @@ def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, flo
         f"How far each vector moves from your {name}’s run, relative to its norm. Attention passes the change to "
         "other tokens in later layers."
     )
-    if links.exists("interventions"):
+    if links.exists("ablation"):
         st.button(
-            "Open this run in Interventions", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,)
+            "Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,)
         )
 
 
 def _open(edit: Edit) -> None:
-    """Open the run with this edit in Interventions, without a second sentence, as it is here. For callbacks."""
+    """Open the run with this edit in Ablation, without a second sentence, as it is here. For callbacks."""
     edited.add(edit)
     state.put(ViewParams.pair, "")
-    links.open_later("interventions")
+    links.open_later("ablation")
 
 
 def _words(view: View, pair: Pair, patched: Trace) -> None:

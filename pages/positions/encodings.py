@@ -100,7 +100,7 @@ def how_to_read(view: View, kind: str) -> str:
         columns = "Every value is random: no column separates near positions from distant ones."
     else:
         columns = "A column that changes slowly separates near positions from distant ones."
-    return f"One row per position. {columns} Full colour: the largest 0.5 % of all values in size."
+    return f"One row per position. {columns} Full colour: the largest 0.5% of all values in size."
 
 
 def similarity(view: View, tables: Tables) -> None:
@@ -138,10 +138,10 @@ def similarity(view: View, tables: Tables) -> None:
                 figures.distance_curve({heading_of(view, kind): curve for kind, curve in chart.items()}, unit=unit),
                 height=420 if len(products) == 1 else 320,
                 key=f"by-distance-{'-'.join(chart)}",
-                alt="Similarity of two positions by their distance, with the middle 80 % of all pairs.",
+                alt="Similarity of two positions by their distance, with the middle 80% of all pairs.",
             )
     st.caption(
-        "Line: mean over all pairs at this distance. Band: the middle 80 % of these pairs. "
+        "Line: mean over all pairs at this distance. Band: the middle 80% of these pairs. "
         + " ".join(curve_in_words(view, kind, curve) for kind, curve in curves.items() if len(curve) > 1)
     )
 

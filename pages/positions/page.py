@@ -79,13 +79,13 @@ LINES = {
 INTRODUCTION = (
     "You see what changes when your sentence is read in reverse order, then how the model encodes positions.  \n"
     "Look for the lowest bars: the outputs of these tokens depend most on the order of the words.  \n"
-    "Attention alone ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
+    "Attention by itself ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
 )
 
 OF_PATCHES = (
     "You see how similar the positions of the input’s parts are, then how the model encodes them.  \n"
     "Look at the cosine of neighbours: a model may learn which parts lie side by side, or only tell them apart.  \n"
-    "Attention alone ignores the order of its tokens; positions tell the model where each one is."
+    "Attention by itself ignores the order of its tokens; positions tell the model where each one is."
 )
 
 FORMULAS = {
@@ -113,7 +113,7 @@ def main() -> None:
     place = st.container()
     if said := details():
         st.caption(said)
-    if config.position == "convolutional" and trace.position is not None:  # they belong to this input alone
+    if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
         n_positions = min(trace.n_tokens, MOST_POSITIONS)
         added = array(trace.position[:n_positions])
     else:

@@ -8,6 +8,7 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import plot
 from pages.core.view.view import View
+from pages.core.words import references
 
 #: More patches are not drawn as a grid of small maps.
 MOST_PATCHES = 400
@@ -34,4 +35,4 @@ def patch_positions(view: View) -> None:
         figures.position_grid(similar, grid.rows, grid.columns), height=440, key="patch-positions",
         alt="For each patch, the cosine of its position vector with those of all patches.",
     )  # fmt: skip
-    st.caption("As in Dosovitskiy et al. (2021, figure 7, centre).")
+    references.caption("As in Dosovitskiy et al. (2021, figure 7, centre).")

@@ -1,17 +1,19 @@
-"""Pre-norm vs post-norm: the same sentence in an encoder of each norm placement."""
+"""Pre-norm vs post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import norm_pair
 from pages.core.view.norm_pair import PairTraces
-from pages.core.view.view import state
-from pages.core.words import glossary
+from pages.core.view.view import ViewParams, state
+from pages.core.words import glossary, references
 from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
@@ -19,46 +21,53 @@ from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 from pages.state.links import next_page
 
-TITLES = {"heads": "Attention", "stream": "Residual stream", "curves": "Recorded training"}
-LOOK_FOR = {
-    "heads": "Look for heads that attend to other tokens in the other encoder: the bars under the maps measure this.",
-    "stream": "Look at the norm of the residual stream: pre-norm adds to it layer by layer, post-norm rescales it.",
-}
+#: Three stages of one question: does the place of the norms matter?
+STAGES = {"heads": "1 Same sentence, both placements", "stream": "2 Residual stream", "curves": "3 Training"}
 
 
 def main() -> None:
     view = current_view()
     heading()
-    traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
-    opening = st.container()
-    diagrams(traces.trace("pre").config.n_layers)
-    part = state.segmented(Params.sides, "What to compare", TITLES, label_visibility="collapsed")
+    part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
-        opening.markdown(glossary.linked(recorded.INTRODUCTION))
+        glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
         recorded.recorded_training()
     else:
-        with opening:
-            introduction(traces, LOOK_FOR[part])
+        traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
+        introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
-    which_one()
-    next_page("gradients", "Gradients at initialisation, in both placements")
+    with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
+        diagrams(view.loaded.config.n_layers)
+        which_one()
+    next_page("training", "Train, with and without warm-up")
 
 
-def introduction(traces: PairTraces, look_for: str) -> None:
-    """What the page shows, what to look for, and what a difference may mean."""
-    glossary.opening(
-        f"You see one {'sentence' if takes_text(traces) else 'input'} in **{traces.name('pre')}** with pre-norm "
-        f"(teal, circles) and **{traces.name('post')}** with post-norm (orange, squares).  \n{look_for}  \n"
-        f"{what_differs(traces)}"
-    )
+def introduction(traces: PairTraces, part: str) -> None:
+    """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
+    glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
     if traces.pair.kind == "rewired":
         agreement = traces.of_both("agreement", stream.output_agreement)
-        st.info(
-            f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
-            "orthogonal). To compare two encoders that were both trained, choose one of the twins.",
-            icon=":material/science:",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", key="rewired"):
+            st.markdown(
+                f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
+                "orthogonal).",
+                width="content",
+            )
+            st.button(
+                "Show two encoders that were both trained", key="show-twins", icon=":material/compare:",
+                type="tertiary", on_click=state.put, args=(ViewParams.model, norm_pair.PAIRS[0]),
+            )  # fmt: skip
+
+
+def growth(traces: PairTraces) -> str:
+    """The norm of the residual stream after the embeddings and after the last layer, in each placement."""
+    found = {p: traces.of_one(p, "stream", stream.measure) for p in norm_pair.PLACEMENTS}
+    said = ", ".join(
+        f"{PLACEMENT_NAMES[p]} **{three_digits(one.length[0])}** to **{three_digits(one.length[-1])}**"
+        for p, one in found.items()
+    )
+    return f"How does the norm of the residual stream grow, from the embeddings to the last layer? {said}."
 
 
 def what_differs(traces: PairTraces) -> str:
@@ -67,8 +76,8 @@ def what_differs(traces: PairTraces) -> str:
     if kind == "rewired":
         original = next(p for p, key in traces.pair.keys.items() if key.norm == "trained")
         return (
-            f"The model was trained with {PLACEMENT_NAMES[original]}. The other side uses the same weights with the "
-            "norms moved, without retraining: this shows how much weights depend on their norms."
+            f"How much do the weights of **{plain(traces.name(original))}** depend on its norms? It was trained with "
+            f"{PLACEMENT_NAMES[original]}. The other side has the same weights with the norms moved, not retrained."
         )
     if kind == "scratch":
         return (
@@ -83,8 +92,9 @@ def what_differs(traces: PairTraces) -> str:
         if steps[0] != steps[1]:
             shared += f" One took {steps[0]}, the other {steps[1]}."
     return (
-        f"{shared} They differ in the place of their norms and in pre-norm's final LayerNorm. Each learned its own "
-        "heads. This is one seed: a difference may be chance."
+        f"**{plain(traces.name('pre'))}** and **{plain(traces.name('post'))}**: {shared} They differ in the place of "
+        "their norms and in pre-norm's final LayerNorm. Each learned its own heads. This is one seed: a difference may "
+        "be chance."
     )
 
 
@@ -95,17 +105,16 @@ def takes_text(traces: PairTraces) -> bool:
 
 def which_one() -> None:
     """The two formulas, and which one is known as the Transformer."""
-    with st.expander("Which one is “the Transformer”?", icon=":material/help:"):
-        st.markdown(
-            "Post-norm: x ← LayerNorm(x + f(x)). Pre-norm: x ← x + f(LayerNorm(x)), with a final LayerNorm at the end. "
-            "Here f is attention or the FFN.\n\n"
-            "The first Transformer (Vaswani et al. 2017) and BERT are post-norm. Much later code is pre-norm. *The "
-            "Annotated Transformer* has both: its text describes LayerNorm(x + Sublayer(x)), and its code computes "
-            "x + Sublayer(LayerNorm(x)) (issue 92 of its repository).\n\n"
-            "Why it matters is debated. Xiong et al. 2020 argue that post-norm needs a learning-rate warm-up because "
-            "its gradients near the output are large at the start. Liu et al. 2020 (*Understanding the Difficulty of "
-            "Training Transformers*) find that unbalanced gradients are not the root cause of unstable training."
-        )
+    references.markdown(
+        "Post-norm: x ← LayerNorm(x + f(x)). Pre-norm: x ← x + f(LayerNorm(x)), with a final LayerNorm at the end. "
+        "Here f is attention or the FFN.\n\n"
+        "The first Transformer (Vaswani et al. 2017) and BERT are post-norm. Much later code is pre-norm. *The "
+        "Annotated Transformer* has both: its text describes LayerNorm(x + Sublayer(x)), and its code computes "
+        "x + Sublayer(LayerNorm(x)) (issue 92 of its repository).\n\n"
+        "Why it matters is debated. Xiong et al. 2020 argue that post-norm needs a learning-rate warm-up because "
+        "its gradients near the output are large at the start. Liu et al. 2020 (*Understanding the Difficulty of "
+        "Training Transformers*) find that unbalanced gradients are not the root cause of unstable training."
+    )
 
 
 main()

@@ -19,5 +19,5 @@ class Params:
     sides: Param[str] = choice("heads", SIDES)
     maps: Param[str] = choice("side", ("side", *NORM_PLACEMENTS), url="maps")
     curve: Param[str] = choice("held_out_loss", ("held_out_loss", "held_out_accuracy", "loss", "gradient_norm"))
-    depth: Param[str] = choice("all", ("all", "shallow", "deep"))
+    depth: Param[str] = choice("deep", ("all", "shallow", "deep"))
     clock: Param[bool] = flag()

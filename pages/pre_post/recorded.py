@@ -15,11 +15,6 @@ from pages.core.widgets.export import Export
 from pages.core.words.markdown import say_error
 from pages.pre_post.params import Params
 
-INTRODUCTION = (
-    "You see how the bundled twins and six variants learned to predict masked words.  \n"
-    "Look for runs that do not learn: compare 4 and 12 layers, with and without warm-up.  \n"
-    "Runs of a pair differ in norm placement and pre-norm's final LayerNorm. One seed each: differences may be chance."
-)
 CURVES = {
     "held_out_loss": ("held-out loss", "nats"),
     "held_out_accuracy": ("held-out accuracy", "share of the masked words"),

@@ -38,7 +38,7 @@ def task() -> Task | None:
         if options is not None:
             with options:
                 state.bound(
-                    st.pills, Params.beside, "Beside the sidebar’s model", options=list(BESIDE),
+                    st.pills, Params.beside, "Next to the sidebar’s model", options=list(BESIDE),
                     format_func=BESIDE.get, selection_mode="multi",
                 )  # fmt: skip
     if not state.get(Params.views):
@@ -54,7 +54,7 @@ def _file() -> Task | None:
     read = kept_file.read("probes:task", given, make=lambda file: probe.read_task(
         file.getvalue(), file.name, most=limits.PROBE_ROWS.value
     ))  # fmt: skip
-    st.caption("The file stays in the server's memory, for your session alone.")
+    st.caption("The file stays in the server's memory, for your session only.")
     if read is None:
         return None
     kept_file.say_left_out(read.problems, read.n_left_out, "used", "probes-problems")

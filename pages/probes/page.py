@@ -15,6 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
@@ -28,11 +29,7 @@ Curves = dict[tuple[Subject, str], Curve]
 
 def main(view: View) -> None:
     heading()
-    opening(
-        "You see how well a linear classifier, a probe, reads a label off the vectors of each layer.  \n"
-        "Look for the layer where the accuracy is largest, and for a solid curve far above its dotted one.  \n"
-        "A label that a probe can read is in the vectors. That does not show that the model uses it."
-    )
+    opening("At which layer can a linear classifier, a probe, read a label off the vectors?")
     task = None
     with errors_said():
         task = controls.task()
@@ -41,8 +38,12 @@ def main(view: View) -> None:
         else:
             _about(task)
             subjects = controls.subjects(view)
-            found = work.curves(subjects, task, state.get(Params.views))
-            if found is not None:
+            views = state.get(Params.views)
+            found = work.curves(subjects, task, views)
+            if found is None and (found := work.recorded(view, task, views)):
+                subjects = [next(iter(found))[0]]
+                st.caption(f"**Recorded: {plain(subjects[0].name)}.** The button above trains the probes here.")
+            if found:
                 show(view, task, subjects, found)
     head.opened(view)
     next_page("search", "Search")
@@ -69,8 +70,8 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    st.caption(
-        "Bars: 95 % interval over the texts. Dotted: the control task, where each word has a random label, so only a "
+    references.caption(
+        "Bars: 95% interval over the texts. Dotted: the control task, where each word has a random label, so only a "
         "probe that learns words by heart does well (Hewitt and Liang 2019)."
     )
     if cut := max(one.n_cut for one in found.values()):
@@ -91,7 +92,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
 
 
 LIMITS = """
-- A probe shows which information is linearly readable. Whether the model uses it is a question for *Interventions*.
+- A probe shows which information is linearly readable. Whether the model uses it is a question for *Ablation*.
 - Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
 - For a task whose label belongs to a whole text, the control label depends on the text's first word.
 - The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
@@ -137,7 +138,7 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
     what = "Selected" if chosen else "Best"
     first = (
         f"{what}: **{VIEWS[view]}, {where}**, {subject.name}. Accuracy: **{score.accuracy:.1%}** "
-        f"(95 % interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
+        f"(95% interval: {low:.1%} to {high:.1%}). Control: {control:.1%}. "
         f"Selectivity: {number(score.accuracy - control, 2)}."
     )
     targets = np.array([score.classes.index(label) for label in task.labels])
@@ -165,7 +166,7 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     if found is None:
         return
     names = {"cls": "[CLS]", "mean": "Mean", "max": "Maximum", "attention": "Attention pooling (trained)"}
-    rows = ["| Pooling | accuracy | 95 % interval |", "|:--|--:|:--|"]
+    rows = ["| Pooling | accuracy | 95% interval |", "|:--|--:|:--|"]
     for pooled, score in sorted(found.items(), key=lambda item: -item[1].accuracy):
         low, high = score.interval
         rows.append(f"| {names[pooled]} | {score.accuracy:.1%} | {low:.1%} to {high:.1%} |")

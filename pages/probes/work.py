@@ -11,7 +11,9 @@ import streamlit as st
 
 from encoder import probe
 from encoder.encoders.text import TextEncoder
+from encoder.load import BUNDLED
 from encoder.probe import Curve, Features, Task
+from encoder.probe import recorded as recordings
 from encoder.trace import gradual
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
@@ -19,8 +21,6 @@ from pages.core.work import long_work
 
 V = TypeVar("V")
 _KEPT = "probes:kept"
-#: Up to so many texts, one model is probed without being asked.
-AT_ONCE = 700
 #: Results that a session keeps, and among them the vectors of texts, which are large.
 MOST_KEPT, MOST_FEATURES = 24, 1
 
@@ -94,14 +94,25 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
                 keep((subject.key, name, view), found, shared=is_bundled(task))
             return True
 
-        ask = ""
-        if len(task) * len({subject for subject, _ in todo}) > AT_ONCE:
-            ask = f"Texts: {len(task):,}. Curves: {len(todo)}. This takes from half a minute to minutes."
+        names = ", ".join(dict.fromkeys(subject.name for subject, _ in todo))
+        ask = f"{names}: {len(todo)} curves over {len(task):,} texts. This takes from half a minute to minutes."
         what = (name, tuple((one.key, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None
     found = {(one, view): kept((one.key, name, view)) for one in subjects for view in views}
     return None if None in found.values() else found  # the shared cache may have no room
+
+
+def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve]:
+    """The curves of the recorded run that fit the task and the views; none for another task."""
+    key = cache.ModelKey(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
+    subject = Subject(key, BUNDLED[recordings.MODEL].title)
+    found = recordings.recorded() if task.title == probe.TITLES[recordings.TASK] else {}
+    return {
+        (subject, one): curve
+        for one, curve in found.items()
+        if one in views and len(curve.scores[0].right) == len(task)
+    }
 
 
 def _features(

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from pages.state.params import Param, choice, string
+from pages.state.params import Param, choice, flag, number, string, whole_number
 from pages.state.url_state import state
 
+KINDS = {"texts": "Texts", "words": "Words"}
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
 PLANES = {"pca": "PCA", "umap": "UMAP"}
 
@@ -12,9 +13,28 @@ PLANES = {"pca": "PCA", "umap": "UMAP"}
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Where the texts come from, the query, a cross-encoder, and how the map is made."""
+    """What is searched, where texts come from, the query ("": the reader's sentence), a cross-encoder, the map."""
 
+    kind: Param[str] = choice("texts", KINDS, url="search_for")
     source: Param[str] = choice("lines", SOURCES, url="search_in")
-    query: Param[str] = string("an animal that sleeps", url="query")
+    query: Param[str] = string(url="query")
     cross: Param[str] = string(url="cross_encoder")
     plane: Param[str] = choice("pca", PLANES, url="map_by")
+
+
+#: What a token of the corpus attends to, in the open head.
+TARGETS = {
+    "any": "anything", "previous": "the token before it", "self": "itself", "next": "the token after it",
+    "cls": "the opening token", "sep": "separators",
+}  # fmt: skip
+
+
+@state.register
+@dataclass(frozen=True)
+class TokenParams:
+    """The layer of the vectors (None: the last one of the atlas), the filter by a head, other words only."""
+
+    at: Param[int | None] = whole_number(None, url="token_layer")
+    target: Param[str] = choice("any", TARGETS, url="token_target")
+    least: Param[float] = number(0.5, 0.0, 1.0, url="token_least")
+    others: Param[bool] = flag(url="token_others")

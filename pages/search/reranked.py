@@ -1,4 +1,4 @@
-"""The first hits in the order of a cross-encoder, beside the order of their vectors."""
+"""The first hits in the order of a cross-encoder, next to the order of their vectors."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> N
 
 
 def _attention(query: str, text: str, name: str) -> None:
-    """Let “Attention heads” open with the pair in the cross-encoder. For callbacks."""
+    """Let “Heads” open with the pair in the cross-encoder. For callbacks."""
     for param, value in (
         (ViewParams.text, query), (ViewParams.pair, text), (ViewParams.model, "other"), (ViewParams.source, name),
         (ViewParams.norm, "trained"), (ViewParams.i, None), (ViewParams.j, None),

@@ -32,7 +32,7 @@ def vector_bytes() -> int:
 
 
 #: Up to so many texts are embedded without being asked.
-AT_ONCE = 100
+AT_ONCE = 1_000
 _TYPED, _KEPT = "search:lines", "search:collection"
 
 EXAMPLE = """A kitten sleeps in a basket.
@@ -103,7 +103,7 @@ def _read(data: bytes, name: str) -> Given:
 
 
 def collection(view: View, given: Given | Collection) -> Collection | None:
-    """The texts with their vectors, kept in this session alone; None while the work waits for a click."""
+    """The texts with their vectors, kept in this session only; None while the work waits for a click."""
     if isinstance(given, Collection):
         if given.model != view.loaded.name:
             raise EncoderError(f"{given.model} made these vectors: choose it in the sidebar, or embed the texts again.")
@@ -124,7 +124,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
             )
         )
 
-    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} reads each of them once."
+    ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
     found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
     if found is not None:
         st.session_state[_KEPT] = (what, found)
@@ -153,6 +153,6 @@ def say_limits() -> None:
     lines = [f"| {what} | {most:,} | {why} |" for what, most, why in rows]
     part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *lines]))
     part.markdown(
-        "Texts and vectors are in the server's memory, for your session alone. They are never written to a disk, "
+        "Texts and vectors are in the server's memory, for your session only. They are never written to a disk, "
         "and are gone when you close the page. On a shared server the limits are lower."
     )

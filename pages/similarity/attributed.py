@@ -19,7 +19,7 @@ from pages.similarity.params import Params
 AT_ONCE = 32
 #: The longest sentence, in tokens: below the output, and at the output, where no derivative is needed.
 LONGEST, LONGEST_EXACT = 128, 512
-#: The measures beside it run the model once for each word: up to so many words without being asked.
+#: The measures next to it run the model once for each word: up to so many words without being asked.
 WORDS_AT_ONCE = 64
 
 
@@ -89,7 +89,7 @@ def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
 
 
 def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:
-    """The measures beside the attribution, computed once; None while they wait for a click."""
+    """The measures next to the attribution, computed once; None while they wait for a click."""
     what = ("similarity measures", key)
     measured: MethodComparison | None = cache.known_computed(what)
     if measured is None:

@@ -1,4 +1,4 @@
-"""The map of all pairs of tokens; beside it the pair that a click selects, and the check of the sum."""
+"""The map of all pairs of tokens; next to it the pair that a click selects, and the check of the sum."""
 
 import plotly.graph_objects as go
 import streamlit as st

@@ -10,20 +10,16 @@ from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
-from pages.similarity import attributed, controls, map, measures
+from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
 from pages.state.links import next_page
 
 
 def main(view: View) -> None:
     heading()
-    st.markdown(
-        "You see the cosine similarity of two sentences as a sum over pairs of tokens.  \n"
-        "Look for the strongest cells: teal pairs make the sentences more alike, orange pairs less alike.  \n"
-        "For “output (exact)” the cells sum to the cosine; for earlier vectors, reference terms remain (Moeller et al. "
-        "2023)."
-    )
+    opening("Which pairs of tokens make two sentences similar? The method is that of Moeller et al. (2023).")
     params = controls.draw(view)
     attributed.sentences(view, params)
     found = None
@@ -31,11 +27,12 @@ def main(view: View) -> None:
         found = attributed.attribution(view, params)
     if found is not None:
         show(view, params, found)
-    next_page("beyond_weights", "Beyond attention weights, another deletion test")
+    late.draw(view, params.other)
+    next_page("contribution", "Contribution, what else matters")
 
 
 def show(view: View, params: Params, found: similarity.Attribution) -> None:
-    """The map, the measures beside it, and the export panel."""
+    """The map, the measures next to it, and the export panel."""
     cells = similarity.word_cells(found) if params.words else similarity.token_cells(found)
     map.draw(found, cells, params)
     st.header("What people use instead", anchor=False)

@@ -7,20 +7,37 @@ from collections.abc import Mapping
 #: Former name of a page -> its page now, and the values that show there what the former page showed.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy": ("architecture", {}),
-    "beyond": ("beyond_weights", {}),
+    "architecture": ("model", {}),
+    "beyond": ("contribution", {}),
+    "beyond_weights": ("contribution", {}),
+    "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
-    "norms": ("layernorm", {}),
-    "predict": ("masked_words", {}),
+    "forward_pass": ("model", {"step": "ids"}),
+    "gradients": ("training", {"train_part": "gradients"}),
+    "head_atlas": ("head_types", {"find": "corpus"}),
+    "image_attention": ("heads", {"view": "text"}),
+    "image_text": ("predict", {"predict": "caption"}),
+    "interventions": ("ablation", {}),
+    "layernorm": ("norms", {}),
+    "masked_words": ("predict", {"predict": "word"}),
     "prepost": ("pre_post", {}),
+    "qkv": ("heads", {"view": "vectors"}),
+    "sound_attention": ("heads", {"view": "text"}),
+    "start": ("model", {}),
     "steps": ("forward_pass", {}),
+    "token_search": ("search", {"search_for": "words"}),
     "worked_example": ("by_hand", {}),
 }
 
 
+#: Values of former pages that the page of now has no use for: a view with them opens without.
+DROPPED = frozenset({"block", "picture", "says", "stage"})
+
+
 def current(view: Mapping[str, str]) -> dict[str, str]:
-    """A view, "page" and values as in a link, with the page of now. A value that the view holds itself stays."""
-    view = dict(view)
+    """A view, "page" and values as in a link, with the page of now and the values that show the former page there."""
+    view = {name: value for name, value in view.items() if name not in DROPPED}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
-        view = {**values, **view, "page": page}
+        view = {**view, **values, "page": page}
     return view

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state.url_state import state
+from pages.state.url_state import HOME, state
 
 PAGES = Path(__file__).parent.parent
 _LATER = "_open_later"
@@ -37,6 +37,8 @@ def link(
 ) -> None:
     """Draw a link to a page. label: its title, if there is none; values: a whole view, by the names in the address."""
     if exists(folder):
+        if values and folder == next(iter(TITLES), ""):  # at "/", a view without this mark belongs to another page
+            values = {HOME: "1", **values}
         st.page_link(f"pages/{folder}/page.py", label=label, icon=f":material/{icon}:", query_params=values)
 
 

@@ -24,7 +24,7 @@ from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
 
-#: In the address, beside a view at "/": the home page's own. Older links have a view of Attention heads there.
+#: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
 #: Values that an address of any page may have.
 OF_ANY_PAGE = frozenset({"present", "room"})

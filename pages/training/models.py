@@ -57,7 +57,7 @@ def open_or_save(group: runs.RunGroup) -> None:
             continue
         run = group.runs[name]
         column.button(
-            f"Open in Attention heads: {name}", icon=":material/grid_view:", key=f"open-{name}",
+            f"Open in Heads: {name}", icon=":material/grid_view:", key=f"open-{name}",
             on_click=runs.open_run, args=(name,), width="stretch",
         )  # fmt: skip
         column.download_button(
@@ -91,7 +91,7 @@ def open_file() -> None:
             f"{model.n_parameters:,} parameters."
         )
         st.button(
-            "Open in Attention heads", icon=":material/grid_view:", key="open-file", on_click=runs.open_file,
+            "Open in Heads", icon=":material/grid_view:", key="open-file", on_click=runs.open_file,
             args=(task, given.file_id),
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Train a small encoder: a small task, live, in both norm placements."""
+"""Train: small encoders on a small task, live, in both norm placements; and their gradients before the first step."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from encoder.train.tasks import TASKS, make
 from pages.core.frame import placement_toggle, sidebar
 from pages.core.frame.frame import heading
 from pages.core.view.view import state
+from pages.core.words import references
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
-from pages.training import live, runs
+from pages.training import at_start, live, runs
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save
 from pages.training.params import Params
@@ -28,11 +29,17 @@ def main() -> None:
     if runs.opened():
         st.switch_page("pages/heads/page.py")
     heading()
-    opening(
-        "You see small encoders learn a task: their loss, their accuracy, and the attention of each head.  \n"
-        "Look for the step from which a head attends most to the token with the answer. Compare the runs.  \n"
-        "All runs share one seed. Differences suggest an effect of norms, warm-up or positions; they may be chance."
-    )
+    part = state.segmented(Params.part, "Part", limits.PARTS, label_visibility="collapsed")
+    if part == "gradients":
+        at_start.show()
+    else:
+        train()
+    next_page("pre_post", "Pre-norm vs post-norm, both placements on your sentence")
+
+
+def train() -> None:
+    """The runs: recorded ones first, then those of the reader."""
+    opening("From which step does each encoder solve the task, and where do its heads attend then?")
     group = runs.group()
     if group is not None:
         group.restart_lapsed(was_here=placement_toggle.was_here())
@@ -46,7 +53,6 @@ def main() -> None:
         show_runs(group, shown)
     what_is_known()
     open_file()
-    next_page("gradients", "Gradients at initialisation, before the first step")
 
 
 def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
@@ -55,6 +61,8 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
     active: as the picture of the runs has it, which asks for another run of the page when this changes.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        for title in runs.PRESETS:
+            st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
         start = st.empty()  # drawn after the settings, which may be impossible
         if group is not None and active:
             st.button("Stop", icon=":material/stop:", on_click=group.stop)
@@ -67,8 +75,6 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
             "Train", type="primary", icon=":material/play_arrow:", key="train", on_click=runs.begin,
             disabled=bool(impossible()),
         )  # fmt: skip
-        for title in runs.PRESETS:
-            st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
 
 
 def show_recording() -> None:
@@ -81,7 +87,7 @@ def show_recording() -> None:
         )
     recording = recorded()
     shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
-    st.caption("**Recorded.** Press “Train” to run your own.")
+    st.caption("**Recorded: 12 layers without warm-up.** Press one of the buttons to train here.")
     live.picture(shown)
     live.head_controls(shown.settings)
     st.caption(f"Recorded {recording.made}. {settings_of(shown)}. {live.results(shown)}")
@@ -121,7 +127,7 @@ def settings_of(shown: live.Shown) -> str:
 def what_is_known() -> None:
     """Papers on warm-up and the placement of the norms, with their limits and those of this page."""
     with st.expander("What is known about warm-up"):
-        st.markdown(
+        references.markdown(
             "**Xiong et al. 2020** prove: at initialisation, post-norm has large gradients near the output. A large "
             "learning rate is then unstable, and warm-up avoids this. In their experiments, pre-norm trained without "
             "warm-up. The proof holds at initialisation only.  \n"
@@ -129,7 +135,7 @@ def what_is_known() -> None:
             "gradients are not the root cause. Post-norm depends more on its residual branches, which amplifies small "
             "updates.  \n"
             "**Adam** divides each gradient by its recent size. So a large gradient does not make a large step, and "
-            "the size of the gradients alone does not explain the need for warm-up.  \n"
+            "the size of the gradients by itself does not explain the need for warm-up.  \n"
             "**This page** trains tiny encoders on one task, one seed each. With “12 layers without warm-up”, pre-norm "
             "had over 99% right after 90 steps. Post-norm had 10% right until step 270, as by guessing, and 23% with "
             "100 steps of warm-up. Such runs illustrate the papers; they prove nothing."

@@ -1,4 +1,4 @@
-"""The values of the page “Train a small encoder” in the address."""
+"""The values of the page “Train” in the address."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8,
 RISES, STEPS, SEEDS = (1, 1000), (20, 3000), (0, 999_999)
 RATES = (1e-5, 10.0)
 WARM = ("with", "without")
+PARTS = {"runs": "Training runs", "gradients": "Gradients at initialisation"}
 
 
 @state.register
@@ -21,6 +22,7 @@ WARM = ("with", "without")
 class Params:
     """What is trained, and what is shown of it. rise: steps of warm-up."""
 
+    part: Param[str] = choice("runs", PARTS, url="train_part")
     task: Param[str] = choice("reverse", TASKS)
     norms: Param[list[str]] = several(["pre", "post"], NORM_PLACEMENTS, url="train_norm")
     warm: Param[list[str]] = several(["with"], WARM)
@@ -40,3 +42,29 @@ class Params:
     shown_mean: Param[bool] = flag(url="watch_mean")
     # The id of the runs on the server; nobody can guess it.
     runs: Param[str] = string(url="training_run", public="the id of runs on the server")
+
+
+#: Of the gradients at initialisation.
+GRADIENT_WIDTHS = ("32", "64", "128", "256")
+DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+MOST_SEEDS, MOST_HEADS = 5, 16
+
+
+def _depths(text: str) -> list[int]:
+    asked = text.split(",") if text else []  # no depth may be chosen
+    if not set(asked) <= {str(depth) for depth in DEPTHS}:
+        raise ValueError(f"choose among {', '.join(map(str, DEPTHS))}")
+    return [depth for depth in DEPTHS if str(depth) in asked]
+
+
+@state.register
+@dataclass(frozen=True)
+class GradientParams:
+    """What to measure. depth: the one whose layers are shown, "" for the deepest."""
+
+    setting: Param[str] = choice("theory", ("theory", "real"), url="grad_setting")
+    width: Param[str] = choice("128", GRADIENT_WIDTHS, url="grad_width")
+    depths: Param[list[int]] = Param([2, 4, 6, 8, 12], _depths, lambda value: ",".join(map(str, value)), "grad_depths")
+    heads: Param[int] = whole_number(1, 1, MOST_HEADS, url="grad_heads")
+    seeds: Param[int] = whole_number(2, 1, MOST_SEEDS, url="grad_seeds")
+    depth: Param[str] = choice("", ("", *map(str, DEPTHS)), url="grad_depth")

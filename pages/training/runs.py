@@ -14,6 +14,7 @@ from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
 from encoder.train.loop import TaskRun
+from encoder.train.recorded import DEEP
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
@@ -33,11 +34,11 @@ _STARTED, _OPENED, _UPLOADS = "_training_started", "_trained_opened", "_trained_
 Values = dict[Param[Any], Any]
 #: Experiments to try: title -> the values that differ from those of the task.
 PRESETS: dict[str, Values] = {
+    "12 layers without warm-up": {
+        Params.warm: ["without"], Params.steps: DEEP["steps"], Params.layers: DEEP["n_layers"],
+    },
     "Reverse the sequence": {},
     "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
-    "12 layers without warm-up": {
-        Params.warm: ["without"], Params.steps: 120, Params.layers: 12,
-    },
     "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
@@ -216,7 +217,7 @@ def open_run(name: str) -> None:
 
 
 def _remember_partners(here: RunGroup) -> None:
-    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms alone."""
+    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms only."""
     kept = {run.settings: here.kept[name][1] for name, run in here.runs.items() if name in here.kept}
     for settings, post in kept.items():
         pre = kept.get(dataclasses.replace(settings, norm_placement="pre"))

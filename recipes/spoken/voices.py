@@ -1,6 +1,6 @@
 """Digits that espeak-ng says: voices, accents, speeds and pitches, and the clips as samples.
 
-espeak-ng (GPL 3 or later) is a program beside this one: `apt-get install espeak-ng`. Only the training needs it.
+espeak-ng (GPL 3 or later) is a program next to this one: `apt-get install espeak-ng`. Only the training needs it.
 """
 
 from __future__ import annotations

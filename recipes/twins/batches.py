@@ -100,7 +100,7 @@ def mask_tokens(
 ) -> tuple[np.ndarray, np.ndarray]:
     """ids [B, T] -> (input, labels), both [B, T]. share: of the tokens that are selected for prediction.
 
-    80 % of the selected tokens become [MASK], 10 % a random word, 10 % stay (Devlin et al. 2019). Labels are IGNORE at
+    80% of the selected tokens become [MASK], 10% a random word, 10% stay (Devlin et al. 2019). Labels are IGNORE at
     all other tokens. Special tokens are never selected; at least one token always is.
     """
     ordinary = ids >= special.n_special

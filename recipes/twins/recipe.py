@@ -12,13 +12,13 @@ from encoder.model.config import NORM_PLACEMENTS, EncoderConfig, NormPlacement
 
 @dataclass(frozen=True)
 class TrainingRecipe:
-    """One training run: all that it depends on beside the text.
+    """One training run: all that it depends on next to the text.
 
     steps: length of the learning-rate schedule; stop_after: an earlier end on the same schedule (None: its end);
     batch_tokens: B x T of a batch; warmup_steps: the rate rises linearly from 0 over these, then falls linearly to 0 at
     `steps`; clip_norm: longer gradients are scaled to this norm; packed_share: share of the tokens in rows of several
     sentences, max_positions long, where all other rows hold one sentence; mask_share: share of the tokens that are
-    selected for prediction, of which 80 % become [MASK], 10 % a random word and 10 % stay.
+    selected for prediction, of which 80% become [MASK], 10% a random word and 10% stay.
     """
 
     name: str
@@ -76,7 +76,7 @@ DEEP = dataclasses.replace(
 
 
 def recipes() -> dict[str, TrainingRecipe]:
-    """Every run by name, in pairs that differ in norm_placement alone; "no-warmup" runs start at the full rate."""
+    """Every run by name, in pairs that differ in norm_placement only; "no-warmup" runs start at the full rate."""
     runs = []
     for placement in NORM_PLACEMENTS:
         twin = dataclasses.replace(TWIN, name=f"twin-{placement}", norm_placement=placement)

@@ -21,13 +21,13 @@ BANK = "She sat on the bank of the river and thought about her money in the bank
 SCREENS = [(1366, 768), (390, 844)]
 MAP = '.st-key-answer-area [aria-roledescription="heat map"] .nsewdrag'
 ALIGNED = BANK.replace("river", "lake")
-RANKED = re.compile(r"\([\d,]+(st|nd|rd|th) of [\d,]+( in size)?\)")
+RANKED = re.compile(r"\([\d,]+(st|nd|rd|th)( largest)? of [\d,]+( in size)?\)")
 
 #: Remembers where the last click was, and how far the page was scrolled then.
 REMEMBER = """() => addEventListener("click", event => {
   window.clicked = [event.clientX, event.clientY, document.querySelector(".stMain").scrollTop];
 }, true)"""
-#: What is wrong with the answer: it must be in the window beside the clicked cell, uncovered and without scrolling.
+#: What is wrong with the answer: it must be in the window next to the clicked cell, uncovered and without scrolling.
 HIDDEN = """() => {
   const found = [], line = document.querySelector(".st-key-answer p");
   if (!line) return ["no answer"];
@@ -49,7 +49,8 @@ HIDDEN = """() => {
 @pytest.mark.parametrize(
     "path",
     [
-        "heads", "compare", "qkv", "beyond_weights", "beyond_weights?beyond=rollout", "head_types", "pre_post",
+        "heads", "heads?view=beside", "heads?view=vectors",
+        "contribution", "contribution?beyond=rollout", "head_types", "pre_post",
         f"patching?patch_with={quote(ALIGNED)}", "feed_forward",
     ],
     ids=lambda path: path.partition("=")[0],

@@ -45,7 +45,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
     expect(teacher.locator(".stMain").get_by_text("Here: 2")).to_be_visible()  # the desk draws that part again
 
-    open_page(teacher, "Attention heads")
+    open_page(teacher, "Heads")
     settle(teacher)
     type_sentence(teacher, TEXT)
     for student in (by_link, by_code):
@@ -88,7 +88,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 answers")
     teacher.get_by_role("button", name="Show the result").click()
     for page in (teacher, by_link, by_code):
-        expect(page.locator(".enc-answers tr")).to_have_count(2)
+        expect(page.locator(".enc-class-answers tr")).to_have_count(2)
         expect(page.locator('[aria-roledescription="heat map"]')).to_have_count(1)
 
     by_code.reload()  # the tab knows who it was

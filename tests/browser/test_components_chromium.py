@@ -688,7 +688,7 @@ def test_a_finger_scrolls_the_page_and_taps(visit: Callable[..., Page], show: st
         "top => document.querySelector('.enc-root').getBoundingClientRect().top < top - 40", arg=box["y"]
     )
     assert told(page)["heard"] == []
-    page.evaluate(STILL)  # a tap while the page still scrolls stops it, and is no tap
+    page.evaluate(STILL)  # a tap while the page still scrolls stops it, and is not a tap
     target = {"plot": ".enc-plot .nsewdrag", "lines": ".enc-lines-to .enc-lines-token", "grid": ".enc-grid canvas"}[
         show
     ]

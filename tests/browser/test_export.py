@@ -1,4 +1,4 @@
-"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens alone."""
+"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens by itself."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def fetched(page: Page, part: Locator, name: str) -> Download:
 
 
 def test_a_comparison_is_clicked_and_exported(visit: Callable[..., Page], tmp_path: Path) -> None:
-    page = visit(f"/compare?compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
+    page = visit(f"/heads?view=beside&compare=sentences&layer=1&head=8&text={quote(RIVER)}&text_b={quote(MONEY)}")
     maps = page.locator(MAP)
-    page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 4")
-    expect(maps).to_have_count(4)
+    page.wait_for_function("() => document.querySelectorAll('.stMain .nsewdrag').length === 3")
+    expect(maps).to_have_count(3)
     model = encoder.load("minilm", device="cpu")
     steps = align.align_traces(model.trace(RIVER), model.trace(MONEY))
     select_cell(page, 2, 1, 0, len(steps))
@@ -181,6 +181,8 @@ def says_a_line(page: Page, weights: np.ndarray, labels: Sequence[str]) -> None:
     """Pointing at a line says which weight it is: the last query's weights in all heads end at the left side."""
     canvas = page.locator(".enc-lines canvas")
     canvas.scroll_into_view_if_needed()
+    # The scroll event comes with the next frame, and hides a tip.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 3, box["y"] + box["height"] / len(labels) / 2)
@@ -285,7 +287,7 @@ def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]
             page.evaluate(WITHOUT_CLIPBOARD)
         button = part.get_by_role("button", name=name)
         button.focus()
-        page.keyboard.press("Enter")  # by keyboard alone
+        page.keyboard.press("Enter")  # by keyboard only
         part.get_by_text(said, exact=True).wait_for()
         expect(field).to_have_value(whole)
         paste.fill("")

@@ -1,4 +1,4 @@
-"""The page “Attention heads” in Chromium: three views with one selection, the keyboard, pins, layout, the next head."""
+"""The page “Heads” in Chromium: three views with one selection, the keyboard, pins, layout, the next head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import encoder
 from tests.conftest import check_width, settle, wait_for_query, wait_until_none
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.browser
 
@@ -291,6 +291,13 @@ def wait_answered(page: Page, known: int = 0) -> int:
 DRAWN_WEIGHTS = f"() => Array.from(document.querySelector('{MAP}').data[0].z, row => Array.from(row))"
 
 
+def is_opened(place: Locator, name: str) -> None:
+    """The heading names this head, whose map is there before the page's answer; the answer to the last head is gone."""
+    expect(place).to_have_attribute("data-opened", "")
+    expect(place).to_have_attribute("style", re.compile(name))
+    expect(place.locator(".st-key-answer")).to_be_hidden()
+
+
 def click_head(page: Page, layer: int, head: int) -> None:
     """Click a head in the grid."""
     place = page.locator(GRID)
@@ -311,18 +318,18 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     page.reload()
     page.locator(DRAWN["map"]).wait_for()
     settle(page)
-    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head :is(h2, h3)")
-    expect(chip).to_be_hidden()
+    opened, heading = page.locator(".st-key-heads-head"), page.locator(".st-key-heads-head :is(h2, h3)").first
+    expect(opened).not_to_have_attribute("data-opened", "")
     drawn_is(1, 8)
 
     page.evaluate("held.holding = true")
     click_head(page, 3, 4)
-    expect(chip).to_have_text("L3 H4")
+    is_opened(opened, "L3 H4")
     drawn_is(3, 4)
     expect(heading).to_have_text("L1 H8")
     first = wait_answered(page)
     click_head(page, 5, 0)
-    expect(chip).to_have_text("L5 H0")
+    is_opened(opened, "L5 H0")
     drawn_is(5, 0)
     wait_answered(page, first)
 
@@ -330,11 +337,11 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
         "n => held.waiting.splice(0, n).forEach(m => m.tell())", first
     )  # the answer to the first click does not undo the second
     expect(heading).to_have_text("L3 H4")
-    expect(chip).to_have_text("L5 H0")
+    is_opened(opened, "L5 H0")
     drawn_is(5, 0)
     page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
     expect(heading).to_have_text("L5 H0")
-    expect(chip).to_be_hidden()
+    expect(opened).not_to_have_attribute("data-opened", "")
     drawn_is(5, 0)
     settle(page)
 
@@ -342,12 +349,12 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     layer = page.locator(".st-key-view-layer input")
     layer.focus()
     page.keyboard.press("ArrowDown")
-    expect(chip).to_have_text("L4 H0")
+    is_opened(opened, "L4 H0")
     drawn_is(4, 0)
     expect(heading).to_have_text("L5 H0")
     page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
     expect(heading).to_have_text("L4 H0")
-    expect(chip).to_be_hidden()
+    expect(opened).not_to_have_attribute("data-opened", "")
     settle(page)
     page.close()  # no later test gets the script that delays messages
 
@@ -360,10 +367,10 @@ def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callabl
     page.reload()
     page.locator(DRAWN["map"]).wait_for()
     settle(page)
-    chip, heading = page.locator(".st-key-heads-head .enc-chip"), page.locator(".st-key-heads-head :is(h2, h3)")
+    opened, heading = page.locator(".st-key-heads-head"), page.locator(".st-key-heads-head :is(h2, h3)").first
     page.evaluate("held.holding = true")
     click_head(page, 3, 4)
-    expect(chip).to_have_text("L3 H4")
+    is_opened(opened, "L3 H4")
     early = page.evaluate(DRAWN_WEIGHTS)
     if n_tokens <= 256:  # a longer text's cells are blocks
         exact = encoder.load("minilm").trace(text).attention(3, 4).numpy()
@@ -373,8 +380,39 @@ def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callabl
     page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early = true")
     page.evaluate("held.holding = false; held.waiting.splice(0).forEach(m => m.tell())")
     expect(heading).to_have_text("L3 H4")
-    expect(chip).to_be_hidden()
+    expect(opened).not_to_have_attribute("data-opened", "")
     settle(page)
     assert page.evaluate(DRAWN_WEIGHTS) == early
     assert page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early")  # it was not drawn again
     page.close()  # no later test gets the script that delays messages
+
+
+#: Notes each frame in which the heading or the answer is that of another head than the maps of Q K V.
+WATCH = """() => {
+  window.apart = [];
+  const head = document.querySelector(".st-key-heads-head");
+  const drawn = (name) => JSON.stringify(head.querySelector(`.st-key-vectors-${name} .js-plotly-plot`).data[0].z[1][1]);
+  const words = () => [head.querySelector("h2"), head.querySelector(".st-key-answer p")].map((node) => node.innerText);
+  const seen = () => getComputedStyle(head.querySelector("h2")).visibility === "visible";
+  const [maps, said] = [["q", "k", "v"].map(drawn), words()];
+  const look = () => {
+    const changed = [...["q", "k", "v"].map(drawn).map((one, k) => one !== maps[k])];
+    if (seen()) changed.push(...words().map((one, k) => one !== said[k]));
+    if (seen() && new Set(changed).size > 1) window.apart.push(changed.join());
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_heading_answer_and_maps_change_together(visit: Callable[..., Page]) -> None:
+    page = visit(f"/heads?{urlencode({'text': CAT, 'layer': 1, 'head': 8, 'view': 'vectors', 'i': 2, 'j': 3})}")
+    page.locator(".st-key-vectors-v .heatmaplayer image").wait_for()
+    settle(page)
+    page.evaluate(WATCH)
+    page.locator(GRID).focus()
+    click_head(page, 3, 4)
+    expect(page.locator(".st-key-heads-head h2").first).to_have_text("L3 H4")
+    expect(page.locator(".st-key-heads-head h2").first).to_be_visible()
+    settle(page)
+    assert page.evaluate("() => window.apart") == []

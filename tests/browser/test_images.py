@@ -21,8 +21,8 @@ THREE = [(0.3, 0.15), (0.6, 0.1), (0.7, 0.28), (0.45, 0.48), (0.7, 0.65), (0.65,
 
 
 def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> None:
-    page = visit("/image_attention?model=digits-post&image_from=draw", width=1366, height=768)
-    said = page.get_by_text(re.compile("^The model says"))
+    page = visit("/heads?model=digits-post&image_from=draw", width=1366, height=768)
+    said = page.get_by_text(re.compile("^Class: "))
     expect(said).to_contain_text("3 (")
     square = page.locator(".enc-draw canvas")
     square.hover()  # waits until it stands still
@@ -33,7 +33,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     page.mouse.down()
     page.mouse.move(*end, steps=6)
     page.mouse.up()
-    expect(said).to_contain_text("says 1 (")
+    expect(said).to_contain_text("Class: 1 (")
     drawn = page.url
 
     image = page.locator(".enc-patches > canvas")
@@ -74,7 +74,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
 
 
 def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., Page]) -> None:
-    page = visit("/image_text?model=digit-words&image_from=draw&image=7", width=1366, height=768)
+    page = visit("/predict?model=digit-words&image_from=draw&image=7", width=1366, height=768)
     said = page.locator(".st-key-answer")
     expect(said).to_contain_text("a handwritten seven: ")
     square = page.locator(".enc-draw canvas")

@@ -1,4 +1,4 @@
-"""A lesson in a browser: predict, draw a row by keyboard and by touch, and see the model's row beside it."""
+"""A lesson in a browser: predict, draw a row by keyboard and by touch, and see the model's row next to it."""
 
 from __future__ import annotations
 

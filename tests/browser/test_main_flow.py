@@ -101,15 +101,15 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
 def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
     page = visit("/?layer=3&head=4&i=2&special=zero")
     open_page(page, "LayerNorm")
-    page.wait_for_url(re.compile("/layernorm"))
+    page.wait_for_url(re.compile("/norms"))
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
-    open_page(page, "Attention heads")
+    open_page(page, "Heads")
     page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
     page.go_back()  # a page that was chosen is one step
-    page.wait_for_function("() => location.pathname === '/layernorm' && location.search")
+    page.wait_for_function("() => location.pathname === '/norms' && location.search")
     settle(page)
     page.go_back()
     page.wait_for_function("() => location.pathname === '/heads'")

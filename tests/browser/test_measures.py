@@ -59,14 +59,14 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     expect(page.locator("input[aria-label^=Broad]")).to_have_value("0.80")
     page.keyboard.press("Escape")
 
-    page.get_by_role("button", name="Open in Attention heads").click()
+    page.get_by_role("button", name="Open in Heads").click()
     page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
     page.get_by_role("heading", name="L1 H8").first.wait_for()
 
 
 def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
-    page = visit(f"/beyond_weights?text={TEXT}", dark=True)
+    page = visit(f"/contribution?text={TEXT}", dark=True)
     click_point(page, "Three curves", 0, 4)
     wait_for_query(page, layer="4")
     page.get_by_role("heading", name="Layer 4, all heads").wait_for()

@@ -61,8 +61,8 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     expect(page.get_by_text(re.compile(rf"trains, step (?!{stopped_at:,} )[\d,]+ of 3,000"))).to_be_visible(
         timeout=PATIENCE
     )
-    open_page(page, "Attention heads")
-    page.get_by_role("heading", name="Attention heads").wait_for(timeout=PATIENCE)
+    open_page(page, "Heads")
+    page.get_by_role("heading", name="Heads").wait_for(timeout=PATIENCE)
     left = time.monotonic()
     hide_a_word(visit)
     rest = 12_000 - 1000 * (time.monotonic() - left)  # longer than the heartbeat: a run that nobody polls ends
@@ -91,7 +91,7 @@ def test_compare_both_opens_the_page_and_a_head(visit: Callable[..., Page]) -> N
 
 def hide_a_word(visit: Callable[..., Page]) -> None:
     """Another visitor hides a word by a click."""
-    page = visit("/masked_words?model=twin-pre&text=The+cat+sat+on+the+mat.")
+    page = visit("/predict?model=twin-pre&text=The+cat+sat+on+the+mat.")
     page.get_by_role("radio", name="mat", exact=True).click(timeout=PATIENCE)
     page.get_by_text(re.compile("“mat”: rank [0-9]")).wait_for(timeout=PATIENCE)
     expect(page.locator(".enc-plot")).to_have_count(2, timeout=PATIENCE)
@@ -101,7 +101,9 @@ def hide_a_word(visit: Callable[..., Page]) -> None:
 COUNT_FADES = """() => {
   window.fades = 0;
   new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
-    if (node.classList?.contains("enc-fading")) window.fades += 1;
+    if (!node.classList?.contains("enc-fading")) return;
+    window.fades += 1;
+    window.buttons = (window.buttons ?? 0) + node.querySelectorAll(".modebar-btn").length;
   }))).observe(document.body, {childList: true, subtree: true});
 }"""
 
@@ -116,7 +118,7 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     expect(page.locator('.enc-plot [aria-label*="in post-norm"]')).to_have_count(1)
     settle(page)
     expect(page.locator(".enc-fading")).to_have_count(0)
-    assert page.evaluate("() => window.fades") == fades
+    assert page.evaluate("() => [window.fades, window.buttons ?? 0]") == [fades, 0]
     page.locator('[data-testid="stImage"] img').first.wait_for()
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
     page.goto(page.url.partition("/pre_post")[0] + "/heads?text=the+cat+sat+on+the+mat")

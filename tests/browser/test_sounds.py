@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_time_is_clicked_and_a_sound_recorded(visit: Callable[..., Page]) -> None:
-    page = visit("/sound_attention?model=spoken-digits&sound=seven", width=1366, height=768, permissions=["microphone"])
+    page = visit("/heads?model=spoken-digits&sound=seven", width=1366, height=768, permissions=["microphone"])
     picture = page.locator(".st-key-sound-picture .js-plotly-plot")
     box = picture.bounding_box()
     assert box is not None

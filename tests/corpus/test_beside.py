@@ -1,4 +1,4 @@
-"""One value beside an atlas, and one atlas beside another."""
+"""One value next to an atlas, and one atlas next to another."""
 
 from __future__ import annotations
 

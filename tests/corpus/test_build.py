@@ -155,7 +155,7 @@ def test_a_cut_text_is_counted(model, source, tmp_path: Path):
 
 
 def test_blank_rows_are_counted(model, tmp_path, capsys):
-    """Of 30 rows two are blank and one is no JSON: all of them are said."""
+    """Of 30 rows two are blank and one is not JSON: all of them are said."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "the cat"}\n' * 27 + '\n{"text": "  "}\nno json\n', "utf-8")
     atlas = built(model, path, tmp_path / "atlas")

@@ -70,7 +70,7 @@ def test_every_number_of_every_architecture(variant: TextEncoder, request_: tupl
 
 @pytest.mark.parametrize("request_", [SUBLAYERS, EVERYTHING], ids=["fused kernel", "written-out path"])
 def test_padding(variant: TextEncoder, request_: tuple[str, ...]):
-    """Real tokens have the numbers that they have alone; padding's rows are those of the reference, and sum to 1."""
+    """Real tokens have the numbers that they have only; padding's rows are those of the reference, and sum to 1."""
     for trace in variant.trace_batch([SENTENCE, SHORT, "the"], request=request_):
         real, n = trace.mask.tolist(), trace.n_real
         segments = [*trace.source.segments] + [0] * (len(real) - n)
@@ -146,7 +146,7 @@ def test_norms_of_a_trace_are_what_the_forward_pass_took(variant: TextEncoder):
 
 
 def test_sinusoidal_encoding():
-    """Vaswani et al. 2017, D = 512: squared norm 256; dot products by distance alone, to two digits."""
+    """Vaswani et al. 2017, D = 512: squared norm 256; dot products by distance only, to two digits."""
     table = sinusoidal(torch.arange(200), 512)
     close(table, reference.sine_table(200, 512), atol=1e-7)
     assert table.dtype == torch.float32

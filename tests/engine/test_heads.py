@@ -271,6 +271,6 @@ def test_under_a_causal_mask_uniform_attention_is_that_over_the_words_before():
     measures = head_measures(trace)
     assert measures["relative_entropy"] == pytest.approx(np.ones_like(measures["relative_entropy"]), abs=1e-6)
     assert measures["entropy"][0, 0] == pytest.approx(sum(math.log(i + 1) for i in range(n)) / n, abs=1e-6)
-    assert head_types.sink(trace, 0, 0, threshold=0.0) is None, "as much as uniform attention gives is no sink"
+    assert head_types.sink(trace, 0, 0, threshold=0.0) is None, "as much as uniform attention gives is not a sink"
     assert uniform_share(n, True, (0,)) == pytest.approx(trace.attention(0, 0)[:, 0].mean().item())
     assert uniform_share(n, False, (0, 1)) == pytest.approx(2 / n)

@@ -1,4 +1,4 @@
-"""What somebody sees in a notebook: objects in a line, and a sentence for what is no text, head or model."""
+"""What somebody sees in a notebook: objects in a line, and a sentence for what is not text, head or model."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_padding_that_leaks_would_be_seen():
 
 @pytest.mark.parametrize("queries", ["all", "content"])
 def test_no_measure_counts_padding(queries: str):
-    """Beside measures by their definitions, in float64, of the real rows and columns alone; padding's rows are wild."""
+    """Next to measures by their definitions, in float64, of the real rows and columns only; padding's rows are wild."""
     n_padding, n = 5, 12
     attention = np.stack([by_hand.random(n + n_padding, seed) for seed in range(3)])[None]
     attention[..., :n, n:] = 0

@@ -91,7 +91,7 @@ def test_a_large_photo_is_decoded_smaller():
         (png_that_says(10_000, 6_000), "pixels"),
         (bytes(MOST_BYTES + 1), "MB"),
     ],
-    ids=["empty", "zeros", "text", "a signature alone", "30,000 x 30,000", "60 million pixels", "too many bytes"],
+    ids=["empty", "zeros", "text", "a signature only", "30,000 x 30,000", "60 million pixels", "too many bytes"],
 )
 def test_what_is_no_image(content: bytes, message: str):
     with pytest.raises(ImageError, match=message):

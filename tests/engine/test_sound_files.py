@@ -94,7 +94,7 @@ HOSTILE = {
     "nothing": b"",
     "text": b"seven " * 40,
     "an image": b"\x89PNG\r\n\x1a\n" + b"\0" * 200,
-    "a header alone": wav(chirp())[:44],
+    "a header only": wav(chirp())[:44],
     "half a header": wav(chirp())[:20],
     "no samples": wav(np.zeros(0, dtype=np.int16)),
     "rate 0": header(rate=0),
@@ -115,18 +115,29 @@ NOT_FOR_LIBSNDFILE = {
     "after two tags": tagged(tagged(compressed_wav())),
     "MAT4": struct.pack("<5i", 1_000, 1, 1, 0, 11) + b"samplerate\0" + b"\0" * 100,
     "AIFF": b"FORM\0\0\0\x40AIFFCOMM" + b"\0" * 60,
-    "a tag alone": tagged(b"", 0),
+    "a tag only": tagged(b"", 0),
     "a million tags": tagged(b"", 0) * 1_000_000,  # half an hour if each was a copy of the rest
 }
 
 
 @pytest.mark.parametrize("content", NOT_FOR_LIBSNDFILE.values(), ids=NOT_FOR_LIBSNDFILE)
 def test_what_libsndfile_never_sees(content: bytes, monkeypatch: pytest.MonkeyPatch):
-    import soundfile
-
-    monkeypatch.setattr(soundfile, "SoundFile", lambda file: pytest.fail("libsndfile opened it"))
+    monkeypatch.setattr(sound_files.decoder, "decoded", lambda *_: pytest.fail("libsndfile opened it"))
     with pytest.raises(SoundError, match=r"seven\.wav"):
         open_sound(content, "seven.wav")
+
+
+def test_a_broken_mp3_writes_nothing_to_the_log(capfd: pytest.CaptureFixture[str]):
+    import soundfile
+
+    out = io.BytesIO()
+    soundfile.write(out, chirp(seconds=0.5), 16_000, format="MP3")
+    broken = bytearray(out.getvalue())
+    broken[200:2_000:7] = b"\xff" * len(broken[200:2_000:7])
+    for content in (bytes(broken), bytes(broken[:300])):
+        with suppress(SoundError):
+            open_sound(content)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_mp3_with_a_tag():

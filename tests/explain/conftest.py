@@ -61,7 +61,7 @@ def model_of(name: str) -> TextEncoder:
 
 @cache
 def traces_of(name: str) -> dict[str, tuple[Trace, Recomputation]]:
-    """The sentence alone, and padded in a batch, each with its second opinion."""
+    """The sentence only, and padded in a batch, each with its second opinion."""
     model = model_of(name)
     traces = {"alone": model.trace(TEXT, request=("ffn.hidden",)), "padded": model.trace_batch([SHORT, TEXT])[0]}
     return {kind: (trace, Recomputation(trace)) for kind, trace in traces.items()}

@@ -13,7 +13,6 @@ from sklearn.decomposition import PCA
 
 from encoder import EncoderError, TextEncoder, explain
 from encoder.explain import Place, Variant, latex
-from encoder.figures.steps import label_sides
 from tests.explain.conftest import SHORT, TEXT, model_of, traces_of
 
 
@@ -344,23 +343,3 @@ def test_the_nearest_tokens_are_those_of_the_largest_cosine():
     order = [token for token in np.argsort(-cosines) if token != 3][:4]
     assert [token for token, _ in found] == order
     assert [cosine for _, cosine in found] == pytest.approx([cosines[token] for token in order], abs=1e-5)
-
-
-def test_labels_of_the_plane_never_lie_over_each_other():
-    random = np.random.default_rng(0)
-    places = np.concatenate((random.uniform(0, 300, (30, 2)), np.full((3, 2), 150.0)))
-    lengths = [1 + index % 9 for index in range(len(places))]
-    sides = label_sides(places, lengths, first=32)
-    assert sides[32]
-    boxes = []
-    for (x, y), length, side in zip(places, lengths, sides, strict=True):
-        half = 3.2 * length
-        shift = {"top center": (0, 11), "bottom center": (0, -11), "middle right": (half + 7, 0)}.get(
-            side, (-half - 7, 0)
-        )
-        if side:
-            boxes.append((x + shift[0] - half, x + shift[0] + half, y + shift[1] - 6, y + shift[1] + 6))
-    assert len(boxes) > 10
-    for index, one in enumerate(boxes):
-        for other in boxes[:index]:
-            assert one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]

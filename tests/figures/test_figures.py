@@ -105,7 +105,7 @@ MAKERS = {
         selected=0,
     ),
     "gain and bias": lambda labels, n: figures.gain_bias(rows_of(2, n)[0], rows_of(2, n)[1], selected=0),
-    "gain alone": lambda labels, n: figures.gain_bias(rows_of(1, n)[0], None),
+    "gain only": lambda labels, n: figures.gain_bias(rows_of(1, n)[0], None),
     "norm steps": lambda labels, n: figures.norm_steps(*rows_of(3, n), selected=n - 1),
 }
 

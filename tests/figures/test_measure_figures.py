@@ -143,7 +143,7 @@ def test_at_either_size_names_cover_nothing(n: int) -> None:
         names = boxes[n + 2 :]
         low, high = np.maximum(names[:, None, :2], boxes[:, :2]), np.minimum(names[:, None, 2:], boxes[:, 2:])
         overlap = (low < high).all(axis=2)
-        assert overlap.sum() == len(names), "each overlaps itself alone"
+        assert overlap.sum() == len(names), "each overlaps itself only"
 
 
 def test_a_telling_name_without_room_has_a_line_to_its_point() -> None:

@@ -159,4 +159,4 @@ def test_a_notebook_shows_a_picture_in_a_frame_of_its_own():
     assert picture.style() in page
     (data,) = re.findall(r'data-block="([^"]*)"', page)
     assert base64.b64decode(data) == drawn.block()
-    assert "</p><i>" not in page, "text travels in the block alone"
+    assert "</p><i>" not in page, "text travels in the block only"

@@ -24,9 +24,9 @@ from tests.load import every_family, joints, reference, sounds
 #: Families of other projects, and our own format. The families of text are compared with transformers.
 FAMILIES = ("bert", "roberta", "modernbert", "albert", "mpnet", "distilbert", "electra")
 IMAGES, SOUNDS, JOINTS = ("DeiT", "Dinov2"), ("wav2vec2", "whisper"), ("clip", "siglip")
-OWN, OWN_JOINT = "own", "own joint"
-#: Seconds until a case counts as a hang.
-PATIENCE = 20
+OWN, OWN_JOINT, WORD_PIECES = "own", "own joint", "word pieces"
+#: Seconds until a case counts as a hang; bytes of memory that a case may take.
+PATIENCE, MEMORY = 20, 2_000_000_000
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 3, 7, 40, 64, 10**6, 10**9, 10**20, -(10**20), 0.5, -0.5, 1e-12, 1e308, "",
     "gelu", "a" * 3_000, "\ud800", "../..", "/etc/passwd", "full_attention", [], [[]], [1, 2], ["a"], {}, {"a": {}},
@@ -45,18 +45,32 @@ class Found(AssertionError):
 
 @contextmanager
 def bounded(what: str) -> Iterator[None]:
-    """Inside, PATIENCE seconds are allowed."""
+    """Inside, PATIENCE seconds and MEMORY bytes are allowed; the memory is known on Linux alone."""
 
     def late(*_: object) -> None:
         raise Found(f"{what} takes more than {PATIENCE} s")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.alarm(PATIENCE)
+    memory = _resident("VmRSS")
+    if memory:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     try:
         yield
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+        if (taken := _resident("VmHWM") - memory) > MEMORY:
+            raise Found(f"{what} takes {taken / 1e9:.1f} GB")
+
+
+def _resident(name: str) -> int:
+    """Bytes of memory of this process: VmRSS now, VmHWM at the peak; 0 where the system does not say."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines.splitlines() if line.startswith(f"{name}:")), 0)
 
 
 def write_originals(folder: Path) -> dict[str, Path]:
@@ -65,6 +79,7 @@ def write_originals(folder: Path) -> dict[str, Path]:
     for family in FAMILIES:
         found[family] = folder / family
         reference.write(reference.model_of(family, "Model", 1), folder / family, family)
+    found[WORD_PIECES] = write_word_pieces(found["bert"], folder / WORD_PIECES)
     for family in IMAGES:
         found[family] = reference.write(reference.image_model_of(family, "Model", 1), folder / family, None)
         size = {"size": {"shortest_edge": 28}, "crop_size": {"height": 24, "width": 24}, "do_center_crop": True}
@@ -85,6 +100,53 @@ def write_families(folder: Path) -> dict[str, Path]:
     for index, (name, one) in enumerate(every_family.ALL.items()):
         found[name] = every_family.write(one, one.make(), folder / f"family{index}")
     return found
+
+
+def write_word_pieces(bert: Path, folder: Path) -> Path:
+    """The BERT with a tokenizer of word pieces whose two files agree, as transformers 4 wrote them."""
+    import transformers
+
+    shutil.copytree(bert, folder)
+    words = [*reference.FAMILIES["bert"].special, *(f"w{n}" for n in range(40)), *"abcdefgh", "##1", "the", "cat", ","]
+    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    transformers.BertTokenizer(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    (folder / "vocab.txt").unlink()
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    plain = {"lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True}
+    tokens = enumerate(reference.FAMILIES["bert"].special)
+    added = {str(index): {"content": one} | plain for index, one in tokens}
+    settings |= {"do_lower_case": True, "tokenize_chinese_chars": True, "added_tokens_decoder": added}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    return folder
+
+
+def tokenizer_case(original: Path, seed: int) -> str:
+    """One changed tokenizer: transformers finds the same ids, or a note says why not. Raises Found."""
+    import transformers
+
+    chance = random.Random(seed)
+    texts = ("The cat, w12", "Élan \u4e2d a1", "[MASK] W3")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(shutil.copytree(original, Path(place) / "model"))
+        done = change_json(folder / chance.choice((*["tokenizer_config.json"] * 3, "tokenizer.json")), chance)
+        what = f"case {seed} (tokenizer; {done})"
+        try:
+            with bounded(what):
+                loaded = encoder.load(folder, device="cpu")
+                ours = [list(loaded.tokenize(one).ids) for one in texts]
+        except EncoderError:
+            return "refused"
+        try:
+            theirs = transformers.AutoTokenizer.from_pretrained(folder)
+            expected = [theirs(one)["input_ids"] for one in texts]
+        except BaseException:  # whoever refuses it has no other ids
+            return "refused by transformers"
+        if ours == expected:
+            return "the same ids"
+        if not any("tokenizer_config.json contradicts" in note for note in loaded.notes):
+            raise Found(f"{what}: other ids than in transformers, without a note")
+        return "a note"
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -166,7 +228,7 @@ def change_folder(folder: Path, chance: random.Random) -> str:
         (folder / "model.safetensors.index.json").write_text(
             json.dumps({"weight_map": {"a": chance.choice(("model.safetensors", "../x.safetensors", "", 3))}})
         )
-        return "an index beside the weights"
+        return "an index next to the weights"
     kind = f"sentence_transformers.models.{chance.choice(('Transformer', 'Pooling', 'Dense', 'x'))}"
     module = {"type": kind, "path": str(chance.choice(VALUES))}
     (folder / "modules.json").write_text(json.dumps([module]), errors="surrogatepass")

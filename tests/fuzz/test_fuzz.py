@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import addresses, checkpoints, texts
+from tests.fuzz import addresses, checkpoints, files, texts
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -20,6 +21,25 @@ def test_mutated_configs_of_every_family(tmp_path: Path):
     os.environ["HF_HUB_OFFLINE"] = "1"
     families = checkpoints.write_families(tmp_path)
     assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(150)}
+
+
+def test_tokenizers(originals: dict[str, Path]):
+    outcomes = {checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed) for seed in range(60)}
+    assert "the same ids" in outcomes
+
+
+def test_files():
+    outcomes = {files.case(seed) for seed in range(400)}
+    assert {"head", "run", "table", "export", "head refused", "run refused", "table refused"} == outcomes
+
+
+def test_memory_beyond_the_bound_is_found(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoints, "MEMORY", 20_000_000)
+    with checkpoints.bounded("nothing"):
+        pass
+    if sys.platform == "linux":
+        with pytest.raises(checkpoints.Found, match="GB"), checkpoints.bounded("forty million bytes"):
+            _ = bytearray(b"x") * 40_000_000
 
 
 def test_texts():

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import LoadError
+from tests.load.reference import sentence
 from tests.load.test_formats import changed, reconfigured
 
 
@@ -60,8 +62,8 @@ def test_an_empty_folder(tmp_path: Path):
 
 
 def test_a_file_in_place_of_a_folder(folder: Path):
-    refused(folder / "config.json", r"config\.json is a file: give the folder")
-    refused(folder / "model.safetensors", r"model\.safetensors is a file: give the folder")
+    refused(folder / "config.json", r"config\.json is a file: specify the folder")
+    refused(folder / "model.safetensors", r"model\.safetensors is a file: specify the folder")
 
 
 def test_a_pickle_in_place_of_a_folder(tmp_path: Path):
@@ -78,6 +80,35 @@ class Bomb:
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return Path.touch, (self.mark,)
+
+
+def test_the_recipe_for_a_pickle_works(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    expected = encoder.load(folder, device="cpu").trace(sentence(5)).output
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(LoadError) as found:
+        encoder.load(folder)
+    recipe = re.search(r"run in its folder: (.*)[.]$", str(found.value))
+    assert recipe is not None
+    monkeypatch.chdir(folder)
+    exec(recipe[1], {"torch": torch, "safetensors": safetensors})  # noqa: S102
+    assert torch.equal(encoder.load(folder, device="cpu").trace(sentence(5)).output, expected)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "onnx/model.onnx"])
+def test_an_export_names_the_way_back(name: str, folder: Path):
+    (folder / "model.safetensors").unlink()
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"x")
+    refused(folder, f"{re.escape(name)}.*save_pretrained")
+
+
+def test_an_adapter_is_merged_first(tmp_path: Path):
+    target = tmp_path / "lora"
+    target.mkdir()
+    (target / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}', encoding="utf-8")
+    (target / "adapter_model.safetensors").write_bytes(b"x")
+    refused(target, "org/base.*merge_and_unload")
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth", "tf_model.h5"])

@@ -168,7 +168,7 @@ def test_weights_that_do_not_fit_into_memory(tmp_path: Path):
 
 
 def test_the_choice_of_files_is_the_references(checkpoint: Any, tmp_path: Path):
-    """With a single file beside an index, transformers reads the single file."""
+    """With a single file next to an index, transformers reads the single file."""
     pair: Pair = checkpoint("bert")
     copy = Path(shutil.copytree(pair.folder, tmp_path / "both"))
     weights = {name: torch.zeros_like(value) for name, value in pair.theirs.state_dict().items()}

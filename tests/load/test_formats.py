@@ -93,6 +93,20 @@ def test_half_precision_on_disk_is_float32_in_memory(dtype: torch.dtype, checkpo
     assert all(torch.equal(weight, theirs[name].to(dtype).float()) for name, weight in ours.items())
 
 
+@pytest.mark.parametrize("declared", ["float16", "torch.bfloat16", "float32", "int8", None, 3])
+def test_a_number_type_that_is_not_followed_is_a_note(declared: object, checkpoint: Callable, tmp_path: Path):
+    folder = shutil.copytree(checkpoint("bert").folder, tmp_path / "declared")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"dtype": declared}))
+    notes = [note for note in encoder.load(folder, device="cpu").notes if "declares" in note]
+    assert len(notes) == (declared in ("float16", "torch.bfloat16"))
+    for note in notes:
+        assert str(declared).removeprefix("torch.") in note
+        assert note.count("float32") == 2
+    followed = [note for note in encoder.load(folder, device="cpu", dtype="bfloat16").notes if "declares" in note]
+    assert len(followed) == (declared == "float16")
+
+
 def test_bfloat16_in_memory(checkpoint: Callable):
     pair = checkpoint("bert", "ForMaskedLM")
     model = encoder.load(pair.folder, device="cpu", dtype="bfloat16")

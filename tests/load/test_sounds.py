@@ -14,7 +14,6 @@ import torch
 import encoder
 from encoder import AudioEncoder, EncoderError, LoadError, Sound, SoundError, causal, explain
 from encoder.edits import AblateHead, DropPositions
-from encoder.explain.architecture import architecture
 from encoder.explain.cost import cost
 from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
 from tests.load import sounds
@@ -185,7 +184,7 @@ def test_edits_and_measures(family: str, checkpoint: Callable):
 
 
 def test_whispers_sines_are_named(tmp_path: Path):
-    """transformers draws them at first; the random tables of the other tests are no sines."""
+    """transformers draws them at first; the random tables of the other tests are not sines."""
     import transformers
 
     name, fields = sounds.FAMILIES["whisper"]
@@ -195,11 +194,8 @@ def test_whispers_sines_are_named(tmp_path: Path):
 
 
 @each_family
-def test_the_diagram_and_the_cost_count_every_weight(family: str, checkpoint: Callable):
+def test_the_cost_counts_what_a_sound_needs(family: str, checkpoint: Callable):
     model = checkpoint(family).ours
-    found = architecture(model.encoder.config, model.trace(sounds.tone(0.2)).n_tokens)
-    assert sum(block.parameters for block in found.blocks) == model.n_parameters
-    assert not any(block.kind == "ids" for block in found.blocks)
     assert cost(model.config, 20, model.n_parameters).around > 0
     trace = model.trace(sounds.tone(0.2))
     with pytest.raises(EncoderError, match="text"):

@@ -1,4 +1,4 @@
-"""Tokenizers built from vocabulary files alone, against transformers' own; and how their tokens are shown."""
+"""Tokenizers built from vocabulary files only, against transformers' own; and how their tokens are shown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from encoder import LoadError
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.load.notes import note_on_tokenizer
 from encoder.load.tokenizer import read_tokenizer
 
 TEXTS = [
@@ -48,10 +49,10 @@ def write_byte_pairs(folder: Path, **settings: Any) -> None:
 
 
 def same(ours: Tokenizer, theirs: Any) -> None:
-    """The same ids and segments, for every text alone and for pairs."""
+    """The same ids and segments, for every text only and for pairs."""
     for text in TEXTS:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
-    for first, second in pairwise(text for text in TEXTS if text):  # "" is no second sentence to transformers
+    for first, second in pairwise(text for text in TEXTS if text):  # "" is not a second sentence to transformers
         expected = theirs(first, second)
         pair = ours.encode(first, second)
         assert list(pair.ids) == expected["input_ids"]
@@ -254,3 +255,60 @@ def test_word_pieces_keep_their_mark(tmp_path: Path):
     write_word_pieces(tmp_path, ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
     shown = read_tokenizer(tmp_path, "bert").encode("unhappiness 中")
     assert shown.labels == ("[CLS]", "un", "##happ", "##iness", "中", "[SEP]")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """tokenizer.json and a tokenizer_config.json that agree, as transformers 4 wrote them."""
+    import transformers
+
+    tokens = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    write_word_pieces(tmp_path, tokens)
+    transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    plain = {"lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True}
+    added = {str(index): {"content": one} | plain for index, one in enumerate(tokens)}
+    change(tmp_path, added_tokens_decoder=added, do_lower_case=True, strip_accents=None, tokenize_chinese_chars=True)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    return tmp_path
+
+
+def change(folder: Path, **settings: object) -> None:
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"do_lower_case": False},
+        {"strip_accents": False},
+        {"tokenize_chinese_chars": False},
+        {"tokenizer_class": "RobertaTokenizer"},
+        {"sep_token": "[MASK]"},
+        {"added_tokens_decoder": {"7": "w"}},
+        {"added_tokens_decoder": 3},
+    ],
+    ids=str,
+)
+def test_a_tokenizer_config_that_contradicts_is_a_note(settings: dict[str, Any], saved: Path):
+    assert note_on_tokenizer(saved, read_tokenizer(saved, "bert")) == ()
+    before = read_tokenizer(saved, "bert").encode(TEXTS[0]).ids
+    change(saved, **settings)
+    (note,) = note_on_tokenizer(saved, read_tokenizer(saved, "bert"))
+    assert next(iter(settings)) in note
+    assert read_tokenizer(saved, "bert").encode(TEXTS[0]).ids == before
+
+
+def test_transformers_follows_the_tokenizer_config(saved: Path):
+    """So the note is about other ids, not about other files alone; `make fuzz` compares both on changed folders."""
+    import transformers
+
+    def ids() -> tuple[list[int], list[int]]:
+        theirs = transformers.AutoTokenizer.from_pretrained(saved)(TEXTS[0])["input_ids"]
+        return list(read_tokenizer(saved, "bert").encode(TEXTS[0]).ids), theirs
+
+    ours, theirs = ids()
+    assert ours == theirs
+    change(saved, do_lower_case=False)
+    ours, theirs = ids()
+    assert ours != theirs

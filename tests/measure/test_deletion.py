@@ -111,7 +111,7 @@ def test_usual_counts():
 
 
 def test_nothing_changes_where_nothing_is_hidden(minilm: TextEncoder):
-    """The measure itself: an embedding is no distance from itself."""
+    """The measure itself: an embedding is not a distance from itself."""
     vector = torch.randn(5, dtype=torch.float64)
     assert deletion._change(vector, vector) == pytest.approx(0, abs=1e-12)
     assert deletion._change(vector, -vector) == pytest.approx(2)

@@ -24,7 +24,7 @@ def variant(request: pytest.FixtureRequest) -> TextEncoder:
 
 
 def in_float64(trace, layer: int, head: int) -> torch.Tensor:
-    """f(x_j) [T, D] from the layer's input and the weights alone."""
+    """f(x_j) [T, D] from the layer's input and the weights only."""
     config, block = trace.config, trace.encoder.block(layer)
     x = trace.values["embedding"] if layer == 0 else trace.values[f"layers.{layer - 1}.after_ffn"]
     if config.norm_placement == "pre" and block.attention_norm is not None:

@@ -30,7 +30,7 @@ def test_attention_written_by_hand():
     assert np.array_equal(between, between.T)
     assert np.diag(between) == pytest.approx(np.zeros(5))
     assert between[0, 4] == pytest.approx(0, abs=1e-7)
-    # Rows that share nothing are ln 2 apart; identity and "previous" agree in the first row alone, as do identity and
+    # Rows that share nothing are ln 2 apart; identity and "previous" agree in the first row only, as do identity and
     # "all to token 0"; "previous" and "all to token 0" agree in the first two.
     assert between[0, 1] == pytest.approx(math.log(2) * (N - 1) / N, rel=1e-6)
     assert between[0, 3] == pytest.approx(math.log(2) * (N - 1) / N, rel=1e-6)

@@ -1,4 +1,4 @@
-"""Attention over the time of a sound, pieces of it, and the spectrogram beside it."""
+"""Attention over the time of a sound, pieces of it, and the spectrogram next to it."""
 
 from __future__ import annotations
 

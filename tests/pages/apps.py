@@ -33,7 +33,7 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
         app.query_params[name] = value
     for part in () if closed else ("options", "settings", "thresholds", "take"):
         app.session_state[f"{KEY}{part}"] = True
-    if at_front or (page is None and query):  # with a view, "/" opens Attention heads, as it always has
+    if at_front or (page is None and query):  # with a view, "/" opens Heads, as it always has
         return app.run()
     app._page_hash = calc_hash(page or "heads")  # as in a browser: no other page runs first, as `switch_page` needs it
     return app.run()

@@ -30,7 +30,7 @@ def at(page: str, **query: str) -> AppTest:
 
 
 def test_lines_become_an_atlas_of_the_session(minilm) -> None:
-    app = at("head_atlas", text="The cat sat.", layer="1", head="9")
+    app = at("head_types", find="corpus", text="The cat sat.", layer="1", head="9")
     app.text_area(key="atlas:lines").set_value(LINES).run()
     press(app, "Build the atlas")
     assert_well(app)
@@ -39,7 +39,8 @@ def test_lines_become_an_atlas_of_the_session(minilm) -> None:
     assert "3 of your texts" in written(app)
     (folder,) = (one.path for one in atlas_folders._FOLDERS)
     assert (folder / "atlas" / "manifest.json").is_file()
-    app.switch_page("pages/token_search/page.py").run()
+    app.query_params["search_for"] = "words"
+    app.switch_page("pages/search/page.py").run()
     assert_well(app)
     assert "Tokens compared: " in written(app)
     press(app, "Delete it")
@@ -51,7 +52,7 @@ def test_a_shared_server_has_lower_limits(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
     most = limits.ATLAS_FILE.value
     assert most == limits.ATLAS_FILE.usual < (limits.ATLAS_FILE.own or 0)
-    app = at("head_atlas", text="The cat sat.", model="twin-pre")
+    app = at("head_types", find="corpus", text="The cat sat.", model="twin-pre")
     app.text_area(key="atlas:lines").set_value("a b c\n" * (most // 6 + 1)).run()
     assert not app.exception
     assert f"{most:,}" in sentences(app)

@@ -94,7 +94,7 @@ def test_a_link_that_cannot_be_read_falls_back(text: str) -> None:
 def test_numbers_that_do_not_fit_are_named_and_nothing_breaks() -> None:
     app = visit("by_hand", hand=json.dumps({"w_q": [[1.0, 2.0]]}))
     assert not app.exception
-    (said,) = app.warning  # once, not beside every step
+    (said,) = app.warning  # once, not next to every step
     assert re.search(r"W_Q: 1 × 2 .*4 × 4", said.value.replace("\\", ""))
 
 

@@ -129,9 +129,7 @@ def test_the_bytes_are_always_those_of_the_entries(limit: int, calls: list[tuple
 def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The float64 reference keeps the weights it reads: as a derived value it must not outlive the model."""
     monkeypatch.setattr(cache, "_STORE", ByteCache(1_000_000_000))
-    monkeypatch.setattr(
-        model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict)
-    )  # room for the newest alone
+    monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))  # room for the newest only
     config = encoder.EncoderConfig(
         vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
     )
@@ -167,9 +165,7 @@ def test_what_is_in_a_cycle_when_a_model_is_loaded_does_not_stay(monkeypatch: py
 def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(monkeypatch: pytest.MonkeyPatch) -> None:
     store = ByteCache(1_000_000_000)
     monkeypatch.setattr(cache, "_STORE", store)
-    monkeypatch.setattr(
-        model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict)
-    )  # room for the newest alone
+    monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))  # room for the newest only
     config = encoder.EncoderConfig(
         vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
     )
@@ -188,7 +184,7 @@ def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(mon
 
 def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.MonkeyPatch) -> None:
     store = ByteCache(limit=1_000_000_000)
-    models = ByteCache(1, model_store._MODELS._on_evict)  # room for the newest alone
+    models = ByteCache(1, model_store._MODELS._on_evict)  # room for the newest only
     monkeypatch.setattr(cache, "_STORE", store)
     monkeypatch.setattr(model_store, "_MODELS", models)
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}

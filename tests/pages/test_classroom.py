@@ -124,7 +124,7 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
         key = f"view:{name}"
         assert student.app.number_input(key=key).value == teacher.app.number_input(key=key).value
     assert "following" in student.line["words"]
-    teacher.open("layernorm")
+    teacher.open("norms")
     student.news()
     assert student.app.text_area(key="view:text").value == TEXT
     assert student.line["buttons"] == ["around"]
@@ -148,6 +148,12 @@ def test_a_student_follows_leaves_and_is_called_back(school: School) -> None:
     assert student.type("Not now.").values()["text"] == "Hers."
     assert student.line["buttons"] == []
     assert [member.follows for member in school.store.members(code).values()] == [True]
+    teacher.press("freeze").press("spotlight").press("spotlight")
+    assert school.room(code).frozen, "a click that a reconnect repeats changes nothing"
+    assert school.room(code).spotlight
+    teacher.press("unfreeze").press("no-spotlight")
+    assert not school.room(code).frozen
+    assert not school.room(code).spotlight
 
 
 def test_what_is_told_to_a_room_stays_within_it(school: School) -> None:
@@ -189,8 +195,8 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
     teacher.click("desk:begin")
-    for _ in range(3):
-        teacher.click("desk:next")
+    for number in (1, 2, 3):
+        teacher.click(f"desk:next:{number}")
     question = school.room(code).question
     assert question
     assert question.hides
@@ -212,7 +218,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    teacher.click("desk:next")
+    teacher.click("desk:next:4")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
     teacher.press("page").click("lesson:back")
@@ -255,7 +261,7 @@ def test_the_desk_asks_before_the_class_has_seen_a_page(school: School) -> None:
     student.put("button_group", f"room:{asked.question.id}:chosen", 1)
     student.click(f"room:{asked.question.id}:give")
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
-    assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk alone"
+    assert [button.key for button in teacher.run().app.button].count("room:reveal") == 1, "on the desk only"
 
 
 def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
@@ -341,7 +347,7 @@ def test_a_student_is_no_teacher(school: School) -> None:
     teacher.open("heads")
     before = school.room(code)
     student = school.student(code)
-    for name in ("freeze", "recall", "spotlight", "next"):
+    for name in ("freeze", "recall", "spotlight", "step 2"):
         student.press(name)
     student.app.session_state["_room_seat"] = session.Seat(code, "", "a guessed key")
     student.press("freeze")
@@ -424,6 +430,66 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert teacher.news().values()["text"] == "Typed meanwhile."
     assert school.room(code).view["text"] == "Typed meanwhile."
+
+
+def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, code = school.teacher(named=True)
+    key = teacher.line["key"]
+    teacher.open("heads").type(TEXT)
+    mia = school.student(code, "Mia").line["member"]
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable("away for a moment")
+
+    people = {"heads": {"member": mia}, "classroom": {"key": key}, "layernorm": {"key": key}}
+    reloaded = []
+    with monkeypatch.context() as gone:
+        for name in ("find", "join", "members"):
+            gone.setattr(school.store, name, away)
+        for page, kept in people.items():
+            person = Person(school, page, room=code)
+            for _ in range(2):  # the browser greets until the store answers
+                person.tell(event="greet", kept=kept)
+                assert person.values()["room"] == code
+                assert person.line["asks"]
+                assert person.line["stale"]
+                assert "away" in sentences(person.app)
+            reloaded.append(person)
+    for person, kept in zip(reloaded, people.values(), strict=True):
+        person.tell(event="greet", kept=kept)
+        assert person.line["member"] == kept.get("member", "")
+        assert person.line["key"] == kept.get("key", "")
+        assert not person.line["stale"]
+    assert reloaded[0].values()["text"] == TEXT
+    assert "room" in reloaded[1].values()
+    assert len(school.store.members(code)) == 1
+
+
+def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
+    one, code = school.teacher()
+    key = one.line["key"]
+    one.open("heads").type(TEXT)
+    other = Person(school, "heads", room=code).tell(event="greet", kept={"key": key})
+    student = school.student(code).news()
+    one.open("layernorm")
+    other.open("positions")  # before she has heard of it
+    assert school.room(code).view["page"] == "positions"
+    student.news()
+    one.news()
+    assert one.app.session_state["_room_page"] == "positions"
+    # The browser asks for the page before, as it did not know yet that it is left.
+    one.app.session_state["_room_news"] = True
+    one.open("layernorm")
+    assert school.room(code).view["page"] == "positions"
+    for person in (one, other, student.news()):
+        assert person.app.session_state["_room_page"] == "positions"
+    one.open("layernorm")  # by a click
+    assert school.room(code).view["page"] == "layernorm"
+    version = school.room(code).version
+    for person in (other, student, one):
+        person.news()
+        assert person.app.session_state["_room_page"] == "layernorm"
+    assert school.room(code).version == version
 
 
 def test_rooms_can_be_switched_off(school: School) -> None:

@@ -35,15 +35,13 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
     row = minilm.trace(TEXT, edits=[CUT]).attention(2, 9)[3]
     np.testing.assert_allclose(names["trace"].attention(2, 9)[3], row)
     assert float(row[5]) == 0
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     assert "edits" not in app.query_params
     assert "**0** (9th of 9)" not in written(app)
 
 
 def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
-    app = visit(
-        "layernorm", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False)))
-    )
+    app = visit("norms", text=TEXT, i="1", edits=edited.format_recipe((Step(AblateHead(0, 1)), Step(CUT, on=False))))
     assert_well(app)
     assert "L0 H1 off." in written(app)
     assert "without edits" not in written(app)
@@ -54,10 +52,10 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     app.select_slider(key="norm-slider").set_value("layers.0.attention_norm").run()
     assert f"standard deviation **{number(float(after.std[1]))}**" in written(app)
     assert number(float(after.std[1])) != number(float(minilm.trace(TEXT).norms[after.name].std[1]))
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/contribution/page.py").run()
     assert_well(app)
     assert "L0 H1 off. This page shows the run without edits." in written(app)
-    app.switch_page("pages/interventions/page.py").run()
+    app.switch_page("pages/ablation/page.py").run()
     assert "Show the recipe" not in labels(app)
     app.switch_page("pages/head_types/page.py").run()
     assert_well(app)
@@ -75,7 +73,7 @@ def test_edits_that_do_not_fit_change_nothing() -> None:
 
 
 def test_an_edit_that_gives_infinity_changes_nothing() -> None:
-    for page in ("heads", "interventions"):
+    for page in ("heads", "ablation"):
         app = visit(page, text=TEXT, edits="scale_oafter-ffn_x3e38")
         assert_well(app)
         assert "NaN or infinity" in sentences(app)
@@ -93,10 +91,10 @@ def test_a_link_cannot_ask_for_any_number_of_runs() -> None:
 
 def test_an_edit_with_a_long_text_survives_back() -> None:
     long = edited.format_recipe((Step(Mean("z", ("cat " * 3000,), layer=0)),))
-    app = visit("interventions", text=TEXT, edits=long)
+    app = visit("ablation", text=TEXT, edits=long)
     assert_well(app)
     kept = app.query_params["kept_edits"]
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     assert "kept_edits" not in app.query_params
     app.query_params["kept_edits"] = kept
     app.run()
@@ -106,15 +104,15 @@ def test_an_edit_with_a_long_text_survives_back() -> None:
 
 def test_masked_words_shows_the_edited_run_of_the_sidebars_model() -> None:
     text, edit = "the [MASK] of a country", AblateHead(0, 2)
-    shown = visit("masked_words", text=text, model="twin-post", edits="ablate_l0_h2")
+    shown = visit("predict", text=text, model="twin-post", edits="ablate_l0_h2")
     assert_well(shown)
     assert "without edits" not in written(shown)
     for name in ("twin-pre", "twin-post"):
         model = encoder.load(name, device="cpu")
         entry = model.predict_masked(model.trace(text, edits=[edit]), 1)[0]
         assert f"{name}: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(shown)
-    for others in ({"text": text}, {"text": TEXT, "model": "twin-post"}):  # another model, another sentence
-        shown = visit("masked_words", edits="ablate_l0_h2", **others)
+    for others in ({"text": text}, {"text": TEXT, "model": "twin-post", "masked": "a [MASK]"}):  # not her model, text
+        shown = visit("predict", edits="ablate_l0_h2", **others)
         assert_well(shown)
         assert "without edits" in written(shown)
 

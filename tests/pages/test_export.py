@@ -164,8 +164,9 @@ def test_typed_text_does_no_harm(files: dict[str, Callable[[], bytes]]):
 
 #: Page, values in the address, columns of the table, what the lines give in their order.
 OTHERS = [
-    ("qkv", {}, ["q", "k", "v"], lambda names: np.stack([np.asarray(names[n]).ravel() for n in "qkv"], 1)),
-    ("layernorm", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
+    ("heads", {"view": "vectors"}, ["q", "k", "v"], lambda names: np.stack(
+        [np.asarray(names[n]).ravel() for n in "qkv"], 1)),
+    ("norms", {"norm": "pre"}, ["mean_before", "std_before"], lambda names: np.stack(
         [np.concatenate([np.asarray(part) for part in names[name].values()]) for name in ("means", "stds")], 1)),
     ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
     ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
@@ -179,33 +180,32 @@ OTHERS = [
     ("head_types", {"find": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
     ("head_types", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
-    ("beyond_weights", {"beyond": "moves"}, ["norm_weighted"],
+    ("contribution", {"beyond": "moves"}, ["norm_weighted"],
      lambda names: np.asarray(names["weighted"]).reshape(-1, 1)),
-    ("beyond_weights", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
-    ("beyond_weights", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
+    ("contribution", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("contribution", {"beyond": "plane"}, ["query_x", "query_y", "key_x", "key_y", "weight"],
      lambda names: np.column_stack([names["space"].queries, names["space"].keys, names["space"].weights])),
-    ("beyond_weights", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
+    ("contribution", {"beyond": "deletion", "text": "The old cat sat on the mat."}, ["most_attended", "random_3"],
      lambda names: np.stack([names["found"].by_attention, names["found"].random[3]], 1)),
-    ("masked_words", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
+    ("predict", {"model": "twin-pre", "text": "A [MASK] sat."}, ["probability"], lambda names: np.array(
         [entry.probabilities for entry in names["guesses"]]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre"}, ["a", "difference"], lambda names: np.stack(
         [names["found"].first.numpy().ravel(), names["found"].difference.numpy().ravel()], 1)),
-    *(("forward_pass", {"step": step, **more}, ["value"], lambda names: names["table"][["value"]].to_numpy(float))
+    *(("model", {"start": "1", "step": step, **more}, ["value"],
+       lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
           ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
           ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),
           ("output", {"pooling": "cls", "second": "A dog ran."}))),
-    ("forward_pass", {"step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
-    ("architecture", {}, ["parameters", "flops", "memory_bytes"],
-     lambda names: names["table"][["parameters", "flops", "memory_bytes"]].to_numpy()),
-    ("start", {"start": "1", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
+    ("model", {"start": "1", "step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),
+    ("model", {"start": "1", "i": "2"}, ["before", "update", "sum", "after", "cosine"],
      lambda names: names["table"][["before", "update", "sum", "after", "cosine"]].to_numpy()),
-    ("architecture", {"show": "cost"}, ["flops", "bytes"],
+    ("model", {"start": "1", "show": "cost"}, ["flops", "bytes"],
      lambda names: names["table"][["flops", "bytes"]].to_numpy()),
     ("similarity", {"similar_to": "A dog ran.", "path_steps": "8"}, ["value"],
      lambda names: names["found"].matrix.reshape(-1, 1)),
     ("feed_forward", {}, ["activation"], lambda names: np.asarray(names["hidden"]).reshape(-1, 1)),
-    ("interventions", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
+    ("ablation", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
     ("patching", {"patch_with": "The dog sat."}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre", "sides": "stream"}, ["value"],
      lambda names: names["table"][["value"]].to_numpy()),
@@ -224,9 +224,9 @@ def test_every_pages_files_and_lines_agree(
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    wanted = {"beyond_weights": 1, "layernorm": 4, "feed_forward": 2, "interventions": 1, "patching": 1}.get(page, 0)
+    wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "ablation": 1, "patching": 1}.get(page, 0)
     wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
-    assert html.count('id="figure-') >= wanted  # its pictures, not its numbers alone
+    assert html.count('id="figure-') >= wanted  # its pictures, not its numbers only
     if "second" in query:
         assert table.set_index("what").value["cosine"] == pytest.approx(names["similarity_step"].cosine, abs=1e-6)
 
@@ -254,7 +254,7 @@ def test_pages_without_a_model_give_programs(
 
 
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
-    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    app = visit("training", train_part="gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     assert_well(app)
     lines = app.get("code")[-1].value
     assert "trace" not in lines
@@ -339,7 +339,7 @@ def test_a_title_becomes_a_files_name(title: str, name: str):
 def test_a_comparisons_numbers_its_lines_and_its_files_agree(
     query: dict[str, str], files: dict[str, Callable[[], bytes]]
 ):
-    app = visit("compare", **query)
+    app = visit("heads", view="beside", **query)
     assert_well(app)
     found = run(python(app))["found"]
     assert isinstance(found, map_comparison.Comparison)

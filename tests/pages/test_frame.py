@@ -143,7 +143,7 @@ def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     app = visit(model="scratch", width="65", heads="4")
     assert not app.exception
     assert numbers(noted(app, "error")) == [65, 4, 64, 68]
-    assert [title.value for title in app.title] == ["Attention heads"]
+    assert [title.value for title in app.title] == ["Heads"]
     assert app.sidebar.number_input(key="resting layer").disabled
     assert app.sidebar.number_input(key="view:width").value == 65
     app.sidebar.number_input(key="view:width").set_value(64).run()
@@ -163,7 +163,7 @@ def test_other_sizes_that_do_not_fit(settings: dict[str, str], named: list[int])
 
 
 def test_random_weights_are_called_so_on_every_page() -> None:
-    for page in (None, "qkv"):
+    for page in (None, "contribution"):
         assert noted(visit(page, model="scratch"), "casino")
     assert not noted(visit(), "casino")
 
@@ -209,12 +209,12 @@ def test_a_long_text_is_read_window_by_window() -> None:
     assert not noted(app, "view_carousel")
 
 
-@pytest.mark.parametrize("page", ["qkv", "layernorm", "forward_pass"])
+@pytest.mark.parametrize("page", ["contribution", "norms"])
 def test_every_page_shows_the_selected_window(page: str) -> None:
     app = visit(page, text=LONG_TEXT, long="windows", window="2", i="497")
     assert_well(app)
     assert window_note(app)[2:5] == [2, 0, 2]
-    if page == "qkv":
+    if page == "norms":
         assert any("these" in markdown.value for markdown in app.markdown)
 
 
@@ -403,7 +403,8 @@ def test_a_former_address_opens_its_page_with_its_values(monkeypatch: pytest.Mon
     app.query_params["layer"] = "1"
     app.run()
     now = current({"page": name, "layer": "1"})
-    assert opened == [(f"pages/{now.pop('page')}/page.py", now)]
+    marked = {"start": "1"} if now["page"] == "model" else {}
+    assert opened == [(f"pages/{now.pop('page')}/page.py", {**now, **marked})]
     assert now["layer"] == "1"
 
 

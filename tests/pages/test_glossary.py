@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from docs import glossary as document
-from pages.core.words import glossary
+from pages.core.words import glossary, references
 from pages.core.words.glossary_terms import BY_KEY, TERMS, Term
+from pages.core.words.references import BY_KEY as BY_NAME
+from pages.core.words.references import REFERENCES, Reference
 from pages.state import links
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, visit
@@ -73,6 +77,54 @@ def test_the_page_shows_every_term_and_the_one_of_the_link() -> None:
     shown = [element.value for element in app.main.markdown]
     for term in TERMS:
         assert shown.count(glossary.entry(term)) == (2 if term.key == "sink" else 1)
+
+
+def on_screen() -> Iterator[tuple[str, str]]:
+    """File and text of every sentence that a visitor may read: strings of pages and encoder, and lessons."""
+    for path in [*ROOT.glob("pages/**/*.py"), *ROOT.glob("encoder/**/*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):  # docstrings are for developers
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+                node.body.pop(0)
+        yield from ((path.name, node.value) for node in ast.walk(tree)
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
+    yield from ((path.name, path.read_text(encoding="utf-8")) for path in ROOT.glob("pages/lessons/texts/*.md"))
+
+
+def test_every_work_that_is_named_has_an_entry() -> None:
+    name = r"[A-Z][\w’'-]+"
+    cited = re.compile(rf"({name}(?: et al\.|(?:, {name})* and (?:van )?{name})),? \(?((?:19|20)\d\d)\b")
+    found = {(match[1], int(match[2]), file) for file, text in on_screen() for match in cited.finditer(text)}
+    known = {(one.authors, one.year) for one in REFERENCES}
+    assert {(authors, year) for authors, year, _ in found} <= known, found
+    assert len(found) > 50
+    named = "\n".join(text for file, text in on_screen() if file != "references.py")
+    unused = [one.name for one in REFERENCES if not re.search(rf"{one.authors},? \(?{one.year}", named)]
+    assert not unused
+
+
+@pytest.mark.parametrize("reference", REFERENCES, ids=lambda one: one.key)
+def test_a_work_that_is_named_links_to_its_entry(reference: Reference) -> None:
+    for said in (f"{reference.authors} {reference.year}", f"{reference.authors} ({reference.year}) say"):
+        assert f"](glossary?cited={reference.key} " in references.cited(said)
+        assert references.cited(references.cited(said)) == references.cited(said)
+    assert reference.address.startswith("https://")
+    assert '"' not in reference.title, "it is the title of a link"
+    assert len({one.key for one in REFERENCES}) == len(REFERENCES)
+
+
+def test_pages_link_their_sources_and_have_the_panel() -> None:
+    app = visit("patching")
+    assert any("(glossary?cited=heimersheim-2024 " in element.value for element in app.caption)
+    app.session_state["lazy:words"] = True
+    app.run()
+    app.selectbox(key="panel:find").set_value("clark-2019").run()
+    assert_well(app)
+    assert BY_NAME["clark-2019"].entry() in [element.value for element in app.main.markdown]
+    app = visit("glossary", cited="clark-2019")
+    assert_well(app)
+    shown = [element.value for element in app.main.markdown]
+    assert shown.count(BY_NAME["clark-2019"].entry()) == 2
 
 
 def test_the_document_is_up_to_date() -> None:

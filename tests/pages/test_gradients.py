@@ -1,4 +1,4 @@
-"""“Gradients at initialisation” under AppTest: slopes, bounds, and settings that cannot be measured."""
+"""Gradients at initialisation on the page “Train”: slopes, bounds, and settings that cannot be measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.pages.apps import assert_well, charts, visit, written
 
 
 def test_gradients_are_measured_with_the_slope_in_words() -> None:
-    app = visit("gradients", grad_width="32", grad_depths="2,6", grad_seeds="2")
+    app = visit("training", train_part="gradients", grad_width="32", grad_depths="2,6", grad_seeds="2")
     assert_well(app)
     found = list(gradients.measure_all((2, 6), (0, 1), gradients.Setting(d_model=32)))
     for placement in ("pre", "post"):
@@ -30,7 +30,7 @@ def test_gradients_are_measured_with_the_slope_in_words() -> None:
 
 def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     real = {"grad_setting": "real", "grad_width": "32", "grad_heads": "4"}
-    app = visit("gradients", grad_depths="2", grad_seeds="1", **real)
+    app = visit("training", train_part="gradients", grad_depths="2", grad_seeds="1", **real)
     assert_well(app)
     assert "exponent" not in written(app)  # one depth has no slope
     assert "1 + l/2" not in written(app)  # the lemma is about the other setting
@@ -38,7 +38,7 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
     assert "1, 2, 4, 8 or 16" in app.warning[0].value
     app.number_input(key="view:grad_heads").set_value(4)
     app.segmented_control(key="view:grad_depths").set_value([]).run()
-    again = visit("gradients", grad_depths="", **real)  # the address of that view is that view
+    again = visit("training", train_part="gradients", grad_depths="", **real)  # the address of that view is that view
     for each in (app, again):
         assert len(each.info) == 1
         assert not each.warning
@@ -46,6 +46,6 @@ def test_gradients_of_a_real_encoder_and_of_no_depth() -> None:
 
 
 def test_the_limits_of_the_theory_are_named() -> None:
-    app = visit("gradients", grad_depths="2", grad_width="32", grad_seeds="1")
+    app = visit("training", train_part="gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     for term in ("upper bounds", "Adam", "Liu et al. 2020"):
         assert term in written(app)

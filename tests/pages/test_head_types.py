@@ -138,7 +138,7 @@ def test_each_group_of_columns_is_whole_on_a_projector(model: str) -> None:
         shown = visit(PAGE, text="one two", model=model, find="table", columns=group).dataframe[0].proto
         columns = json.loads(shown.columns)
         order = list(shown.column_order)
-        # Beside the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
+        # Next to the check boxes (34) and within the 630 pixels that the column has on a screen of 1280.
         assert 34 + sum(columns[name]["width"] for name in order) <= 630
         assert all("Source: " in columns[name]["help"] for name in order[2:])
         seen += order[2:]

@@ -1,4 +1,4 @@
-"""The page “Attention heads”: options, selected tokens, averages, pairs, filters, and links that ask for too much."""
+"""The page “Heads”: options, selected tokens, averages, pairs, filters, and links that ask for too much."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def keys(app: AppTest, kind: str) -> list[str]:
 
 def listed(app: AppTest) -> list[str]:
     """The weights of the page's list, as it shows them."""
-    (table,) = [node.proto.body for node in app.main if node.type == "html" and "enc-weights" in node.proto.body]
+    (table,) = [
+        node.proto.body for node in app.main if node.type == "html" and 'class="enc-weights"' in node.proto.body
+    ]
     return re.findall(r"<td>([^<]+)<i ", table)
 
 

@@ -39,7 +39,7 @@ def test_every_page_opens_with_a_model_of_images(model: str):
 
 
 def test_a_page_that_needs_text_offers_a_model_of_text():
-    app = visit("masked_words", model="digits-pre", closed=True)
+    app = visit("similarity", model="digits-pre", closed=True)
     assert "digits-pre" in sentences(app)
     app.button(key="other-input").click().run()
     assert app.selectbox(key="view:model").value == "minilm"
@@ -47,17 +47,8 @@ def test_a_page_that_needs_text_offers_a_model_of_text():
     assert_well(app)
 
 
-def test_image_attention_offers_a_model_of_images():
-    app = visit("image_attention", closed=True)
-    assert "all-MiniLM-L6-v2" in sentences(app)
-    app.button(key="other-input").click().run()
-    assert app.selectbox(key="view:model").value == "digits-pre"
-    assert not app.text_area
-    assert_well(app)
-
-
 def test_the_page_says_what_the_model_computes():
-    app = visit("image_attention", model="digits-post", image="5", layer="2", head="1", i="6", closed=True)
+    app = visit("heads", model="digits-post", image="5", layer="2", head="1", i="6", closed=True)
     model = encoder.load("digits-post", device="cpu")
     trace = model.trace(decode(examples()["5"]))
     row = trace.attention(2, 1)[6]
@@ -68,7 +59,7 @@ def test_the_page_says_what_the_model_computes():
 
 
 def test_another_example_is_another_image():
-    app = visit("image_attention", model="digits-pre", image="1", closed=True)
+    app = visit("heads", model="digits-pre", image="1", closed=True)
     app.selectbox(key="image-example:1").set_value("8").run()
     assert image_of(app) == "8"
     assert "**8 (" in words(app)
@@ -76,10 +67,10 @@ def test_another_example_is_another_image():
 
 
 def test_a_drawing_is_in_the_link_and_opens_from_it():
-    app = visit("image_attention", model="digits-pre", image=DRAWN, closed=True)
+    app = visit("heads", model="digits-pre", image=DRAWN, closed=True)
     assert_well(app)
     assert image_of(app) == DRAWN
-    lines = visit("image_attention", model="digits-pre", image=DRAWN)
+    lines = visit("heads", model="digits-pre", image=DRAWN)
     (code,) = [block.value for block in lines.code if "trace" in block.value]
     names: dict[str, object] = {}
     exec(code, names)
@@ -89,7 +80,7 @@ def test_a_drawing_is_in_the_link_and_opens_from_it():
 
 @pytest.mark.parametrize("name", ["<script>", "file-0123", "z" * 64, "0" * 63, "../../etc/passwd"])
 def test_a_link_with_an_image_that_does_not_exist(name: str):
-    app = visit("image_attention", model="digits-pre", image=name, closed=True)
+    app = visit("heads", model="digits-pre", image=name, closed=True)
     assert_well(app)
     assert "**3 (" in words(app)
 
@@ -123,7 +114,7 @@ def png(image: Image.Image) -> bytes:
 
 def test_an_uploaded_digit_is_named_and_in_the_link():
     digit = Image.fromarray((255 - decode(examples()["2"]) * 255).astype(np.uint8)).resize((300, 300))
-    app = uploaded(visit("image_attention", model="digits-pre", closed=True), png(digit))
+    app = uploaded(visit("heads", model="digits-pre", closed=True), png(digit))
     assert_well(app)
     assert len(image_of(app)) == 64
     assert "**2 (" in words(app)
@@ -131,7 +122,7 @@ def test_an_uploaded_digit_is_named_and_in_the_link():
 
 @pytest.mark.parametrize("content", [b"", b"no image", bytes(MOST_BYTES + 1), png(Image.new("L", (9, 9)))], ids=len)
 def test_a_broken_file_is_a_sentence(content: bytes):
-    app = uploaded(visit("image_attention", model="digits-pre", closed=True), content)
+    app = uploaded(visit("heads", model="digits-pre", closed=True), content)
     assert not app.exception
     assert len(app.error) == 1
     assert "**3 (" in words(app)
@@ -141,25 +132,27 @@ def test_a_photograph_in_a_model_from_a_folder(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(vit_of("ForImageClassification", 2, num_labels=3), tmp_path / "tiny-vit", None)
     (folder / "preprocessor_config.json").write_text(json.dumps({"size": {"height": 24, "width": 24}}))
-    app = visit("image_attention", model="other", source=str(folder), closed=True)
+    app = visit("heads", model="other", source=str(folder), closed=True)
     assert_well(app)
     app = uploaded(app, png(Image.effect_mandelbrot((640, 480), (-3, -2.5, 2, 2.5), 20)))
     assert_well(app)
     name = image_of(app)
     assert name.startswith("file-")
-    elsewhere = visit("image_attention", model="other", source=str(folder), image=name, closed=True)
+    elsewhere = visit("heads", model="other", source=str(folder), image=name, closed=True)
     assert not elsewhere.error
     assert "link" in sentences(elsewhere)  # the file stays in the other session
 
 
 def test_registers_and_outliers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert "no registers" in written(visit("image_attention", model="digits-pre", closed=True))
+    assert "no registers" in written(visit("norms", norm_part="others", model="digits-pre", closed=True))
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     folder = write(image_model_of("Dinov2WithRegisters", "Model", 2, num_register_tokens=3), tmp_path / "tiny", None)
-    app = visit("image_attention", model="other", source=str(folder), over_image="occlusion", closed=True)
+    app = visit("heads", model="other", source=str(folder), over_image="occlusion", closed=True)
     assert_well(app)
-    assert "no registers" not in written(app)
     assert "image vector" in written(app)  # the model names no classes
+    norms = visit("norms", model="other", source=str(folder), norm_part="others", closed=True)
+    assert_well(norms)
+    assert "no registers" not in written(norms)
 
 
 def test_what_a_browser_may_send():

@@ -11,12 +11,10 @@ from pages.core.view import token_rows
 from pages.core.words import formulas
 from tests.pages.apps import assert_well, sentences, visit, written
 
-PAGES = ("qkv", "positions", "layernorm", "masked_words")
+PAGES = ("positions", "norms")
 TITLES = {
-    "qkv": "Queries, keys, values",
     "positions": "Positions",
-    "layernorm": "LayerNorm",
-    "masked_words": "Masked-word prediction",
+    "norms": "Norms",
 }
 
 
@@ -31,14 +29,10 @@ def test_every_page_opens_and_keeps_the_view(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_page_opens_with_three_lines_and_ends_with_the_next_page(page: str) -> None:
+def test_every_page_ends_with_the_next_page(page: str) -> None:
     app = visit(page, model="twin-pre", text="The [MASK] sat.")
     assert_well(app)
-    opening = next(
-        element.value for element in app.main if element.type == "markdown" and "<style" not in element.value
-    )
-    assert len(opening.split("  \n")) == 3
-    assert list(app.main)[-1].type == "page_link"
+    assert list(app.main)[-1].type in ("page_link", "button")
 
 
 def test_switching_between_the_pages() -> None:
@@ -67,7 +61,7 @@ def parts(app: AppTest) -> dict[str, int]:
 
 
 def test_a_long_text_is_drawn_in_parts() -> None:
-    app = visit("layernorm", text=LONG, i="270")
+    app = visit("norms", text=LONG, i="270")
     assert_well(app)
     assert parts(app) == {"Tokens": 46}, "the part of 256 tokens with the selected token"
     app.switch_page("pages/positions/page.py").run()
@@ -77,7 +71,7 @@ def test_a_long_text_is_drawn_in_parts() -> None:
 
 
 def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
-    app = visit("qkv", text=LONG, i="5", j="300")
+    app = visit("heads", view="vectors", text=LONG, i="5", j="300")
     assert_well(app)
     assert parts(app) == {"Query tokens": 0, "Key tokens": 46}
     assert "0 to 255 of 302" in written(app)
@@ -86,7 +80,7 @@ def test_the_parts_of_queries_and_keys_hold_the_selected_pair() -> None:
     app.select_slider[1].set_value(0).run()
     assert "token 300" in written(app).split("0 to 255 of 302", 1)[1]
     # Without a selection, the pair that the page shows is drawn.
-    app = visit("qkv", text=LONG, layer="0", head="2")
+    app = visit("heads", view="vectors", text=LONG, layer="0", head="2")
     assert parts(app)["Query tokens"] == 0
 
 
@@ -128,11 +122,13 @@ def test_numbers_in_sentences(value: float, said: str) -> None:
 
 def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
     app = visit(text="שלום עולם", layer="0", head="2")
-    (table,) = [node.proto.body for node in app.main if node.type == "html" and "enc-weights" in node.proto.body]
+    (table,) = [
+        node.proto.body for node in app.main if node.type == "html" and 'class="enc-weights"' in node.proto.body
+    ]
     shown = re.findall(r"<tr><td>(.*?)</td>", table)
     assert any(" → " in pair and "\u2068" in pair for pair in shown)
     for pair in shown:
         assert pair.count("\u2068") == pair.count("\u2069")
         assert pair.startswith("\u200e") == ("\u2068" in pair)
-    app.switch_page("pages/qkv/page.py").run()
-    assert "\u2068" in [*app.header, *app.subheader][0].value
+    shown = visit("heads", view="vectors", text="שלום עולם", layer="0", head="2")
+    assert "\u2068" in shown.subheader[0].value

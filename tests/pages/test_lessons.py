@@ -1,4 +1,4 @@
-"""The lessons as a reader meets them: the list, a step beside its page, an answer, the way on."""
+"""The lessons as a reader meets them: the list, a step next to its page, an answer, the way on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_reader_predicts_and_then_sees_the_picture_and_the_truth() -> None:
 
 
 def test_next_opens_the_next_view_and_leaving_keeps_it() -> None:
-    app = visit("forward_pass", lesson="01-tokens", lesson_step="3", text="mine", step="ids")
+    app = visit("model", lesson="01-tokens", lesson_step="3", text="mine", step="ids", start="1")
     app.button(key="lesson:next").click().run()
     assert app.query_params["lesson_step"] == "4"
     assert app.query_params["text"] == "Hello!"
@@ -65,9 +65,9 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
 @pytest.mark.parametrize(
     ("page", "lesson", "title"),
     [
-        ("architecture", "06-feed-forward-and-residual-stream", "Architecture"),
-        ("heads", "06-feed-forward-and-residual-stream", "Architecture"),  # the view is of another page than the link
-        ("forward_pass", "01-tokens", None),  # the page waits for an answer
+        ("model", "06-feed-forward-and-residual-stream", "The model at work"),
+        ("heads", "06-feed-forward-and-residual-stream", "The model at work"),  # of another page
+        ("model", "01-tokens", None),  # the page waits for an answer
     ],
 )
 def test_the_link_of_a_step_opens_its_view(page: str, lesson: str, title: str | None) -> None:
@@ -93,7 +93,7 @@ def test_every_lesson_holds(name: str) -> None:
 
 
 def test_the_answer_and_the_truth_are_whole_numbers_in_full() -> None:
-    app = visit("architecture", lesson="06-feed-forward-and-residual-stream", lesson_step="1")
+    app = visit("model", lesson="06-feed-forward-and-residual-stream", lesson_step="1")
     key = "lesson:06-feed-forward-and-residual-stream:1"
     app.text_input(key=f"{key}:number").set_value("1537").run()
     app.button(key=f"{key}:give").click().run()

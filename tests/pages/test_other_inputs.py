@@ -30,7 +30,7 @@ def ran(app) -> dict[str, object]:
 
 def test_interventions_on_an_image():
     steps = (Step(AblateHead(2, 1)), Step(Replace("pattern", "8")))
-    app = visit("interventions", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
+    app = visit("ablation", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
     assert_well(app)
     model = encoder.load("digits-pre", device="cpu")
     plain, other = model.trace(decode(examples()["3"])), model.trace(decode(examples()["8"]))
@@ -41,14 +41,14 @@ def test_interventions_on_an_image():
     assert f"| {classify.predict(model, edited).of('3'):.1%} |" in words(app).replace("**", "")
     names = ran(app)
     assert (names["before"], names["after"]) == pytest.approx((before, after), abs=1e-4)
-    press(app, "Take all back")
+    press(app, "Undo all edits")
     app.session_state["lazy:connections"] = app.session_state["lazy:predictors"] = True
     app.run()
     assert_well(app)
 
 
 def test_an_edit_with_another_sound_is_added_by_the_form():
-    app = visit("interventions", model="spoken-digits", sound="seven")
+    app = visit("ablation", model="spoken-digits", sound="seven")
     app.session_state["lazy:add-edit"] = True
     app.run()
     app.selectbox(key="add:kind").set_value("values").run()
@@ -80,13 +80,15 @@ def test_patching_of_images_and_sounds(model: str, given: dict[str, str]):
 
 
 def test_comparing_two_images_in_python():
-    app = visit("compare", model="digits-pre", compare="sentences", image="3", input_b="8", layer="2", head="1")
+    app = visit(
+        "heads", view="beside", model="digits-pre", compare="sentences", image="3", input_b="8", layer="2", head="1"
+    )
     assert_well(app)
     model = encoder.load("digits-pre", device="cpu")
     one, other = (model.trace(decode(examples()[name])).attention(2, 1) for name in "38")
     names = ran(app)
     assert np.allclose(names["found"].difference, (other - one).numpy(), atol=1e-5)
-    app = visit("compare", model="digits-pre", compare="models", model_b="spoken-digits", image="3")
+    app = visit("heads", view="beside", model="digits-pre", compare="models", model_b="spoken-digits", image="3")
     assert_well(app)  # a model of sounds is not on offer
 
 
@@ -94,14 +96,14 @@ def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyP
     from pages.core.access import visitors
 
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
-    app = visit("compare", compare="models", model_b="other", source_b="digits-pre")
+    app = visit("heads", view="beside", compare="models", model_b="other", source_b="digits-pre")
     assert not app.exception
     assert "digits-pre" in sentences(app)
 
 
 def test_occlusion_over_an_image():
     query = {"model": "digits-post", "image": "8", "over_image": "occlusion", "outcome_scale": "probability"}
-    app = visit("image_attention", layer="2", head="1", **query)
+    app = visit("contribution", beyond="deletion", layer="2", head="1", **query)
     assert_well(app)
     model, given = encoder.load("digits-post", device="cpu"), decode(examples()["8"])
     plain = model.trace(given)
@@ -111,16 +113,19 @@ def test_occlusion_over_an_image():
     found = causal.rank_correlation(plain.attention(2, 1)[0, 1:].numpy(), falls)
     assert f"**{signed(found.value, 2)}**" in written(app)
     assert np.allclose(ran(app)["falls"].numpy(), falls, atol=1e-5)
-    grey = visit("image_attention", cover="grey", closed=True, **query)
+    over = visit("heads", **query)
+    assert_well(over)
+    assert np.allclose(ran(over)["falls"].numpy(), falls, atol=1e-5)
+    grey = visit("heads", cover="grey", closed=True, **query)
     assert_well(grey)
     assert written(grey) != written(app)
-    edited = visit("image_attention", edits="ablate_l0_h0", closed=True, **query)
+    edited = visit("heads", edits="ablate_l0_h0", closed=True, **query)
     assert "edits" in sentences(edited)
     assert not edited.exception
 
 
 def test_occlusion_of_a_sound():
-    app = visit("sound_attention", model="spoken-digits", sound="four", outcome_class="four")
+    app = visit("contribution", beyond="deletion", model="spoken-digits", sound="four", outcome_class="four")
     assert_well(app)
     names = ran(app)
     edges = causal.occlusion.windows(spoken_digits.examples()["four"].sound)

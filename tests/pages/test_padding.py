@@ -1,4 +1,4 @@
-"""A padded text on the page “Attention heads”: shown, hidden and exported; other pages run it without padding."""
+"""A padded text on the page “Heads”: shown, hidden and exported; other pages run it without padding."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_selected_token_of_padding_stays_selected(minilm: encoder.TextEncoder)
 
 def test_other_pages_run_the_text_alone():
     app = visit(**PADDED, padding="1")
-    for page in ("beyond_weights", "qkv", "compare"):
+    for page in ("contribution", "norms"):
         app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert "[PAD]" not in str([element.value for element in app.get("markdown")])

@@ -13,7 +13,7 @@ from pages.core.words.formulas import number
 from pages.patching.pair import EXAMPLES, MASKED_EXAMPLES, Example
 from pages.patching.params import WHERE
 from tests.pages.apps import assert_well, press, sentences, visit, written
-from tests.pages.test_interventions import metrics
+from tests.pages.test_ablation import metrics
 
 HE, SHE = "The nurse said that he was late.", "The nurse said that she was late."
 
@@ -64,9 +64,10 @@ def test_sentences_that_do_not_align_say_what_to_do() -> None:
     app = visit("patching", text=HE, patch_with="A nurse was late.")
     assert_well(app)
     assert "10 tokens, the other 7" in sentences(app)
-    press(app, "Copy my sentence")
-    assert "Both sentences are the same" in sentences(app)
+    press(app, "Replace one word of my sentence")
     assert_well(app)
+    assert "patch_with" not in app.query_params
+    assert "carries" in written(app), "never a dead end"
     app = visit("patching", text="cat " * 200, patch_with="dog " + "cat " * 199)
     assert_well(app)
     assert "128" in sentences(app)
@@ -87,5 +88,27 @@ def test_an_example_opens_both_sentences() -> None:
     app.selectbox(key="patching:example").set_value(next(iter(list(EXAMPLES)[1:]))).run()
     assert_well(app)
     assert app.query_params["text"] == HE
-    assert app.query_params["patch_with"] == SHE
+    assert SHE in written(app)
     assert "patch_layer" not in app.query_params
+
+
+@pytest.mark.parametrize("text", ["Our small garden was full of roses.", "A [MASK] dog barked at strangers.", HE])
+def test_the_readers_own_sentence_gets_a_counterpart(minilm: encoder.TextEncoder, text: str) -> None:
+    app = visit("patching", text=text, closed=True)
+    assert_well(app)
+    said = next(line for line in written(app).splitlines() if line.startswith("Vectors from: "))
+    other = said.removeprefix("Vectors from: ")
+    assert len(minilm.trace(other).tokens) == len(minilm.trace(text).tokens)
+    assert sum(ours != theirs for ours, theirs in zip(text.split(), other.split(), strict=True)) == 1
+    assert "carries" in written(app)
+    by = app.selectbox(key="patching:by").options[1]
+    app.selectbox(key="patching:by").set_value(by).run()
+    assert_well(app)
+    assert app.query_params["patch_by"] == by
+
+
+@pytest.mark.parametrize("text", ["", "😀", "word " * 600])
+def test_a_text_without_a_counterpart_says_so(text: str) -> None:
+    app = visit("patching", text=text, closed=True)
+    assert not app.exception
+    assert app.info or app.error

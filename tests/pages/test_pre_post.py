@@ -15,18 +15,18 @@ from pages.pre_post import diagrams
 from tests.pages.apps import assert_well, charts, visit, written
 
 UNTRAINED = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
-#: MiniLM beside its weights with the norms moved.
+TWINS = {"model": "twin-pre"}
+#: MiniLM next to its weights with the norms moved; an old link says so.
 MOVED = {"model": "minilm", "moved_norms": "1"}
 
 
 @pytest.mark.parametrize("sides", ["heads", "stream", "curves"])
-@pytest.mark.parametrize("model", [{}, UNTRAINED, MOVED], ids=["twins", "untrained", "moved"])
+@pytest.mark.parametrize("model", [TWINS, UNTRAINED, MOVED, {}], ids=["twins", "untrained", "old", "moved"])
 def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     app = visit("pre_post", sides=sides, text="the cat sat", **model)
     assert_well(app)
-    moved = [box for box in app.info if box.icon == ":material/science:"]
-    untrained_norms = model == MOVED and sides != "curves"
-    assert len(moved) == untrained_norms
+    untrained_norms = model in (MOVED, {}) and sides != "curves"
+    assert ("show-twins" in [button.key for button in app.button]) == untrained_norms
     curves = [chart for chart in charts(app) if chart[0]["type"] != "heatmap"]
     assert len(curves) == {"heads": 0, "stream": 7, "curves": 1}[sides]
 
@@ -52,7 +52,7 @@ def test_the_moved_weights_are_compared_by_their_output() -> None:
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace("the cat") for each in (model, model.with_norm_placement("pre")))
     app = visit("pre_post", text="the cat", **MOVED)
-    assert f"**{stream.output_agreement(pre, post):.3f}**" in app.info[0].value
+    assert f"**{stream.output_agreement(pre, post):.3f}**" in written(app)
 
 
 def test_what_the_twins_differ_in_is_named() -> None:
@@ -82,7 +82,7 @@ def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
-    app.switch_page("pages/qkv/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.sidebar.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
     app.switch_page("pages/pre_post/page.py").run()
@@ -100,35 +100,18 @@ def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")
 
 
-def test_the_page_opens_on_the_twins_and_leaves_the_model_and_the_place_as_they_were() -> None:
+def test_the_page_never_opens_another_model_than_the_readers() -> None:
     app = visit(text="one two three", layer="5", head="11", i="2", j="3")
     app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
-    assert not app.warning
+    place = {"layer": "5", "head": "11", "i": "2", "j": "3"}
+    assert {name: app.query_params.get(name) for name in place} == place
+    assert app.sidebar.selectbox(key="view:model").value == "minilm"
+    assert "all-MiniLM-L6-v2" in written(app)
+    app.button(key="show-twins").click().run()
+    assert_well(app)
     assert app.query_params["model"] == "twin-pre"
     assert "twin-post" in written(app)
-    assert {"head", "i", "j"}.isdisjoint(app.query_params)
-    app.switch_page("pages/qkv/page.py").run()
-    assert_well(app)
-    assert {name: app.query_params[name] for name in ("layer", "head", "i", "j")} == {
-        "layer": "5", "head": "11", "i": "2", "j": "3",
-    }  # fmt: skip
-    assert app.sidebar.selectbox(key="view:model").value == "minilm"
-
-
-def test_a_model_chosen_on_the_page_stays() -> None:
-    app = visit("pre_post", text="one two")
-    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
-    assert_well(app)
-    assert app.query_params["moved_norms"] == "1"
-    assert "all-MiniLM-L6-v2" in written(app)
-    app.switch_page("pages/qkv/page.py").run()
-    app.switch_page("pages/pre_post/page.py").run()
-    assert "all-MiniLM-L6-v2" in written(app)
-    app.sidebar.selectbox(key="view:model").set_value("twin-post").run()
-    assert "moved_norms" not in app.query_params
-    app.switch_page("pages/qkv/page.py").run()
-    assert app.query_params["model"] == "twin-post"
 
 
 def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:

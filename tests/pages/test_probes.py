@@ -12,8 +12,32 @@ from encoder import classify, edits, probe
 from encoder.classify.class_heads import linear_head
 from encoder.edits import AblateHead
 from encoder.model.classifier import ClassifierConfig
+from encoder.probe import recorded
+from encoder.trace import gradual
 from pages.probes import controls
-from tests.pages.apps import assert_well, sentences, visit, words, written
+from tests.pages.apps import assert_well, press, sentences, visit, words, written
+
+
+@pytest.mark.parametrize("model", ["minilm", "twin-pre"])
+def test_the_page_opens_on_a_recorded_run(model: str):
+    task, curve = probe.bundled(recorded.TASK), recorded.recorded()["token"]
+    for score in curve.scores:
+        assert [score.classes[place] == label for place, label in zip(score.predicted, task.labels, strict=True)] == (
+            score.right.tolist()
+        )
+    app = visit("probes", model=model, closed=True)
+    assert_well(app)
+    assert "Recorded: all-MiniLM-L6-v2" in written(app)
+    assert f"{curve.scores[curve.best].accuracy:.1%}" in written(app)
+    assert [button for button in app.button if button.key == "probes:begin"], "the reader's own run is a click"
+
+
+def test_the_recorded_probes_are_those_of_the_engine(minilm: encoder.TextEncoder):
+    task, curve = probe.bundled(recorded.TASK), recorded.recorded()["mean"]
+    features = probe.extract(minilm, task)
+    splits = probe.linear.folds_of(task.labels)
+    again = gradual.result(probe.iter_accuracy(features.vectors["mean"][0], task.labels, splits))
+    assert (again.predicted == curve.scores[0].predicted).mean() > 0.99  # another machine rounds otherwise
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +61,8 @@ def module_monkeypatch():
 
 def test_the_best_layer_is_the_engines_and_its_head_classifies(few: probe.Task, minilm: encoder.TextEncoder):
     app = visit("probes", probe_views="mean", text="A dog barked at night")
+    assert not [line for line in app.get("bidi_component") if "plot" in line.proto.component_name]
+    press(app, "Train the probes")
     assert_well(app)
     features = probe.extract(minilm, few)
     curve = probe.accuracy_by_layer(features, few, "mean")
@@ -63,6 +89,8 @@ def test_the_best_layer_is_the_engines_and_its_head_classifies(few: probe.Task, 
 
 def test_poolings_are_compared_on_request(few: probe.Task):
     app = visit("probes", probe_views="mean", probe_layer="6", probe_view="mean")
+    if [button for button in app.button if button.key == "probes:begin"]:
+        press(app, "Train the probes")
     app.session_state["lazy:probes-poolings"] = True
     app.run()
     app.button(key="poolings:begin").click().run()
@@ -94,7 +122,7 @@ def test_a_checkpoints_own_head_is_an_outcome(
         model = classify.with_head(minilm, head)
         encoder.save(model, tmp_path / kind)
         app = visit(
-            "interventions", model="other", source=kind, outcome="class", text="A dog barked",
+            "ablation", model="other", source=kind, outcome="class", text="A dog barked",
             edits=edits.format((AblateHead(1, 3),)), outcome_token="2",
         )  # fmt: skip
         assert_well(app)
@@ -108,6 +136,6 @@ def test_a_checkpoints_own_head_is_an_outcome(
         assert classes.options[0].endswith(best), "the predicted one, whatever the text is"
         assert not classes.value
         assert {metric.label for metric in app.metric} >= {"Before"}
-    app = visit("interventions", outcome="class")
+    app = visit("ablation", outcome="class")
     assert "no classification head" in sentences(app)
     assert not app.exception

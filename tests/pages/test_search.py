@@ -1,4 +1,4 @@
-"""Search under AppTest: the hits are the engine's, broken lines are named, texts stay in the session."""
+"""Search under AppTest: hits are the engine's, a head filters words, broken lines are named, texts stay private."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import types
 import pytest
 
 import encoder
-from encoder import search
+from encoder import corpus, search
 from encoder.errors import EncoderError
+from encoder.measure import telling
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.search import sources
-from tests.pages.apps import assert_well, press, sentences, visit, written
+from tests.pages.apps import assert_well, labels, press, sentences, visit, written
 
 LINES = sources.EXAMPLE.splitlines()
+TEXT = "The old dog sat in the garden."
 
 
 def test_the_nearest_lines_are_found_and_open_their_similarity(minilm: encoder.TextEncoder):
@@ -61,7 +63,8 @@ def test_a_file_of_any_format_is_searched(name: str):
     assert not given.n_left_out
 
 
-def test_many_texts_wait_for_a_click_and_stay_in_the_session():
+def test_many_texts_wait_for_a_click_and_stay_in_the_session(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "AT_ONCE", 100)
     app = visit("search")
     app.text_area(key="search:lines").set_value("\n".join(f"secret {n}" for n in range(120))).run()
     assert_well(app)
@@ -127,6 +130,7 @@ def test_a_cross_encoder_ranks_the_first_hits_again(tmp_path, minilm: encoder.Te
 def test_wordnets_examples_wait_for_a_click(monkeypatch):
     from encoder import probe
 
+    monkeypatch.setattr(sources, "AT_ONCE", 100)
     monkeypatch.setattr(probe, "examples", lambda: probe.bundled("pos").texts[:150])
     app = visit("search", search_in="wordnet", query="water")
     assert_well(app)
@@ -134,3 +138,76 @@ def test_wordnets_examples_wait_for_a_click(monkeypatch):
     assert_well(app)
     assert len([element for element in app.markdown if element.value[:1].isdigit()]) == 8
     assert_well(visit("search", search_in="wordnet", query="fire"))  # computed for every visitor
+
+
+def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
+    atlas = corpus.open_atlas(corpus.bundled_atlases()["minilm"])
+    tokens = corpus.load_tokens(atlas, 6)
+    trace = minilm.trace(TEXT)
+    vector = corpus.token_vector(trace, 6, 3)
+    app = visit("search", search_for="words", text=TEXT, i="3")
+    assert_well(app)
+    hits = tokens.nearest(vector, 10)
+    assert f"**{hits[0].cosine:.3f}**; the same token: {sum(hit.token == 'dog' for hit in hits)} of 10" in written(app)
+    found = [label for label in labels(app) if label.startswith("**0.")]
+    assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in hits]
+    of_texts = atlas.rows([hit.text for hit in hits])
+    labelled = [of_texts[hit.text].labels[0] for hit in hits]
+    shared = {pos: labelled.count(pos) for pos in labelled if labelled.count(pos) > 1}
+    table = app.dataframe[0].value
+    assert shared
+    assert dict(table[table["What"] == f"Label {corpus.POS}"].iloc[:, 1:].to_numpy().tolist()) == shared
+    names: dict = {"trace": trace}
+    lines = app.get("code")[-1].value
+    exec(lines[lines.index("from pathlib") :], names)
+    assert names["hits"] == hits
+    where = corpus.Behaves(2, 11, "previous", 0.6)
+    app = visit(
+        "search", search_for="words", text=TEXT, i="3", layer="2", head="11", token_target="previous",
+        token_least="0.6", token_others="1",
+    )  # fmt: skip
+    assert_well(app)
+    some = tokens.nearest(vector, 10, where, without="dog")
+    assert len(some) > 0
+    assert some != tokens.nearest(vector, 10, without="dog")
+    found = [label for label in labels(app) if label.startswith("**0.")]
+    assert [label[2:6] for label in found] == [f"{hit.cosine:.2f}" for hit in some]
+    press(app, "**0.")
+    assert app.query_params["text"] == atlas.texts([some[0].text])[some[0].text]
+    assert app.query_params["i"] == str(some[0].position)
+    assert_well(app)
+
+
+def test_what_cannot_be_searched_is_said() -> None:
+    app = visit(
+        "search", search_for="words", text=TEXT, i="3", token_target="previous", token_least="1", layer="5", head="0"
+    )
+    assert_well(app)
+    assert "filter" in sentences(app)
+    app = visit("search", search_for="words", text=TEXT, atlas="twin-pre", i="0", token_layer="99")
+    assert_well(app)
+    assert "twin-pre" in sentences(app)
+    app = visit("search", search_for="words", text="", i="0")
+    assert_well(app)
+    app = visit("search", search_for="words", text="dog " * 60, token_layer="2")
+    assert_well(app)
+    assert app.selectbox[-1].options
+
+
+def test_search_opens_on_the_readers_own_input(minilm: encoder.TextEncoder) -> None:
+    app = visit("search", text=TEXT)
+    (place, _), *_ = search.nearest(search.embed(minilm, LINES), minilm, TEXT, 1)
+    shown = [element.value for element in app.markdown if element.value.startswith("1. ")]
+    assert LINES[place] in shown[0].replace("\\", "")
+    app = visit("search", search_for="words")
+    assert_well(app)
+    chosen = next(group for group in app.get("button_group") if group.key == "search:token").value
+    assert minilm.trace(app.text_area(key="view:text").value).tokens[chosen] not in telling.PRONOUNS | telling.GRAMMAR
+    assert "i" not in app.query_params, "a suggestion stays out of the address"
+
+
+def test_a_model_without_an_atlas_gives_way_to_the_bundled_one() -> None:
+    app = visit("search", search_for="words", text=TEXT, model="scratch")
+    assert_well(app)
+    assert "Tokens compared" in written(app)
+    assert app.selectbox(key="view:model").value == "scratch"

@@ -28,16 +28,13 @@ from tests.pages.apps import assert_well, sentences, visit, words, written
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The pages that show the numbers of a sound; the others say what they need.
 SHOWN = (
-    "architecture",
-    "compare",
     "feed_forward",
     "heads",
-    "interventions",
-    "layernorm",
+    "ablation",
+    "model",
+    "norms",
     "patching",
     "positions",
-    "qkv",
-    "sound_attention",
 )
 
 
@@ -63,20 +60,12 @@ def test_pages_of_a_model_from_a_folder(family: str, tmp_path: Path, monkeypatch
         assert not app.error, (page, [box.value for box in app.error])
         if page == "positions" and family.startswith("wav2vec2"):
             assert "Convolutional: " in written(app)
-    assert "0.0" in words(app)
-
-
-def test_sound_attention_offers_a_model_of_sound():
-    app = visit("sound_attention", closed=True)
-    assert "all-MiniLM-L6-v2" in sentences(app)
-    app.button(key="other-input").click().run()
-    assert app.selectbox(key="view:model").value == "spoken-digits"
-    assert not app.text_area
-    assert_well(app)
+        if page == "heads":
+            assert "0.0" in words(app)
 
 
 def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
-    app = visit("sound_attention", model="spoken-digits", sound="four", layer="1", head="2", i="7")
+    app = visit("heads", model="spoken-digits", sound="four", layer="1", head="2", i="7")
     assert_well(app)
     sound = spoken_digits.examples()["four"].sound
     trace = model.trace(sound)
@@ -87,14 +76,14 @@ def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
     assert f"Special tokens: {over.special:.3f}" in written(app)
     found = model.probabilities(trace)
     best = max(found, key=found.__getitem__)
-    assert f"**{best}**, probability **{found[best]:.3f}**" in words(app)
+    assert f"**{best} ({found[best]:.1%})**" in words(app)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     np.testing.assert_allclose(names["weights"][1, 2], over.columns, atol=1e-5)
 
 
 def test_another_example_is_another_sound():
-    app = visit("sound_attention", model="spoken-digits", sound="one", closed=True)
+    app = visit("heads", model="spoken-digits", sound="one", closed=True)
     app.selectbox(key="sound-example:one").set_value("eight").run()
     assert app.query_params["sound"] in ("eight", ["eight"])
     assert_well(app)
@@ -102,7 +91,7 @@ def test_another_example_is_another_sound():
 
 @pytest.mark.parametrize("name", ["<script>", "own-0123", "../../etc/passwd"])
 def test_a_link_with_a_sound_that_does_not_exist(name: str):
-    app = visit("sound_attention", model="spoken-digits", sound=name, closed=True)
+    app = visit("heads", model="spoken-digits", sound=name, closed=True)
     assert not app.exception
     assert not app.error
     assert "link" in sentences(app)
@@ -115,18 +104,18 @@ def uploaded(app: AppTest, content: bytes, name: str = "seven.wav") -> AppTest:
 
 def test_an_own_sound_stays_in_the_session():
     own = sound_files.wav_bytes(Sound(np.concatenate((np.zeros(16_000), tone(0.8).samples, np.zeros(24_000))), 16_000))
-    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), own)
+    app = uploaded(visit("heads", model="spoken-digits", closed=True), own)
     assert_well(app)
     (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
     assert name.startswith(sound_input.SOUNDS.own)
     assert "3.30 s" in words(app) or any("3.30 s" in caption.value for caption in app.caption)
-    elsewhere = visit("sound_attention", model="spoken-digits", sound=name, closed=True)
+    elsewhere = visit("heads", model="spoken-digits", sound=name, closed=True)
     assert "link" in sentences(elsewhere)
 
 
 def test_what_all_sessions_share_reads_no_session():
     """A run of an own sound may be made again for whoever asks; only its session is told that the sound is there."""
-    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), sound_files.wav_bytes(tone(0.7)))
+    app = uploaded(visit("heads", model="spoken-digits", closed=True), sound_files.wav_bytes(tone(0.7)))
     assert_well(app)
     (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
     key = cache.ModelKey(source="spoken-digits")
@@ -140,22 +129,20 @@ def test_what_all_sessions_share_reads_no_session():
 
 @pytest.mark.parametrize("content", [b"", b"no sound", bytes(MOST_BYTES + 1)], ids=len)
 def test_a_broken_file_is_a_sentence(content: bytes):
-    app = uploaded(visit("sound_attention", model="spoken-digits", closed=True), content)
+    app = uploaded(visit("heads", model="spoken-digits", closed=True), content)
     assert not app.exception
     assert len(app.error) == 1
     assert json.dumps("seven.wav")[1:-1] in sentences(app)
 
 
 def test_a_link_to_a_sound_that_is_not_here_says_so_once() -> None:
-    app = visit("sound_attention", model="spoken-digits", sound="own-0123")
+    app = visit("heads", model="spoken-digits", sound="own-0123")
     assert_well(app)
     assert len([line for one in app.warning for line in one.value.splitlines() if line.strip()]) == 1
 
 
-@pytest.mark.parametrize(("model", "links"), [("minilm", True), ("spoken-digits", False)])
-def test_what_needs_text_is_not_offered_for_a_sound(model: str, links: bool) -> None:
-    for page, place in (("head_types", {"i": "2", "j": "1"}), ("architecture", {"block": "layers.0.q"})):
-        app = visit(page, model=model, **place)
-        assert_well(app)
-        labels = {button.label for button in app.main.button}
-        assert bool(labels & {"How this weight is made", "Explain it number by number"}) is links
+@pytest.mark.parametrize("model", ["minilm", "spoken-digits"])
+def test_a_weight_leads_to_its_arithmetic(model: str) -> None:
+    app = visit("heads", view="map", model=model, i="2", j="1")
+    assert_well(app)
+    assert "How this weight is made" in {button.label for button in app.main.button}

@@ -1,7 +1,8 @@
-"""“Train a small encoder” under AppTest: runs that start, stop and continue, and their models."""
+"""“Train” under AppTest: runs that start, stop and continue, and their models."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import threading
 import time
@@ -70,7 +71,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
         assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     app.button(key="open-post-norm").click().run()
     assert_well(app)
-    assert app.title[0].value == "Attention heads"
+    assert app.title[0].value == "Heads"
     assert app.query_params["model"] == "trained"
     assert re.fullmatch(r"\d( \d){4}", app.query_params["text"])
     link = dict(app.query_params)
@@ -176,11 +177,13 @@ def test_a_recorded_run_is_shown_first() -> None:
     assert [run["name"] for run in header["runs"]] == list(views)
     assert not header["channel"]
     np.testing.assert_array_equal(arrays["1.maps"], [frame.sample[0, 0] for frame in views["post-norm"].frames])
-    # It is what “Train” would train.
-    made = training.described(training.Params())
-    assert [vars(one) | {"record_every": 10} for one in made.values()] == [
-        vars(view.settings) for view in views.values()
-    ]
+    # The two placements differ, and the first preset would train them again.
+    accuracy = {name: view.curve[-1]["accuracy"] for name, view in views.items()}
+    assert accuracy["pre-norm"] > 5 * accuracy["post-norm"]
+    names = {id(param): name for name, param in vars(training.Params).items()}
+    preset = {names[id(param)]: value for param, value in next(iter(training.PRESETS.values())).items()}
+    made = training.described(dataclasses.replace(training.Params(), **preset))
+    assert [vars(one) | {"frames": 20} for one in made.values()] == [vars(view.settings) for view in views.values()]
     app.toggle(key="view:watch_mean").set_value(True).run()
     np.testing.assert_array_equal(picture(app)[1]["0.maps"], [frame.mean[0, 0] for frame in views["pre-norm"].frames])
 
@@ -270,7 +273,7 @@ def test_a_saved_file_opens_and_a_bad_one_says_why() -> None:
     assert_well(app)
     assert "reverse, post-norm, 5 steps" in written(app)
     app.button(key="open-file").click().run()
-    assert app.title[0].value == "Attention heads"
+    assert app.title[0].value == "Heads"
     assert app.query_params["model"] == "trained"
     app = visit("training")
     app.file_uploader(key="training-file").upload("bad.safetensors", b"no weights", "application/octet-stream").run()

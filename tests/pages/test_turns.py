@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from encoder.model.pauses import pause, pausing
 from pages.core.access import limits, visitors
 from pages.core.stores import estimates, model_store
 from pages.core.stores.model_key import ModelKey
-from pages.core.work import page_slots
+from pages.core.work import compute_turns, page_slots
 from pages.core.work.compute_turns import Turns
 from tests.pages.apps import sentences, visit
 
@@ -58,6 +59,36 @@ def test_a_short_computation_never_waits_for_long_ones():
     for one in long:
         one.join(20)
     assert turns.n_long == 0
+
+
+def test_a_long_computation_is_told_its_place_in_the_queue(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compute_turns, "SAID", 0.0)
+    turns, ends, said = Turns(), [threading.Event() for _ in range(2)], list[str]()
+    for number, end in enumerate(ends, 1):
+        running(turns, long=True, until=end)
+        wait_until(lambda number=number: turns.n_long == number)
+
+    def work() -> None:
+        with turns.turn(long=True, say=said.append):
+            pass
+
+    last = threading.Thread(target=work, daemon=True)
+    last.start()
+    wait_until(lambda: len(said) == 1)
+    ends[0].set()
+    wait_until(lambda: len(said) == 2)
+    ends[1].set()
+    last.join(20)
+    assert [re.findall(r"\d+", one) for one in said] == [["2"], ["1"]]
+    with turns.turn(long=True, say=said.append):
+        assert len(said) == 2, "who does not wait hears nothing"
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_turn_inside_a_turn_waits_for_nobody():

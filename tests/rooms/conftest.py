@@ -53,8 +53,18 @@ class RedisServer:
     def stop(self) -> None:
         if self.process:
             self.process.terminate()
-            self.process.wait(timeout=20)
-            self.process = None
+            self._end()
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self.process:
+            self.process.kill()
+            self._end()
+
+    def _end(self) -> None:
+        assert self.process
+        self.process.wait(timeout=20)
+        self.process = None
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The measures beside attribution, and how well two measures agree."""
+"""The measures next to attribution, and how well two measures agree."""
 
 import dataclasses
 from collections.abc import Callable

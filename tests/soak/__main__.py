@@ -14,13 +14,14 @@ from tests.soak.soak import Soak
 
 async def run(soak: Soak, every: float) -> None:
     """Everybody until the end of the time; then what they were promised is looked at."""
-    watch, kill = asyncio.create_task(soak.watch()), asyncio.create_task(soak.kill(every))
+    others = [asyncio.create_task(one) for one in (soak.watch(), soak.kill(every), soak.stop_store(1.5 * every))]
     async with asyncio.TaskGroup() as group:
         for person in people(soak):
             group.create_task(person.live())
     await soak.check_room()
-    kill.cancel()
-    await asyncio.gather(watch, kill, return_exceptions=True)
+    for one in others[1:]:
+        one.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def main() -> int:

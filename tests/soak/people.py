@@ -92,7 +92,7 @@ class Person:
 
 
 class Reader(Person):
-    """Attention heads: another head, a cell, a sentence."""
+    """Heads: another head, a cell, a sentence."""
 
     async def act(self) -> None:
         """One click."""
@@ -137,9 +137,8 @@ class Builder(Person):
     async def act(self) -> None:
         """Another seed, in a link that is opened."""
         values = self.visitor.values | {"seed": str(self.chance.randrange(10**6))}
-        await self.visitor.socket.close()
         self.visitor.query = urlencode(values)
-        self.soak.note("an untrained encoder", await self.visitor.returns(), self.visitor.silence)
+        self.soak.note("an untrained encoder", await self.visitor.reloads(), self.visitor.silence)
 
 
 class Trainer(Person):
@@ -164,8 +163,7 @@ class Trainer(Person):
             if not any(one["active"] for one in said["runs"]):
                 break
             await asyncio.sleep(0.5)
-        await self.visitor.socket.close()
-        seconds = await self.visitor.returns()
+        seconds = await self.visitor.reloads()
         self.soak.note("a reload", seconds, self.visitor.silence)
         _, found = await self.visitor.fetch(f"live/training/{self.visitor.values['training_run']}?{UNSEEN}")
         if found is None and self.soak.kills == kills:
@@ -212,6 +210,20 @@ class Teacher(Reader):
         await self.does("another page", lambda: self.visitor.go("heads"))
         self.soak.room.set_result(self.visitor.values["room"])
 
+    async def act(self) -> None:
+        """One click; some freeze or release the class, which the room shows even if the process died meanwhile."""
+        if self.chance.random() < 0.5 or self.soak.away.is_set():
+            await super().act()
+            return
+        frozen = not (await asyncio.to_thread(self.soak.store.find, self.visitor.values["room"])).frozen
+        press = {"event": "press", "name": "freeze" if frozen else "unfreeze"}
+        await self.does("freezes", lambda: say(self.visitor, press))
+        if not self.soak.away.is_set():
+            self.soak.clicks += 1
+            room = await asyncio.to_thread(self.soak.store.find, self.visitor.values["room"])
+            if room.frozen != frozen:
+                self.soak.lose("a click of the teacher")
+
     async def greet(self) -> Run:
         """The key, which the browser kept."""
         return await say(self.visitor, {"event": "greet", "kept": {"key": getattr(self, "key", "")}})
@@ -240,12 +252,27 @@ class Student(Person):
                 try:
                     async with asyncio.timeout(self.soak.left):
                         async for version in Follower.versions(self.visitor):
-                            if version:
+                            if self.soak.away.is_set():
+                                await self._reload()
+                            elif version:
                                 await self._follow(version)
                 except OSError:
                     await asyncio.sleep(1.0)  # as EventSource does
                 except TimeoutError:
                     break
+
+    async def _reload(self) -> None:
+        """Reload while the store is away, and greet until it is back, as room_strip.js does."""
+        began = time.perf_counter()
+        await self.visitor.reloads()
+        while not self.visitor.strip.get("member"):
+            if time.perf_counter() - began > 30.0 or self.visitor.values.get("room") != self.code:
+                self.soak.lose(f"a member who reloaded: {self.visitor.values}")
+                return
+            await self.does("greets", self.greet)
+            await asyncio.sleep(1.0)
+        self.soak.reloads += 1
+        self.soak.note("joins after the store was away", time.perf_counter() - began)
 
     async def _follow(self, version: int) -> None:
         began = time.perf_counter()
@@ -263,7 +290,7 @@ class Student(Person):
 
 async def say(visitor: Visitor, what: dict[str, Any]) -> Run:
     """One event of the room's line."""
-    value = {**what, "id": time.time_ns() // 1_000_000}
+    value = what if what["event"] == "greet" else {**what, "id": time.time_ns() // 1_000_000}
     return await visitor._trigger("room-strip", {"event": "said", "value": value})
 
 

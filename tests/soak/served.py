@@ -13,8 +13,9 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.rooms import redis_server
+from tests import ensure_servers
 from tests.conftest import ROOT, Server, free_port
+from tests.rooms.conftest import RedisServer
 
 #: Small enough that the caches are full before the memory is compared.
 CACHE_MB = "96"
@@ -22,12 +23,17 @@ CACHE_MB = "96"
 
 @dataclass(frozen=True)
 class Served:
-    """A running server. rooms: the address of its store; worker: the port of its first process."""
+    """A running server. store: of its rooms; worker: the port of its first process."""
 
     server: Server
-    rooms: str
+    store: RedisServer
     worker: int
     workers: int
+
+    @property
+    def rooms(self) -> str:
+        """The address of the store."""
+        return self.store.url
 
     def process(self, number: int) -> psutil.Process | None:
         """A process by its number from 0 on; None while it is started again."""
@@ -56,8 +62,13 @@ def serve(workers: int) -> Iterator[Served]:
     """The server until the end of the context. Raises FileNotFoundError without nginx or Redis."""
     port, worker = free_port(), free_port()
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from encoder.cli.main import main; sys.exit(main())"
-    with redis_server() as rooms, tempfile.TemporaryDirectory() as place:
-        options = {"workers": workers, "host": "127.0.0.1", "port": port, "worker-port": worker, "rooms": rooms}
+    program_of_store = ensure_servers.find()
+    if program_of_store is None:
+        raise FileNotFoundError("no redis-server found: `python -m tests.ensure_servers` installs one")
+    with tempfile.TemporaryDirectory() as place:
+        store = RedisServer(program_of_store, Path(place))
+        store.start()
+        options = {"workers": workers, "host": "127.0.0.1", "port": port, "worker-port": worker, "rooms": store.url}
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         log = Path(place) / "log"
         with log.open("wb") as out:
@@ -69,7 +80,8 @@ def serve(workers: int) -> Iterator[Served]:
         server = Server(process, f"http://127.0.0.1:{port}", log)
         try:
             server.wait_until_ready()
-            yield Served(server, rooms, worker, workers)
+            yield Served(server, store, worker, workers)
         finally:
             process.terminate()
             process.wait(60)
+            store.stop()

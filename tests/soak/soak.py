@@ -15,8 +15,8 @@ from tests.soak.served import Served
 
 #: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.
 LONGEST, GROWTH = 5.0, 1.10
-#: Seconds between two looks at the memory.
-LOOK = 1.0
+#: Seconds between two looks at the memory, and for which the store of rooms is away.
+LOOK, AWAY = 1.0, 3.0
 
 
 @dataclass
@@ -37,11 +37,14 @@ class Soak:
     lost: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     kills: int = 0
+    clicks: int = 0  # whose effect in the room was checked
+    reloads: int = 0  # of members while the store was away
 
     def __post_init__(self) -> None:
         self.store = RedisStore(self.served.rooms)
         self.room: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._all_here = asyncio.Barrier(self.visitors + 2)  # the watch and who kills wait, too
+        self.away = asyncio.Event()
+        self._all_here = asyncio.Barrier(self.visitors + 3)  # the watch and who kills wait, too
         self._ends = 0.0
 
     async def begin(self) -> None:
@@ -80,6 +83,19 @@ class Soak:
             if self.left > every / 4 and await asyncio.to_thread(self.served.kill, number):
                 self.kills += 1
 
+    async def stop_store(self, every: float) -> None:
+        """Kill the store of rooms at random times, and start it again with its data; members reload meanwhile."""
+        await self.begin()
+        chance = random.Random(f"{self.seed} store")
+        while self.left:
+            await asyncio.sleep(every * chance.uniform(0.7, 1.3))
+            if self.left > every / 4:
+                await asyncio.to_thread(self.served.store.kill)
+                self.away.set()
+                await asyncio.sleep(AWAY)
+                await asyncio.to_thread(self.served.store.start)
+                self.away.clear()
+
     async def check_room(self) -> None:
         """At the end: the room has everybody who joined."""
         members = await asyncio.to_thread(self.store.members, await self.room)
@@ -104,12 +120,13 @@ class Soak:
 
     def table(self) -> str:
         """The waits and the memory, as text."""
-        lines = [f"{'':42} {'number':>7} {'median':>8} {'95 %':>8} {'longest':>8} {'silent':>8}"]
+        lines = [f"{'':42} {'number':>7} {'median':>8} {'95%':>8} {'longest':>8} {'silent':>8}"]
         for what, waits in sorted(self.waits.items()):
             figures = (statistics.median(waits), percentile(waits, 95), max(waits), self.silences[what])
             lines.append(f"{what:42} {len(waits):7,} " + " ".join(f"{one:7.2f}s" for one in figures))
         fifth = max(1, len(self.memory) // 5)
         fifths = [statistics.median(self.memory[k * fifth : (k + 1) * fifth] or [0]) / 1e6 for k in range(5)]
         lines.append(f"memory of process 1 in each fifth of the time, MB: {', '.join(f'{one:.0f}' for one in fifths)}")
-        lines.append(f"other processes killed: {self.kills}")
+        lines.append(f"other processes killed: {self.kills}; clicks of the teacher checked: {self.clicks}")
+        lines.append(f"members who reloaded while the store was away, and came back by themselves: {self.reloads}")
         return "\n".join(lines)

@@ -14,12 +14,12 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from pages.core.teaching.rooms import new_room
+from pages.core.teaching.rooms import Room, new_room
 from pages.core.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 from tests.conftest import Server
 from tests.soak.__main__ import run
-from tests.soak.people import FIRST
+from tests.soak.people import FIRST, Teacher, say
 from tests.soak.served import Served, serve
 from tests.soak.soak import Soak
 
@@ -119,3 +119,30 @@ def test_what_is_lost_late_or_larger_is_a_fault() -> None:
     soak.silences["a head"] = 5.1
     soak.memory[-2:] = [111, 111]
     assert len(soak.faults()) == 3
+
+
+def test_a_click_whose_process_died_is_heard_once(served: Served) -> None:
+    async def freezes() -> Room | None:
+        soak = Soak(served, 1, seconds=60.0)
+        teacher = Teacher(soak, 1)
+        async with teacher.visitor:
+            await teacher.visitor.open()
+            await teacher.arrive()
+            number = int(re.search(r"encoderscope=(\d)", teacher.visitor.headers["Cookie"])[1])
+            await asyncio.to_thread(takes_over, served, 3 - number)
+            served.kill(number - 1)
+            await teacher.does("freezes", lambda: say(teacher.visitor, {"event": "press", "name": "freeze"}))
+            assert "returns after the process ended" in soak.waits
+        return soak.store.find(await soak.room)
+
+    room = asyncio.run(freezes())
+    assert room
+    assert (room.frozen, room.recalled) == (True, 1)
+
+
+def takes_over(served: Served, number: int) -> None:
+    """Wait until a process answers visitors."""
+    deadline = time.monotonic() + 60
+    while named(request(served.server, "/_stcore/health", number)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

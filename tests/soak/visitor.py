@@ -47,6 +47,8 @@ class Visitor(Session):
         self.strip: dict[str, Any] = {}  # what the room's line says
         self.session = self._hash = ""
         self._heard = self.silence = 0.0
+        self._done: bytes | None = None  # the last request whose run has ended, and the one whose run has not
+        self._open: bytes | None = None
         first = BackMsg()
         first.rerun_script.query_string = query
         super().__init__(url, Template(first.SerializeToString(), self.ids), query)
@@ -152,11 +154,17 @@ class Visitor(Session):
 
         return await asyncio.to_thread(ask)
 
+    async def reloads(self) -> float:
+        """A reload: as `returns`, but the page begins again."""
+        await self.socket.close()
+        self._done = self._open = None
+        return await self.returns()
+
     async def returns(self, greet: Callable[[], Any] | None = None) -> float:
         """A new session with the address and what the browser kept; returns the seconds until the page is whole.
 
-        greet: what the browser says then. `silence` counts the time without a connection, too. Raises TimeoutError if
-        nobody answers.
+        A click whose run had not ended is sent again. greet: what the browser says then. `silence` counts the time
+        without a connection, too. Raises TimeoutError if nobody answers.
         """
         began, query = time.perf_counter(), self.query
         while True:
@@ -165,10 +173,7 @@ class Visitor(Session):
                 self.query = query
                 await self.__aenter__()
                 away = time.perf_counter() - began
-                await self.open()
-                silence = max(away, self.silence)
-                if greet:
-                    await greet()
+                silence = max(away, await self._again(greet))
             except TimeoutError:  # the page still works
                 return time.perf_counter() - began
             except (OSError, WebSocketException):
@@ -179,14 +184,42 @@ class Visitor(Session):
                 self.silence = max(silence, self.silence)
                 return time.perf_counter() - began
 
+    async def _again(self, greet: Callable[[], Any] | None) -> float:
+        """What a browser says after a reconnect (pages/core/server/reconnect.js); the longest silence."""
+        if self._done is None:
+            await self.open()
+            silence = self.silence
+            if greet:
+                await greet()
+            return silence
+        done, click = self._done, self._open
+        try:
+            await self.socket.send(f"again {self.page}?{self.query}".encode())
+            await self._send(BackMsg.FromString(done))
+            silence = self.silence
+            if click:
+                await self.socket.send(click)
+            if greet:
+                await greet()
+            if click:
+                await self._hear()
+        except BaseException:
+            self._done, self._open = done, click  # for the next try
+            raise
+        self._done, self._open = click or done, None
+        return silence
+
     async def _send(self, message: BackMsg) -> Run:
         """As before; afterwards `silence` is the longest time in which the page showed nothing new, in seconds."""
         self._heard, self.silence = time.perf_counter(), 0.0
+        self._open = message.SerializeToString()
         try:
-            return await super()._send(message)
+            run = await super()._send(message)
         except TimeoutError:
             self.silence = max(self.silence, time.perf_counter() - self._heard)
             raise
+        self._done, self._open = self._open, None
+        return run
 
     def heard(self, message: ForwardMsg) -> None:
         """Learn what the page has."""

@@ -79,8 +79,9 @@ def test_a_recording_comes_back_as_it_went(run: TaskRun, tmp_path) -> None:
     assert other.curve == view.curve
     for ours, theirs in zip(other.frames, view.frames, strict=True):
         assert ours.step == theirs.step
-        for name in ("sample", "mean", "predicted"):
-            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+        np.testing.assert_array_equal(ours.predicted, theirs.predicted)
+        for name in ("sample", "mean"):  # float16 in the file
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=3e-4)
     with pytest.raises(EncoderError, match=r"encoder\.train\.recorded"):
         recorded.recorded(tmp_path / "none.safetensors")
 
@@ -88,7 +89,7 @@ def test_a_recording_comes_back_as_it_went(run: TaskRun, tmp_path) -> None:
 def test_the_shipped_recording_is_a_run_of_its_settings() -> None:
     shipped = recorded.recorded()
     assert {name: view.settings for name, view in shipped.views.items()} == recorded.RUNS
-    assert recorded.FILE.stat().st_size < 250_000
+    assert recorded.FILE.stat().st_size < 600_000
     for view in shipped.views.values():
         again = TaskRun(view.settings)
         for _ in range(12):
@@ -96,4 +97,4 @@ def test_the_shipped_recording_is_a_run_of_its_settings() -> None:
         now = again.poll()
         assert view.losses[:12] == pytest.approx(now.losses, rel=1e-3)
         np.testing.assert_allclose(view.frames[1].sample, now.frames[1].sample, atol=1e-3)
-        assert view.accuracy > 0.99
+        assert (view.accuracy > 0.99) == (view.settings.norm_placement == "pre")  # post-norm only guesses

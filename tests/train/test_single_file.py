@@ -62,7 +62,7 @@ def settings(data: bytes, **changes: object) -> bytes:
 
 BAD = {
     "nothing": (lambda data: b"", "safetensors file"),
-    "text": (lambda data: b"hello, this is no file of weights", "safetensors file"),
+    "text": (lambda data: b"hello, this is not a file of weights", "safetensors file"),
     "cut short": (lambda data: data[:-9], "safetensors file"),
     "another kind": (lambda data: header(data, format="something else"), "not saved on this page"),
     "no settings": (lambda data: header(data, settings="{"), "not valid"),

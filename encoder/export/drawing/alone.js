@@ -1,15 +1,26 @@
-// Draws lines, shaded texts and the whole model in a page of their own: a report, or a notebook's frame.
-import { LinesView } from "./lines_view.js";
-import { ModelView } from "./model_view.js";
-import { TextView } from "./text_view.js";
+// Draws the pictures of a page of its own: a report, a saved file, or a notebook's frame.
+import { VIEWS } from "./views.js";
 
-const VIEWS = { lines: LinesView, model_picture: ModelView, text_shade: TextView };
 const darkTheme = matchMedia("(prefers-color-scheme: dark)");
+const bytesOf = (element) => Uint8Array.from(atob(element.dataset.block), (letter) => letter.charCodeAt(0));
 
 for (const place of document.querySelectorAll(".drawing")) {
-  const data = Uint8Array.from(atob(place.dataset.block), (letter) => letter.charCodeAt(0));
   const view = new VIEWS[place.dataset.kind](place);
-  const draw = () => view.update({ data, parentElement: place });
+  let data = bytesOf(place);
+
+  // Another layer or head, where the file has it. What is selected stays.
+  const answer = async (name, { layer, head }) => {
+    if (name !== "open") return;
+    const other = place.querySelector(`[data-place="${layer} ${head}"]`);
+    if (!other) return void (view.note.textContent = `This file does not hold layer ${layer}, head ${head}.`);
+    data = bytesOf(other);
+    const { query, keyToken } = view;
+    await view.update({ data, parentElement: place, answer });
+    Object.assign(view, { query, keyToken });
+    view.draw();
+  };
+
+  const draw = () => view.update({ data, parentElement: place, answer });
   draw();
   darkTheme.addEventListener("change", draw);
 }

@@ -113,7 +113,7 @@ function strokeLines(view, pen, groups, left, right, look) {
   pen.globalAlpha = 1;
 }
 
-// Draws beside each token one small square a head, as strong as its weight.
+// Draws next to each token one small square a head, as strong as its weight.
 export function drawSquares(view, pen, width, sums) {
   const size = squareSize(view, width);
   if (!size) return;

@@ -130,7 +130,7 @@ export class LinesView extends Drawing {
     );
   }
 
-  // The sums beside the queries and beside the keys; null where the other side has no token in focus.
+  // The sums next to the queries and next to the keys; null where the other side has no token in focus.
   sumsOf([queries, keys]) {
     return [keys.length ? this.sums(QUERY, keys) : null, queries.length ? this.sums(KEY, queries) : null];
   }
@@ -171,7 +171,7 @@ export class LinesView extends Drawing {
     return this.unselected;
   }
 
-  // Marks tokens, and writes beside each token of the other side the mean of its sums as a bar and a number.
+  // Marks tokens, and writes next to each token of the other side the mean of its sums as a bar and a number.
   markRows(sums) {
     this.rows.forEach((rows, side) => {
       const means = sums[side]?.map((values) => sum(values) / this.heads);
@@ -226,7 +226,7 @@ export class LinesView extends Drawing {
     this.showLine(this.drawn && lineAt(this, event.clientX - left, event.clientY - top), event);
   }
 
-  // Draws a line above the others, with its numbers beside the pointer; null: no line.
+  // Draws a line above the others, with its numbers next to the pointer; null: no line.
   showLine(line, event) {
     if (line?.cell !== this.line?.cell || line?.head !== this.line?.head) {
       this.line = line;
@@ -245,7 +245,7 @@ export class LinesView extends Drawing {
     if (token !== null) this.select(side, token, event.shiftKey);
   }
 
-  // A click selects one token alone or clears it; with Shift it adds or removes one.
+  // A click selects one token only or clears it; with Shift it adds or removes one.
   select(side, token, shift) {
     if (this.header.alwaysSelected) return this.selectBeside(side, token);
     const before = this.selected[side].has(token);
@@ -256,7 +256,7 @@ export class LinesView extends Drawing {
     this.sendSelection();
   }
 
-  // One query is always selected; a key is selected beside it, or cleared.
+  // One query is always selected; a key is selected next to it, or cleared.
   selectBeside(side, token) {
     const keys = side === KEY && !this.selected[KEY].has(token) ? [token] : [];
     this.selected = [side === QUERY ? new Set([token]) : this.selected[QUERY], new Set(keys)];

@@ -1,48 +1,133 @@
 // Where everything of the model's picture is. Nothing here needs a page.
+//
+// The picture runs from left to right, and on a narrow screen from top to bottom. `x` counts pixels along the way from
+// the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
+import { partPlaces } from "./model_glyphs.js";
 
-const NARROWEST = 860; // a narrower screen scrolls the picture sideways
+const NARROW = 860; // pixels; in less, tokens are columns
+const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
 const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
-const OPEN_SHARE = 0.58; // the open layer's share of the rest
-const TITLES_HEIGHT = 30;
+const OPEN_SHARE = 0.64; // the open layer's share of the rest
+const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where they are close
+const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
+const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
+const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
+const ABOVE = 450; // pixels of the window that other parts of a page need
+const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
-export function layout(header, available, scale = 1) {
-  const row = header.row * scale;
-  const width = Math.max(NARROWEST, available);
-  const start = NAMES_WIDTH * scale + EMBED_WIDTH;
-  const room = width - start - ENDING_WIDTH;
-  const thin = header.layers > 1 ? room * (1 - OPEN_SHARE) / (header.layers - 1) : 0;
+// from: the first token that is shown where not all have room.
+// share: how far the norms have slid from the other placement, 0 to 1.
+// tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
+export function layout(header, available, scale = 1, share = 1, from = 0, tall = 0) {
+  const turned = available < NARROW * scale;
+  const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
+  const first = Math.max(0, Math.min(from, header.labels.length - count));
+  const made = turned ? columns(header, available, scale, count) : rows(header, available, scale, tall);
+  const { start, room, thin, row, ending } = made;
   const open = room - thin * (header.layers - 1);
+  const lanes = turned || open < CLOSE * scale;
+  const top = made.top + (lanes && !turned ? LANE * scale : 0);
   const layers = [];
   const stages = [start];
+  let parts = {};
   for (let layer = 0, x = start; layer < header.layers; layer++) {
     const size = layer === header.layer ? open : thin;
     const span = { start: x, end: x + size };
-    if (layer === header.layer) {
-      Object.assign(span, { attended: x + size * 0.5, ffn: x + size * 0.6, added: x + size * 0.93 });
-    }
     layers.push(span);
-    stages.push(x + size * 0.58, x + size * 0.97);
+    if (layer === header.layer) {
+      parts = partPlaces(header.norm, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
+      stages.push(parts[header.norm === "pre" ? "add-attention" : "norm-attention"] + 9, x + size * 0.985);
+    } else stages.push(x + size * 0.55, x + size * 0.97);
     x = span.end;
   }
-  if (header.stages.length > stages.length) stages.push(width - ENDING_WIDTH + 2); // the final norm
-  const bottom = TITLES_HEIGHT + row * header.labels.length;
+  if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
+  const bottom = top + row * count;
+  const [along, across] = [
+    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH * scale - 18),
+    bottom + (turned ? 0 : 30 * scale),
+  ];
   return {
-    width,
-    row,
+    ...made,
+    scale,
+    turned,
+    lanes,
+    top,
+    first,
+    count,
     layers,
+    parts,
     stages,
     bottom,
-    top: TITLES_HEIGHT,
-    height: bottom + 30,
-    embed: NAMES_WIDTH * scale,
-    ending: width - ENDING_WIDTH + 26,
-    middle: (TITLES_HEIGHT + bottom) / 2,
-    type: Math.max(9, Math.min(13 * scale, row * 0.72)),
-    y: (token) => TITLES_HEIGHT + row * (token + 0.5),
+    width: turned ? available : along,
+    height: turned ? along : across,
+    middle: (top + bottom) / 2,
+    shows: (token) => token >= first && token < first + count,
+    y: (token) => top + row * (token - first + 0.5),
+    point: (x, y) => turned ? [y, x] : [x, y],
+    box: (x, y, length, breadth) =>
+      turned ? { x: y, y: x, width: breadth, height: length } : { x, y, width: length, height: breadth },
   };
+}
+
+// Tokens as rows.
+function rows(header, available, scale, tall) {
+  const start = NAMES_WIDTH * scale + EMBED_WIDTH;
+  const room = available - start - ENDING_WIDTH * scale;
+  const row = rowHeight(header, scale, tall);
+  return {
+    row,
+    start,
+    room,
+    thin: header.layers > 1 ? room * (1 - OPEN_SHARE) / (header.layers - 1) : 0,
+    top: TITLES_HEIGHT * scale,
+    embed: NAMES_WIDTH * scale,
+    ending: available - ENDING_WIDTH * scale + 18,
+    type: Math.max(9, Math.min(13 * scale, row * 0.72)),
+  };
+}
+
+// Few tokens fill the window; large type needs rows of its size.
+function rowHeight({ row, labels }, scale, tall) {
+  if (!tall) return row * scale;
+  const least = scale > 1 ? Math.max(row, 15 * scale) : row;
+  return Math.max(least, Math.min(row * 1.6 * scale, (tall - ABOVE * Math.sqrt(scale)) / labels.length));
+}
+
+// Tokens as columns.
+function columns(header, available, scale, count) {
+  const start = (TURNED.names + TURNED.embed) * scale;
+  const thin = header.layers > 1
+    ? Math.max(TURNED.thinnest, Math.min(TURNED.thin, TURNED.thinRoom / (header.layers - 1)))
+    : 0;
+  const room = TURNED.open * scale + thin * (header.layers - 1);
+  const slanted = TURNED.names * scale * Math.cos(SLANT * Math.PI / 180) * 0.75; // the last name leans over its column
+  const row = Math.min(WIDEST_COLUMN * scale, (available - GUTTER - slanted) / count);
+  return {
+    row,
+    start,
+    room,
+    thin,
+    top: GUTTER,
+    embed: TURNED.names * scale,
+    ending: start + room + 8,
+    type: Math.max(11, Math.min(13 * scale, row)),
+  };
+}
+
+// Where a token's name is written.
+export function namePlace(place, token) {
+  if (!place.turned) return { x: 4, y: place.y(token) + place.type * 0.36 };
+  const [x, y] = [place.y(token) + place.type * 0.36, place.embed - 4];
+  return { x, y, transform: `rotate(-${SLANT} ${tenth(x)} ${tenth(y)})` };
+}
+
+// Where lines of words are written at x along the way: next to `y` or, where columns leave no room, from the left on.
+export function wordPlace(place, x, y, line = 0) {
+  const pitch = 14 * place.scale;
+  return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: y + pitch * line };
 }
 
 // A band through all stages: half [S], half its thickness at each.
@@ -55,18 +140,16 @@ export function bandPath(place, token, half) {
     points.slice(1).map(([x, at], index) => {
       const [before, from] = points[index];
       const middle = (before + x) / 2;
-      return `C${tenth(middle)} ${tenth(from)} ${tenth(middle)} ${tenth(at)} ${tenth(x)} ${tenth(at)}`;
+      return `C${pair(place, middle, from)} ${pair(place, middle, at)} ${pair(place, x, at)}`;
     }).join("");
-  const [x, first] = there[0];
-  return `M${tenth(x)} ${tenth(first)}${curve(there)}L${tenth(back[0][0])} ${tenth(back[0][1])}${curve(back)}Z`;
+  return `M${pair(place, ...there[0])}${curve(there)}L${pair(place, ...back[0])}${curve(back)}Z`;
 }
 
 // A curve that leaves and arrives level.
-export function linkPath(x, y, toX, toY) {
+export function linkPath(place, x, y, toX, toY) {
   const middle = (x + toX) / 2;
-  return `M${tenth(x)} ${tenth(y)}C${tenth(middle)} ${tenth(y)} ${tenth(middle)} ${tenth(toY)} ${tenth(toX)} ${
-    tenth(toY)
-  }`;
+  return `M${pair(place, x, y)}C${pair(place, middle, y)} ${pair(place, middle, toY)} ${pair(place, toX, toY)}`;
 }
 
 const tenth = (value) => Math.round(value * 10) / 10;
+const pair = (place, x, y) => place.point(tenth(x), tenth(y)).join(" ");

@@ -1,36 +1,184 @@
-// What opens inside the model's picture: a weight from its scores, a score from query and key.
+// What opens inside the model's picture: the arithmetic of one part, with the numbers of the selected tokens.
 import { arrow, make, sum, threeDigits } from "./drawing.js";
+import { formula } from "./formula.js";
 
 const MOST_ROWS = 6; // keys and components with a number each
+const NAMES = {
+  ids: "Token",
+  embedding: "Embedding",
+  q: "Query",
+  k: "Key",
+  v: "Value",
+  scores: "Score",
+  softmax: "Weight",
+  mixing: "Sum of values",
+  heads: "W_O",
+  "add-attention": "Add attention",
+  "norm-attention": "LayerNorm",
+  ffn: "Feed-forward",
+  "add-ffn": "Add feed-forward",
+  "norm-ffn": "LayerNorm",
+  final: "Last LayerNorm",
+  output: "Vector",
+  class: "Class",
+};
 
-function openedHeading(view, text) {
-  const close = make("button", { type: "button", "aria-label": "Back to the whole picture" }, "✕");
-  close.addEventListener("click", () => view.close());
-  return make("header", {}, make("h3", {}, text), close);
+// The open part of a view, as elements. Its numbers come with the picture; until they do, those that the picture has.
+export function partPanel(view) {
+  const { part, header } = view;
+  const known = header.parts?.[part] && view.isPartsOf(view.query, view.keyToken) ? header.parts[part] : null;
+  const found = known ?? quick[part]?.(view);
+  const title = make("h2", { tabindex: "-1" }, found?.title ?? NAMES[part]);
+  const close = button("✕", "Close, back to the whole picture", () => view.close());
+  const head = make("header", {}, title, close);
+  if (!found) {
+    const names = header.partsOf && view.isAlone
+      ? `This file has the numbers of “${header.labels[header.partsOf.query - header.first]}” only.`
+      : "The numbers are on their way.";
+    return [head, make("p", {}, names)];
+  }
+  return [
+    head,
+    make("p", {}, found.said),
+    ...(found.formulas?.length ? [make("div", { class: "enc-model-math" }, ...found.formulas.map(formula))] : []),
+    ...(found.text ? [make("p", { class: "enc-model-formula" }, found.text)] : []),
+    ...strips(view, found),
+    ...(found.rows.length ? [make("h3", {}, found.heading), barRows(view, found)] : []),
+    ...options(view),
+    ...checked(view, known),
+    neighbours(view),
+  ];
 }
 
-// Rows of a label, a bar and a number; the one at `chosen` is marked.
-function barRows(rows, chosen) {
-  const top = Math.max(...rows.map(({ value }) => Math.abs(value))) || 1;
+function button(text, label, action, attributes = {}) {
+  const element = make("button", { type: "button", ...(label ? { "aria-label": label } : {}), ...attributes }, text);
+  element.addEventListener("click", action);
+  return element;
+}
+
+// The parts before and after this one: a reader follows a number from the text to the vector.
+function neighbours(view) {
+  const order = Object.keys(view.header.parts ?? {});
+  const at = order.indexOf(view.part);
+  const nav = make("nav", { "aria-label": "Parts of the forward pass" });
+  const step = (key, text) => key && nav.append(button(text, null, () => view.open(key)));
+  if (at > 0) step(order[at - 1], `← ${NAMES[order[at - 1]]}`);
+  if (at >= 0 && at < order.length - 1) step(order[at + 1], `${NAMES[order[at + 1]]} →`);
+  if (at < 0 && view.part === "softmax") step("scores", "How the score is made →");
+  return nav;
+}
+
+export function neighbour(view, offset) {
+  const order = Object.keys(view.header.parts ?? {});
+  return order[order.indexOf(view.part) + offset];
+}
+
+// Whole vectors, a cell for each number; a click chooses the component whose arithmetic is shown.
+function strips(view, found) {
+  if (!found.strips?.length) return [];
+  const widest = Math.max(...found.strips.map(({ array }) => view.arrays[array].data.length));
+  return [make(
+    "div",
+    { class: "enc-model-strips" },
+    ...found.strips.flatMap(({ name, array, role }) => {
+      const values = view.arrays[array].data;
+      const own = found.component !== null && found.component < values.length;
+      const map = make("canvas", { width: values.length, height: 1, role: "img" });
+      map.setAttribute("aria-label", `${name}: ${values.length} numbers`);
+      paintStrip(map, values, view.theme.dark);
+      const strip = make("div", { class: "enc-model-vector", style: `width:${100 * values.length / widest}%` }, map);
+      if (own) {
+        strip.append(make("i", { style: `left:${100 * (found.component + 0.5) / values.length}%` }));
+        map.addEventListener("click", (event) => {
+          const { left, width } = map.getBoundingClientRect();
+          const at = Math.min(values.length - 1, Math.floor((event.clientX - left) / width * values.length));
+          if (values.length === widest || found.component < values.length) view.choosePlace("component", at);
+        });
+      }
+      const number = own ? threeDigits(values[found.component]) : "";
+      return [make("span", { class: role ? `enc-${role}` : "" }, name), make("div", {}, strip), make("b", {}, number)];
+    }),
+    ...(found.component === null
+      ? []
+      : [make("em", {}, `Numbers: component ${found.component}. Click a strip to choose.`)]),
+  )];
+}
+
+function paintStrip(map, values, dark) {
+  const pen = map.getContext("2d");
+  const image = pen.createImageData(values.length, 1);
+  const top = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+  const [plus, minus] = dark ? [[69, 196, 208], [240, 160, 75]] : [[14, 150, 163], [201, 118, 26]];
+  values.forEach((value, at) =>
+    image.data.set([...(value < 0 ? minus : plus), 255 * Math.sqrt(Math.abs(value) / top)], 4 * at)
+  );
+  pen.putImageData(image, 0, 0);
+}
+
+// Rows of a label, a bar and a number; the chosen one is marked, and a click on another chooses it.
+function barRows(view, found) {
+  const top = Math.max(...found.rows.map(([, value]) => Math.abs(value))) || 1;
   return make(
     "ol",
     { class: "enc-model-rows" },
-    ...rows.map(({ label, value, at, more }) => {
+    ...found.rows.map(([label, value, more, at, place]) => {
       const bar = make("i", {
         style: `width:${(100 * Math.abs(value) / top).toFixed(1)}%`,
         class: value < 0 ? "enc-negative" : "",
       });
+      const name = place
+        ? button(label, null, () => view.choosePlace(place, at), { dir: "auto" })
+        : make("span", { dir: "auto" }, label);
       return make(
         "li",
-        at === chosen ? { class: "enc-now" } : {},
-        make("span", { dir: "auto" }, label),
+        at >= 0 && at === found.chosen ? { class: "enc-now" } : {},
+        name,
         make("u", {}, bar),
-        make("b", {}, threeDigits(value)),
+        make("b", {}, Number.isInteger(value) ? String(value) : threeDigits(value)), // an id is not rounded
         make("em", {}, more),
       );
     }),
   );
 }
+
+// What a reader may change in scores and weights, and see at once: the scale, the mask.
+function options(view) {
+  if (!["scores", "softmax"].includes(view.part) || view.isAlone) return [];
+  const buttons = (view.header.options ?? []).map(({ name, label, on }) =>
+    button(label, label, () => view.send("switch", { name, on: !on }), { "aria-pressed": String(on) })
+  );
+  return [make("div", { class: "enc-model-options" }, ...buttons)];
+}
+
+// The same numbers from a second computation, in float64, which shares no code with the model.
+function checked(view, known) {
+  if (view.isAlone || !known) return [];
+  const { checks } = known;
+  const pressed = String(Boolean(view.header.check));
+  const toggle = button("Check this number", null, () => view.toggleCheck(), {
+    class: "enc-model-check",
+    "aria-pressed": pressed,
+  });
+  if (!view.header.check) return [toggle];
+  if (view.header.checkSaid) return [toggle, make("p", {}, view.header.checkSaid)];
+  if (!checks.length) return [toggle, make("p", {}, "This part has no second computation.")];
+  const rows = checks.map(([name, shown, again, difference, agrees, count]) =>
+    make(
+      "tr",
+      {},
+      ...[name, seven(shown), seven(again), difference.toExponential(1), count, agrees ? "✓ equal" : "✗ differs"].map(
+        (text) => make("td", {}, String(text)),
+      ),
+    )
+  );
+  const titles = ["compared", "shown", "in float64", "largest difference", "numbers", "result"];
+  const head = make("tr", {}, ...titles.map((text) => make("th", { scope: "col" }, text)));
+  return [toggle, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))];
+}
+
+const seven = (value) => String(Number(value.toPrecision(7))).replace(/^-/, "−");
+
+// ---- Parts that the picture itself has the numbers of, for every pair of tokens ----
 
 function weightFromScores(view) {
   const { header, arrays, query, keyToken: key } = view;
@@ -41,31 +189,18 @@ function weightFromScores(view) {
   const shown = [...new Set([key, ...order])].slice(0, MOST_ROWS).sort((a, b) =>
     view.weight(query, b) - view.weight(query, a)
   );
-  const rows = shown.map((at) => ({
-    label: header.labels[at],
-    value: view.weight(query, at),
-    at,
-    more: `score ${threeDigits(score(at))}`,
-  }));
   const exponential = Math.exp(score(key) - largest);
-  const next = make(
-    "button",
-    { type: "button", class: "enc-model-next" },
-    `How the score ${threeDigits(score(key))} is made`,
-  );
-  next.addEventListener("click", () => view.open(2));
-  const name = arrow(header.labels[query], header.labels[key]);
-  return [
-    openedHeading(view, `${name} in L${header.layer} H${header.head}: weight ${threeDigits(view.weight(query, key))}`),
-    make(
-      "p",
-      { class: "enc-model-formula" },
-      `softmax: exp(${threeDigits(score(key))} − ${threeDigits(largest)}) / ${threeDigits(total)} = ` +
-        `${threeDigits(exponential)} / ${threeDigits(total)} = ${threeDigits(exponential / total)}`,
-    ),
-    barRows(rows, key),
-    next,
-  ];
+  return {
+    title: `Weight of ${arrow(header.labels[query], header.labels[key])}: ${threeDigits(view.weight(query, key))}`,
+    said: "Softmax makes scores positive numbers that sum to 1.",
+    text: `exp(${threeDigits(score(key))} − ${threeDigits(largest)}) / ${threeDigits(total)} = ` +
+      `${threeDigits(exponential)} / ${threeDigits(total)} = ${threeDigits(exponential / total)}`,
+    heading: "Largest weights",
+    rows: shown.map((
+      at,
+    ) => [header.labels[at], view.weight(query, at), `score ${threeDigits(score(at))}`, header.first + at, "key"]),
+    chosen: header.first + key,
+  };
 }
 
 function scoreFromVectors(view) {
@@ -77,33 +212,21 @@ function scoreFromVectors(view) {
   const dot = sum(products);
   const score = arrays.scores.data[query * n + key];
   const order = products.map((_, at) => at).sort((a, b) => Math.abs(products[b]) - Math.abs(products[a]));
-  const rows = order.slice(0, MOST_ROWS).map((at) => ({
-    label: `component ${at}`,
-    value: products[at],
+  const rows = order.slice(0, MOST_ROWS).map((
     at,
-    more: `${threeDigits(q[at])} × ${threeDigits(k[at])}`,
-  }));
+  ) => [`component ${at}`, products[at], `${threeDigits(q[at])} × ${threeDigits(k[at])}`, at, "component"]);
   const rest = sum(order.slice(MOST_ROWS).map((at) => products[at]));
-  if (width > MOST_ROWS) rows.push({ label: `${width - MOST_ROWS} other components`, value: rest, at: -1, more: "" });
+  if (width > MOST_ROWS) rows.push([`${width - MOST_ROWS} other components`, rest, "", -1, ""]);
   const added = score - dot * header.scale;
   const bias = Math.abs(added) > 1e-3 * Math.max(1, Math.abs(score)) ? ` + ${threeDigits(added)} (bias or edit)` : "";
-  return [
-    openedHeading(view, `Score of ${arrow(header.labels[query], header.labels[key])}: ${threeDigits(score)}`),
-    make(
-      "p",
-      { class: "enc-model-formula" },
-      `q · k × scale = ${threeDigits(dot)} × ${threeDigits(header.scale)}${bias} = ${
-        threeDigits(dot * header.scale + (bias ? added : 0))
-      }`,
-    ),
-    barRows(rows, null),
-    make(
-      "p",
-      {},
-      `The query has ${width} numbers, the key has ${width}: the dot product is the sum of their products.`,
-    ),
-  ];
+  return {
+    title: `Score of ${arrow(header.labels[query], header.labels[key])}: ${threeDigits(score)}`,
+    said: "The dot product of query and key says how well they match.",
+    text: `q · k × scale = ${threeDigits(dot)} × ${threeDigits(header.scale)}${bias} = ` +
+      threeDigits(dot * header.scale + (bias ? added : 0)),
+    heading: `The largest of ${width} products`,
+    rows,
+  };
 }
 
-// Depth -> the elements of what is open.
-export const openings = { 1: weightFromScores, 2: scoreFromVectors };
+const quick = { softmax: weightFromScores, scores: scoreFromVectors };

@@ -1,34 +1,53 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, make, svg, threeDigits } from "./drawing.js";
-import { bandPath, layout, linkPath } from "./model_layout.js";
-import { openings } from "./model_parts.js";
+import { curves } from "./model_curves.js";
+import { drawEnd } from "./model_end.js";
+import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
+import { ModelInput } from "./model_input.js";
+import { bandPath, layout, linkPath, namePlace } from "./model_layout.js";
+import { neighbour, partPanel } from "./model_parts.js";
+import { saveModel } from "./model_save.js";
 import { story } from "./model_story.js";
+import { drawSwitches, placePowers } from "./model_switches.js";
+import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
 
 const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
-  "Escape closes.";
+  "Escape closes. Tab goes to a button for each part.";
+const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
 const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
+const PAN_MS = 120; // a hand that drags the window asks for its last place only
+const CONTEXT = 8; // tokens before the query, where not all of them have room
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class ModelView extends Drawing {
   constructor(parent) {
     const bar = make("div", { class: "enc-model-bar" });
-    const stage = make("div", { class: "enc-model-stage" });
+    const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
+    const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
+    const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
+    const drawing = make("div", { class: "enc-model-drawing" });
+    const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
     const legend = make("p", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
-    const opened = make("section", { class: "enc-model-opened", hidden: "" });
-    super(parent, "The model", "enc-model", bar, body, opened, heads, legend);
-    Object.assign(this, { bar, stage, heads, legend, body, opened, hovered: null, step: -1, depth: 0 });
+    const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
+    const place = make("div", { class: "enc-model-place" }, body, opened);
+    super(parent, "The model", "enc-model", bar, heads, legend);
+    Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
+    Object.assign(this, { hovered: null, step: -1, part: "", trail: [], sent: [], slid: 1, start: 0 });
+    this.input = new ModelInput(this);
+    bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, place));
     this.fillBar();
     this.drawSoon = everyFrame(() => this.header && this.draw());
     this.listenToSize(body, () => this.drawSoon());
     this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
     this.listen(stage, "pointerleave", () => this.hover(null));
-    this.listen(this.opened, "keydown", (event) => event.key === "Escape" && this.back());
+    this.listen(drawing, "click", (event) => this.clicked(event.target));
+    this.listen(opened, "keydown", (event) => this.panelKey(event));
     this.listenToKeys(body);
   }
 
@@ -43,29 +62,52 @@ export class ModelView extends Drawing {
       "Play the story of this sentence",
       () => this.timer ? this.pause() : this.play(),
     );
-    this.caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
     const back = button("◀", "One step back", () => this.show(this.step - 1));
     const forward = button("▶", "One step forward", () => this.show(this.step + 1));
-    this.bar.append(this.playButton, back, forward, this.caption);
+    this.scrubber = make("input", {
+      type: "range",
+      min: "0",
+      max: "12",
+      value: "0",
+      "aria-label": "Step of the story",
+    });
+    this.listen(this.scrubber, "input", () => this.show(Number(this.scrubber.value) - 1));
+    this.switches = make("div", { class: "enc-model-switches", role: "group", "aria-label": "Change the model" });
+    this.bar.append(this.playButton, back, this.scrubber, forward, this.caption, this.switches);
+    this.bar.append(saveButtons("the picture", (kind) => saveModel(this, kind)));
   }
 
   read({ header, arrays }) {
-    const before = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
-        this.header.layers === header.layers
-      ? this.arrays.stream.data.slice()
-      : null;
-    const changed = before && this.header.norm !== header.norm ? this.largestChange(before, arrays, header) : "";
-    if (!before || this.header.layer !== header.layer || this.header.head !== header.head) this.close();
+    const same = this.arrays && this.header.labels.join("\n") === header.labels.join("\n") &&
+      this.header.layers === header.layers;
+    const before = same ? this.arrays.stream.data.slice() : null;
+    const moved = before && this.header.norm !== header.norm;
+    if (!before) this.trail = [];
+    if (moved) this.changed = this.largestChange(before, arrays, header);
+    else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
+    const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
+    if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
+    this.asked = clearTimeout(this.asked);
+    this.input.read(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
-    if (this.step < 0) this.caption.textContent = changed || "Play tells what happens, in twelve steps.";
-    else this.show(this.step);
+    this.follow(header.part ?? "");
+    this.show(this.step);
     this.drawHeads();
-    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before);
+    drawSwitches(this);
+    if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before, moved);
     else this.draw();
-    if (this.depth) this.open(this.depth);
+    this.drawOpened();
+  }
+
+  // The open part is the reader's newest choice: an answer to an older one of hers changes nothing, a link does.
+  follow(part) {
+    const answered = this.sent.indexOf(part);
+    if (answered >= 0) this.sent.splice(0, answered + 1);
+    else if (part !== this.followed && !this.sent.length) this.part = part;
+    this.followed = part;
   }
 
   // The numbers of a token at a stage, by row-major arrays.
@@ -88,51 +130,63 @@ export class ModelView extends Drawing {
       `${threeDigits(before[most])} → ${threeDigits(now[most])}.`;
   }
 
-  moveFrom(before) {
+  // Bands go from their thickness before to that of now; moved norms slide to their place.
+  moveFrom(before, moved) {
     const [after, start] = [this.arrays.stream.data, performance.now()];
+    let isFirst = true;
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
-      const share = Math.min(1, (now - start) / MOVE_MS);
-      this.shownStream = after.map((value, at) => before[at] + (value - before[at]) * share);
-      if (share === 1) this.shownStream = after;
-      this.draw();
+      const share = Math.max(0, Math.min(1, (now - start) / MOVE_MS));
+      this.slid = moved ? share : 1;
+      this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
+      isFirst || share === 1 ? this.draw() : this.drawMoving(moved);
+      isFirst = false;
       if (share < 1) requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
+  }
+
+  // A frame between two drawings: only what moves is made again. A whole drawing takes several frames' time.
+  drawMoving(moved) {
+    const { header, theme } = this;
+    if (header.curves) return this.draw();
+    const replace = (name, made) => this.drawing.querySelector(name)?.replaceWith(made);
+    if (moved) {
+      this.place = layout(header, this.place.width, theme.scale, this.slid, this.from, this.tall);
+      replace(".enc-model-lines", this.lines());
+      replace(".enc-model-glyphs", glyphs(header, this.place));
+      replace(".enc-model-parts", this.parts());
+      placeChips(this);
+    }
+    replace(".enc-model-bands", this.bands());
+    this.emphasise();
   }
 
   // ---- The picture ----
 
   draw() {
     const { header, theme } = this;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale);
+    this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from, this.tall);
     this.place = place;
+    this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
-    picture.append(
-      this.titles(),
-      this.slices(),
-      this.bands(),
-      this.lines(),
-      this.parts(),
-      this.names(),
-      this.ending(),
-    );
-    this.stage.replaceChildren(picture);
+    picture.append(this.slices());
+    if (header.curves) picture.append(this.embeddings(), curves(this));
+    else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
+    picture.append(this.names(), drawEnd(this));
+    this.drawing.replaceChildren(picture);
+    this.input.paintSoon();
+    placeChips(this);
+    placePowers(this);
+    this.placeOpened();
     this.emphasise();
     this.writeLegend();
   }
 
-  titles() {
-    const { header, place } = this;
-    const group = svg("g", { class: "enc-model-titles" });
-    const say = (x, text, part) => group.append(svg("text", { x, y: 16, "data-part": part }, text));
-    say(4, "tokens", "names");
-    if (this.arrays.tokens) say(place.embed, this.arrays.positions ? "token + position" : "token", "embed");
-    const open = place.layers[header.layer];
-    say(open.start + 6, `layer ${header.layer}: attention, head ${header.head}`, "lines");
-    say(open.ffn + 6, "feed-forward", "ffn");
-    say(place.ending, header.pooling ? "sentence vector" : "output", "end");
-    return group;
+  // A page with the picture only is as high as its content.
+  get tall() {
+    return this.isAlone ? 0 : globalThis.innerHeight;
   }
 
   // The other layers: thin, with their number; a click opens one.
@@ -144,44 +198,71 @@ export class ModelView extends Drawing {
       const slice = svg("g", { class: isOpen ? "enc-model-slice enc-open" : "enc-model-slice" });
       slice.append(
         svg("rect", {
-          x: span.start + 1,
-          y: 24,
-          width: Math.max(2, span.end - span.start - 2),
-          height: place.bottom - 20,
-          rx: 5,
+          ...place.box(
+            span.start + 1,
+            place.top - 8,
+            Math.max(2, span.end - span.start - 2),
+            place.bottom - place.top + 14,
+          ),
+          rx: Math.min(5, (span.end - span.start) / 5),
         }),
         svg("title", {}, isOpen ? `Layer ${layer}` : `Open layer ${layer}`),
       );
       if (!isOpen) {
-        slice.append(
-          svg("text", { x: (span.start + span.end) / 2, y: place.bottom + 18, "text-anchor": "middle" }, String(layer)),
-        );
-        this.listen(slice, "click", () => this.send("open", { layer, head: header.head }));
+        if (layer % this.numbered === 0) slice.append(this.numberOf(span, layer));
+        slice.dataset.layer = String(layer);
       }
       group.append(slice);
     });
     return group;
   }
 
+  // The number of a thin layer; where they are too thin, not each has one.
+  numberOf({ start, end }, layer) {
+    const [x, y] = this.place.point(
+      (start + end) / 2,
+      this.place.turned ? this.place.top - 20 : this.place.bottom + 18,
+    );
+    return svg("text", { x, y: this.place.turned ? y + 4 : y, "text-anchor": "middle" }, String(layer));
+  }
+
+  get numbered() {
+    const thin = this.place.layers.reduce((least, { start, end }) => Math.min(least, end - start), Infinity);
+    return Math.ceil((this.place.turned ? 14 : 18) * this.theme.scale / thin);
+  }
+
   bands() {
     const { header, place } = this;
-    const top = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    this.widest = top;
+    const top = this.widest;
     const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
     header.labels.forEach((_, token) => {
+      if (!place.shows(token)) return;
       const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
       group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
     });
+    return group;
+  }
+
+  // The norms of the token's and of its position's vector.
+  embeddings() {
+    const { header, place } = this;
+    const group = svg("g", { "data-part": "embed" });
     const parts = ["tokens", "positions"].filter((name) => this.arrays[name]);
     const most = Math.max(...parts.map((name) => this.arrays[name].data.reduce((size, one) => Math.max(size, one), 0)));
     parts.forEach((name, index) =>
       header.labels.forEach((_, token) => {
         const value = this.arrays[name].data[token];
-        const height = Math.max(1, (value / most) * place.row * 0.7);
-        const [x, y] = [place.embed + 4 + 18 * index, place.y(token) - height / 2];
+        if (!place.shows(token)) return;
+        const breadth = Math.max(1, (value / most) * place.row * 0.7);
+        const bar = place.box(
+          place.embed + (place.turned ? 18 : 4) + 18 * index,
+          place.y(token) - breadth / 2,
+          9,
+          breadth,
+        );
         group.append(svg(
           "rect",
-          { x, y, width: 9, height, class: `enc-model-${name}`, "data-token": token },
+          { ...bar, class: `enc-model-${name}`, "data-token": token },
           svg("title", {}, `norm ${threeDigits(value)}`),
         ));
       })
@@ -193,19 +274,17 @@ export class ModelView extends Drawing {
   lines() {
     const { header, place } = this;
     const group = svg("g", { class: "enc-model-lines", "data-part": "lines" });
-    const open = place.layers[header.layer];
     header.labels.forEach((_, query) =>
       header.labels.forEach((_, key) => {
         const weight = this.weight(query, key);
-        if (weight < FAINTEST_LINE) return;
+        if (weight < FAINTEST_LINE || !place.shows(query) || !place.shows(key)) return;
         const line = svg("path", {
-          d: linkPath(open.start + 14, place.y(key), open.attended, place.y(query)),
+          d: linkPath(place, place.parts.v + 6, place.y(key), place.parts.q - 6, place.y(query)),
           "data-token": query,
           "data-key": key,
           "stroke-width": (0.6 + 3 * weight).toFixed(2),
           "stroke-opacity": Math.min(1, 0.08 + weight).toFixed(3),
         });
-        this.listen(line, "click", () => this.choose(query, key));
         group.append(line);
       })
     );
@@ -214,40 +293,24 @@ export class ModelView extends Drawing {
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
   parts() {
-    const { header, place, arrays } = this;
-    const group = svg("g", { class: "enc-model-parts" });
-    const open = place.layers[header.layer];
-    const n = header.labels.length;
-    const scale = place.row * 0.88 / this.widest;
-    header.labels.forEach((_, token) =>
-      [["attention", open.attended + 4, "update"], ["ffn", open.added, "ffn"]].forEach(([kind, x, part], sublayer) => {
-        const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
-        const height = Math.min(place.row, Math.max(1, value * scale));
-        group.append(svg("rect", {
-          x,
-          y: place.y(token) - height / 2,
-          width: 6,
-          height,
-          class: `enc-model-update enc-model-${kind}`,
-          "data-token": token,
-          "data-part": part,
-        }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
-      })
-    );
-    const token = this.token;
-    if (token === null) return group;
+    const { place, arrays, token } = this;
+    const group = svg("g", { class: "enc-model-parts" }, updateBars(this));
+    if (token === null || !place.shows(token)) return group;
     const count = arrays.neurons.shape[1];
-    const found = Array.from({ length: count }, (_, at) => token * count + at);
-    found.forEach((at, row) => {
-      const y = Math.min(place.bottom - 4, Math.max(40, place.y(token) + (row - 1) * 14 + 4));
-      group.append(
-        svg(
-          "text",
-          { x: open.ffn + 12, y, class: "enc-model-neuron", "data-part": "ffn" },
-          `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`,
-        ),
-      );
-    });
+    const pitch = 15 * this.theme.scale;
+    const [width, height] = [112 * this.theme.scale, count * pitch + 4];
+    const edge = place.turned ? width / 2 : 1.5 * pitch;
+    const across = Math.max(place.top + edge, Math.min(place.bottom - edge, place.y(token)));
+    const [x, middle] = place.point(place.parts.ffn, across);
+    const box = svg("g", { class: "enc-model-neuron", "data-part": "ffn", "data-open": "ffn" });
+    box.append(svg("rect", { x: x - width / 2, y: middle - height / 2, width, height, rx: 4 }));
+    for (let row = 0; row < count; row++) {
+      const at = token * count + row;
+      const y = middle + (row - (count - 1) / 2) * pitch + 4;
+      const said = `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`;
+      box.append(svg("text", { x, y, "text-anchor": "middle" }, said));
+    }
+    group.append(box);
     return group;
   }
 
@@ -255,59 +318,17 @@ export class ModelView extends Drawing {
     const { header, place } = this;
     const group = svg("g", { class: "enc-model-names", "data-part": "names" });
     header.labels.forEach((label, token) => {
+      if (!place.shows(token)) return;
       const text = svg("text", {
-        x: 4,
-        y: place.y(token) + place.type * 0.36,
+        ...namePlace(place, token),
         "data-token": token,
-        "font-size": place.type,
+        style: `font-size:${place.type}px`,
       });
       text.textContent = [...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label;
       text.append(svg("title", {}, label));
-      this.listen(text, "click", () => this.choose(token, null));
+      text.dataset.name = String(token);
       group.append(text);
     });
-    return group;
-  }
-
-  ending() {
-    const { header, place, arrays } = this;
-    const group = svg("g", { class: "enc-model-end", "data-part": "end" });
-    const last = place.stages.at(-1);
-    if (!arrays.vector) return group;
-    const most = arrays.shares.data.reduce((top, value) => Math.max(top, value), 0) || 1;
-    header.labels.forEach((_, token) => {
-      const share = arrays.shares.data[token];
-      if (share) {
-        group.append(svg("path", {
-          d: linkPath(last, place.y(token), place.ending + 4, place.middle),
-          class: "enc-model-pool",
-          "data-token": token,
-          "stroke-width": 1,
-          "stroke-opacity": (0.15 + 0.5 * share / most).toFixed(3),
-        }));
-      }
-    });
-    const { data } = arrays.vector;
-    const top = data.reduce((size, value) => Math.max(size, Math.abs(value)), 0) || 1;
-    const [height, left, width] = [place.bottom - 30, place.ending + 8, 26];
-    const cells = Math.min(data.length, 96); // wider vectors: each cell is the largest number of its part
-    for (let cell = 0; cell < cells; cell++) {
-      const part = data.subarray(Math.floor(cell * data.length / cells), Math.floor((cell + 1) * data.length / cells));
-      const value = part.reduce((most, one) => Math.abs(one) > Math.abs(most) ? one : most, 0);
-      group.append(svg("rect", {
-        x: left,
-        y: 28 + cell * height / cells,
-        width,
-        height: height / cells + 0.3,
-        class: value < 0 ? "enc-model-negative" : "enc-model-positive",
-        "fill-opacity": (Math.abs(value) / top).toFixed(3),
-      }));
-    }
-    group.append(svg("rect", { x: left, y: 28, width, height, class: "enc-model-frame" }));
-    const norm = Math.sqrt(data.reduce((total, value) => total + value * value, 0));
-    [`${data.length} numbers`, `norm ${threeDigits(norm)}`].forEach((text, row) =>
-      group.append(svg("text", { x: left + width + 6, y: place.middle + 14 * row }, text))
-    );
     return group;
   }
 
@@ -331,10 +352,14 @@ export class ModelView extends Drawing {
 
   writeLegend() {
     const { header } = this;
-    const shown = header.count > header.labels.length
-      ? ` Tokens ${header.first} to ${
-        header.first + header.labels.length - 1
-      } of ${header.count} are drawn; select one to move the window.`
+    const [first, count] = this.shownTokens;
+    if (header.curves) {
+      this.legend.textContent = "Curve: norm of a token’s vector in the residual stream, after each sublayer. " +
+        "Point at a token’s name to find its curve.";
+      return;
+    }
+    const shown = header.count > count
+      ? ` Tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window.`
       : "";
     this.legend.textContent =
       `Violet band: norm of the residual stream, at most ${threeDigits(this.widest)}. Blue line: ` +
@@ -350,15 +375,54 @@ export class ModelView extends Drawing {
 
   tokenAt(event) {
     if (!this.place) return null;
-    const y = event.clientY - this.stage.getBoundingClientRect().top;
-    const token = Math.floor((y - this.place.top) / this.place.row);
-    return token >= 0 && token < this.header.labels.length ? token : null;
+    const { left, top } = this.stage.getBoundingClientRect();
+    const { place } = this;
+    const across = place.turned ? event.clientX - left : event.clientY - top;
+    const token = Math.floor((across - place.top) / place.row);
+    return token >= 0 && token < place.count ? place.first + token : null;
+  }
+
+  // ---- The window of a long input ----
+
+  // The first token that is shown, in the header's window: where the reader moved to, else around the query.
+  get from() {
+    return this.start - this.header.first;
+  }
+
+  // [position of the first token that is shown, their number]; while the host is asked for others, theirs.
+  get shownTokens() {
+    return [this.asked ? this.start : this.header.first + this.place.first, this.place.count];
+  }
+
+  // The first token of the host's window, so that it stays; null where all tokens are here.
+  get window() {
+    return this.header.count > this.header.labels.length ? this.header.first : null;
+  }
+
+  // Shows other tokens: at once where their numbers are here, else the host is asked for them.
+  panTo(position) {
+    const { header, place } = this;
+    const start = Math.max(0, Math.min(position, header.count - place.count));
+    this.start = start;
+    const spare = header.labels.length - place.count;
+    this.asked = clearTimeout(this.asked);
+    if (start >= header.first && start <= header.first + spare) return this.draw();
+    this.asked = setTimeout(() => this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) }), PAN_MS);
+    this.input.paintSoon();
+  }
+
+  // Selects a token of the whole input as the query.
+  choosePosition(position) {
+    const token = position - this.header.first;
+    if (token >= 0 && token < this.header.labels.length) this.choose(token, null);
+    else this.send("select", { query: position, key: null });
   }
 
   hover(token) {
     if (token === this.hovered || !this.header) return;
     this.hovered = token;
-    this.stage.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.drawing.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.input.paintSoon();
     this.emphasise();
   }
 
@@ -379,10 +443,13 @@ export class ModelView extends Drawing {
 
   choose(query, key) {
     Object.assign(this, { query, keyToken: key });
-    this.send("select", { query: this.header.first + query, key: key === null ? null : this.header.first + key });
+    const { first } = this.header;
+    this.send("select", { query: first + query, key: key === null ? null : first + key, first: this.window });
+    this.input.paintSoon();
     this.emphasise();
     this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
-    if (key !== null) this.open(1);
+    if (key !== null && !this.part) this.open("softmax");
+    else this.drawOpened();
   }
 
   nameOfWeight() {
@@ -392,25 +459,134 @@ export class ModelView extends Drawing {
     }`;
   }
 
-  // Depth 1: how the weight comes from scores; depth 2: how the score comes from query and key.
-  open(depth) {
-    if (this.query === null || this.keyToken === null) return this.close();
-    this.depth = depth;
-    this.opened.hidden = false;
-    this.opened.replaceChildren(...openings[depth](this));
-    this.opened.querySelector("button")?.focus({ preventScroll: true });
+  // ---- The open part ----
+
+  // Whether the numbers that came with the picture are those of this pair.
+  isPartsOf(query, key) {
+    const { partsOf, first } = this.header;
+    return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key);
+  }
+
+  // One listener for all parts of the drawing, which is made again with each change.
+  clicked(target) {
+    const { dataset } = target.closest("[data-open], [data-key], [data-name], [data-layer]") ?? { dataset: {} };
+    const { open, key, name, layer, token } = dataset;
+    if (open) this.openAt(target.closest("[data-open]"));
+    else if (key) this.choose(Number(token), Number(key));
+    else if (name) this.choose(Number(name), null);
+    else if (layer) this.send("open", { layer: Number(layer), head: this.header.head });
+  }
+
+  // A mark of a token opens its part for this token: a key or a value belongs to the key token.
+  openAt(mark) {
+    if (!mark) return;
+    const key = mark.dataset.open;
+    const token = mark.dataset.token === undefined ? null : Number(mark.dataset.token);
+    if (token !== null && ["k", "v"].includes(key)) this.keyToken = token;
+    else if (token !== null && token !== this.query) Object.assign(this, { query: token, keyToken: null });
+    this.open(key);
+  }
+
+  open(key) {
+    const { labels } = this.header;
+    this.query ??= Math.min(1, labels.length - 1);
+    if (this.part && this.part !== key) this.trail.push(this.part);
+    this.part = key;
+    if ((key === "softmax" || key === "scores") && this.keyToken === null) this.keyToken = this.strongestKey();
+    this.ask({});
+    this.aloud.textContent = PANEL_KEYS;
+    this.drawOpened();
+    this.opened.querySelector("h2")?.focus({ preventScroll: true });
+  }
+
+  strongestKey() {
+    const weights = this.header.labels.map((_, key) => this.weight(this.query, key));
+    return weights.indexOf(Math.max(...weights));
+  }
+
+  // Tells the host what is open, of which tokens; it answers with the numbers. more: a component or a neuron.
+  ask(more) {
+    const { first, check } = this.header;
+    this.sent.push(this.part);
+    this.send("part", {
+      part: this.part,
+      query: this.query === null ? null : first + this.query,
+      key: this.keyToken === null ? null : first + this.keyToken,
+      first: this.window,
+      check: Boolean(check),
+      ...more,
+    });
+  }
+
+  toggleCheck() {
+    this.ask({ check: !this.header.check });
+  }
+
+  // A row or a cell of the open part was clicked: another component, neuron, head or token.
+  choosePlace(place, at) {
+    const { first, layer, labels } = this.header;
+    const inside = at >= first && at < first + labels.length;
+    if (place === "head") this.send("open", { layer, head: at });
+    else if (place === "component" || place === "neuron") this.ask({ [place]: at });
+    else if (place === "key" && inside) this.choose(this.query, at - first);
+    else if (place === "query" && inside) this.choose(at - first, null);
+  }
+
+  drawOpened() {
+    this.opened.hidden = !this.part;
+    this.root.dataset.opened = this.part;
+    if (!this.part) return this.opened.replaceChildren();
+    const focus = this.opened.contains(document.activeElement) ? focusPlace(this.opened) : null;
+    const { scrollTop } = this.opened;
+    this.opened.replaceChildren(...partPanel(this));
+    this.opened.scrollTop = scrollTop;
+    if (focus) (this.opened.querySelectorAll("button, h2")[focus.at] ?? this.opened.querySelector("h2"))?.focus();
+    this.placeOpened();
+    for (const chip of this.chips.children) {
+      chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
+    }
+  }
+
+  // Next to the part that it explains, so that the part stays visible.
+  placeOpened() {
+    if (!this.part || !this.place) return;
+    const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
+    const x = chip ? Number(chip.dataset.at) : 0;
+    if (this.place.turned) return this.placeBelow(x);
+    const right = x < this.body.clientWidth / 2;
+    this.opened.style.left = right ? `${x + 34}px` : "auto";
+    this.opened.style.right = right ? "auto" : `${this.body.clientWidth - x + 34}px`;
+    this.opened.style.top = `${this.place.top - 10}px`;
+  }
+
+  // A picture with columns has no room next to a part: what is open is below it.
+  placeBelow(x) {
+    Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
+    this.opened.scrollIntoView({ block: "nearest" });
+  }
+
+  panelKey(event) {
+    const offset = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = offset && neighbour(this, offset);
+    if (event.key === "Escape") this.back();
+    else if (next) this.open(next);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   back() {
-    if (this.depth > 1) return this.open(this.depth - 1);
-    this.close();
-    this.body.focus({ preventScroll: true });
+    const before = this.trail.pop();
+    if (!before) return this.close();
+    this.open(before);
+    this.trail.pop();
   }
 
   close() {
-    this.depth = 0;
-    this.opened.hidden = true;
-    this.opened.replaceChildren();
+    Object.assign(this, { part: "", trail: [] });
+    this.ask({});
+    this.drawOpened();
+    this.body.focus({ preventScroll: true });
   }
 
   // ---- The story ----
@@ -436,32 +612,46 @@ export class ModelView extends Drawing {
     this.step = Math.max(-1, Math.min(this.story.length - 1, step));
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
-    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : "";
+    const changes = [this.header.effect, this.changed].filter(Boolean).join(" ");
+    const otherwise = changes || "Click a part to see its arithmetic. Play tells the story.";
+    this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
+    this.scrubber.value = String(this.step + 1);
+    this.scrubber.setAttribute(
+      "aria-valuetext",
+      told ? `${this.step + 1} of ${this.story.length}` : "before the story",
+    );
     this.emphasise();
   }
 
   key(event) {
     const { labels, layer, layers, head } = this.header;
-    const along = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    const across = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const [vertical, horizontal] = [{ ArrowUp: -1, ArrowDown: 1 }, { ArrowLeft: -1, ArrowRight: 1 }];
+    const [tokens, ways] = this.place.turned ? [horizontal, vertical] : [vertical, horizontal];
+    const [along, across] = [tokens[event.key], ways[event.key]];
+    if (event.target !== this.body && event.key !== "Escape") return false; // a button has its own keys
     if (along) {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
       const next = Math.max(0, Math.min(layers - 1, layer + across));
       if (next !== layer) this.send("open", { layer: next, head });
     } else if (event.key === "Enter" && this.query !== null) {
-      const weights = labels.map((_, key) => this.weight(this.query, key));
-      this.choose(this.query, weights.indexOf(Math.max(...weights)));
+      this.choose(this.query, this.strongestKey());
     } else if (event.key === "Escape") {
-      if (!this.depth && !this.hovered && this.step < 0) return false;
+      if (!this.part && !this.hovered && this.step < 0) return false;
       this.hover(null);
-      this.depth ? this.back() : this.show(-1);
+      this.part ? this.back() : this.show(-1);
     } else return false;
     return true;
   }
 
   destroy() {
     this.pause();
+    clearTimeout(this.asked);
     super.destroy();
   }
+}
+
+// Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.
+function focusPlace(panel) {
+  return { at: [...panel.querySelectorAll("button, h2")].indexOf(document.activeElement) };
 }

@@ -16,11 +16,6 @@ export function saveButtons(what, save) {
 
 // Downloads a drawing of this size in CSS pixels on a background colour. draw: takes a pen, of a canvas or SVG.
 export function savePicture(kind, name, width, height, ground, draw) {
-  const give = (blob) => {
-    const url = URL.createObjectURL(blob);
-    download(`${fileName(name)}.${kind}`, url);
-    URL.revokeObjectURL(url);
-  };
   const [w, h] = [Math.ceil(width), Math.ceil(height)];
   const canvas = kind === "png" && make("canvas", { width: String(w * FILE_SCALE), height: String(h * FILE_SCALE) });
   const pen = canvas ? canvas.getContext("2d") : new SvgPen(w, h);
@@ -28,8 +23,15 @@ export function savePicture(kind, name, width, height, ground, draw) {
   pen.fillStyle = ground;
   pen.fillRect(0, 0, w, h);
   draw(pen);
-  if (canvas) canvas.toBlob(give);
-  else give(new Blob([pen.text()], { type: "image/svg+xml" }));
+  if (canvas) canvas.toBlob((blob) => giveFile(blob, name, kind));
+  else giveFile(new Blob([pen.text()], { type: "image/svg+xml" }), name, kind);
+}
+
+// Downloads a file. kind: its suffix.
+export function giveFile(blob, name, kind) {
+  const url = URL.createObjectURL(blob);
+  download(`${fileName(name)}.${kind}`, url);
+  URL.revokeObjectURL(url);
 }
 
 // The part of a 2D canvas context that the drawing components use. Text stays text and lines stay lines; a canvas is

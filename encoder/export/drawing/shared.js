@@ -110,7 +110,7 @@ class Tip {
     return this.element.matches(":popover-open");
   }
 
-  // Beside the point (x, y) of the window, on whichever side has room.
+  // Next to the point (x, y) of the window, on whichever side has room.
   show(x, y, gap = 14) {
     const tip = this.element;
     if (!this.isOpen) tip.showPopover();
@@ -122,7 +122,7 @@ class Tip {
     tip.style.top = `${Math.max(4, Math.min(top, bottom - height))}px`;
   }
 
-  // Beside a box of the window, where possible inside the bounds, so that it covers neither the box nor what is beside
+  // Next to a box of the window, where possible inside the bounds, so that it covers neither the box nor what is next to
   // the bounds.
   showBeside(box, bounds, gap = 8) {
     const tip = this.element;
@@ -212,6 +212,7 @@ export class Drawing {
     const earlier = (this.events?.[name] ?? []).filter((event) => event.id > id - RESENT);
     this.events = { ...this.events, [name]: [...earlier, { ...value, id }].slice(-MOST_RESENT) };
     this.component.setStateValue?.(name, this.events[name]);
+    this.component.answer?.(name, value);
     return id;
   }
 

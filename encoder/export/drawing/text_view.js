@@ -118,7 +118,7 @@ export class TextView extends Drawing {
     return this.isAlone && !this.weights;
   }
 
-  // The weight between two units as source and target; NaN where the second is no target.
+  // The weight between two units as source and target; NaN where the second is not a target.
   weight(unit, other) {
     const [source, target] = [this.sources[unit], this.targets[other]];
     const [row, column] = this.isTo ? [source, target] : [target, source];
@@ -132,7 +132,7 @@ export class TextView extends Drawing {
     return unit !== null && this.isSource(unit) ? unit : null;
   }
 
-  // One number a unit: NaN where it is no target.
+  // One number a unit: NaN where it is not a target.
   shown() {
     const unit = this.preview();
     return unit === null ? this.values : Float32Array.from(this.units, (_, other) => this.weight(unit, other));
@@ -255,7 +255,7 @@ export class TextView extends Drawing {
     if (unit !== null) this.select(unit, event.shiftKey);
   }
 
-  // A click selects one unit alone or clears it; with Shift it adds or removes one.
+  // A click selects one unit only or clears it; with Shift it adds or removes one.
   select(unit, shift) {
     if (!this.isSource(unit)) return;
     const before = this.selected.has(unit);

@@ -184,7 +184,7 @@ class Joint:
     bias: str = ""
 
 
-#: By model_type, too. Their towers alone are FAMILIES.
+#: By model_type, too. Their towers are FAMILIES.
 JOINTS = {"clip": Joint(CLIP_TEXT, CLIP_IMAGE), "siglip": Joint(SIGLIP_TEXT, SIGLIP_IMAGE, bias="logit_bias")}
 
 

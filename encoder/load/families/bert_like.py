@@ -172,7 +172,7 @@ def esm_config(fields: Fields) -> EncoderConfig:
     kind = fields.get("position_embedding_type", "absolute")
     if kind not in ("absolute", "rotary"):
         raise unsupported("position_embedding_type", kind, "choose absolute or rotary")
-    fields.only("is_folding_model", False, "choose the encoder alone")
+    fields.only("is_folding_model", False, "choose the encoder only")
     plain = Fields({name: value for name, value in fields.items() if name != "position_embedding_type"})
     plain.setdefault("hidden_act", "gelu")
     pad = fields.pad_id(default=1)

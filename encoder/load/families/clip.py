@@ -1,7 +1,7 @@
 """CLIP (Radford et al. 2021) and SigLIP (Zhai et al. 2023): a tower of texts and one of images, both pre-norm.
 
 CLIP's text tower is causal and ends with a projection; SigLIP's texts are filled up with padding that takes part, and
-a learned query pools its images. Each tower is a family of its own, which a checkpoint may hold alone.
+a learned query pools its images. Each tower is a family of its own, which a checkpoint may hold by itself.
 """
 
 from __future__ import annotations

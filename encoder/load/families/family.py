@@ -83,7 +83,7 @@ class Fields(dict[str, Any]):
 
     def check_is_encoder(self, with_decoder: bool = False) -> None:
         """Raise LoadError for a decoder with cross-attention, a pruned or a quantised model. with_decoder: whether a
-        decoder beside the encoder is left out."""
+        decoder next to the encoder is left out."""
         self.only("is_decoder", False, "this is a decoder; choose an encoder")
         if not with_decoder:
             self.only("is_encoder_decoder", False, "this model has a decoder; choose an encoder")

@@ -86,7 +86,7 @@ VIT = Family(
     images=True,
 )
 
-#: DeiT: a distillation token beside [CLS], and the same layers. Its head with a teacher is left out.
+#: DeiT: a distillation token next to [CLS], and the same layers. Its head with a teacher is left out.
 DEIT = dataclasses.replace(
     VIT,
     names={**VIT.names, "embedding.tokens.distillation": "embeddings.distillation_token"},

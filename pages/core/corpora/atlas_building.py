@@ -1,4 +1,4 @@
-"""A button that builds an atlas of the reader's own texts in the sidebar's model. The session alone has it.
+"""A button that builds an atlas of the reader's own texts in the sidebar's model. Only this session has it.
 
 An atlas is a folder, so it is written to a temporary one, which is removed with the session.
 """
@@ -48,12 +48,12 @@ def _build(view: View) -> None:
     cut = f", cut at {tokens} tokens" if tokens else ""
     st.caption(
         f"At most {limits.ATLAS_TEXTS.value:,} texts{cut}; token vectors of {limits.ATLAS_VECTORS.value:,} of them. "
-        "They are in a temporary folder of the server, for your session alone, and are deleted when you close the page."
+        "They are in a temporary folder of the server, for your session only, and are deleted when you close the page."
     )
     if given is not None:
         built = long_work.result(
             "atlas-build", (view.model.of_model, given.digest), lambda: _work(view, given),
-            label="Build the atlas", ask=f"{plain(view.loaded.name)} reads each text once.",
+            label="Build the atlas", ask=f"{plain(view.loaded.name)} processes each text once.",
         )  # fmt: skip
         if built is not None:
             atlases.keep_built(*built)

@@ -1,4 +1,4 @@
-"""One line about the open head: this sentence's number beside that of a corpus, if the model has an atlas."""
+"""One line about the open head: this sentence's number next to that of a corpus, if the model has an atlas."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OTHERWISE = "relative_entropy"
 
 
 def draw(view: View) -> None:
-    """Draw the line and a link to the page Head atlas; nothing for a model without an atlas."""
+    """Draw the line and a link to the heads over a corpus; nothing for a model without an atlas."""
     atlas = atlases.of_model(view)
-    if atlas is None or not links.exists("head_atlas"):
+    if atlas is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(sentence(view, atlas), width="content")
-        links.link("head_atlas", "Head atlas", "public")
+        links.button("head_types", "Over a corpus", "public", "to-corpus", {"find": "corpus"}, type="tertiary")
 
 
 def sentence(view: View, atlas: Atlas) -> str:

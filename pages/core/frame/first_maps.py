@@ -28,7 +28,7 @@ def run(key: cache.ModelKey) -> None:
 
     def draw(layer: int, maps: np.ndarray) -> None:
         nonlocal rows
-        rows = rows or place.container()
+        rows = rows or place.container(key="first-maps")
         said = f"Layer {layer} of 0 to {config.n_layers - 1}, heads 0 to {config.n_heads - 1}"
         rows.image(strip(maps, colours), caption=said, alt=said, width="stretch")
 

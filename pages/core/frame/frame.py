@@ -25,6 +25,7 @@ from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.widgets import glossary_panel
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
@@ -53,7 +54,7 @@ def import_params() -> None:
 
 
 def is_former_home() -> bool:
-    """Whether the address is an old link to “Attention heads”, which opened at "/": a first visit with a view."""
+    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
     asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
@@ -100,9 +101,10 @@ def run(
             else:
                 go_on()
                 with area:
-                    mobile_bar.script()
                     _link_notes()
                 draw()
+            if is_shown and entry.folder != "glossary":
+                glossary_panel.draw(entry.folder)
         is_whole = True
     finally:
         # However the page ended, the address names the view and nothing typed is lost.
@@ -150,7 +152,7 @@ def _with_sidebar(draw: Callable[[], None], area: DeltaGenerator, go_on: Callabl
 
 
 def heading() -> None:
-    """The title of the open page. Beside it, so that nothing moves, the badge of a model whose norms were moved."""
+    """The title of the open page. Next to it, so that nothing moves, the badge of a model whose norms were moved."""
     title, view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
     st.title(f"{title} :orange-badge[norms moved]" if moved else title, anchor=False, help=moved or None)
@@ -256,7 +258,7 @@ def _notes(area: DeltaGenerator, view: View) -> None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
         if view.model.scratch is not None:
             st.info(
-                "Random weights, untrained: the maps show the effect of initialisation alone.", icon=":material/casino:"
+                "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
             )
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")

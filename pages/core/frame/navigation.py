@@ -1,7 +1,7 @@
-"""The names of all pages in a bar above the page, by section, on wide screens.
+"""The names of all pages in a bar above the page: a row of groups, each of which opens its pages.
 
-On narrow screens Streamlit's own list in the sidebar shows them. Each link is a plain address; a click on one presses
-Streamlit's link of the same page, which keeps the session (page_keys.js).
+Each link is a plain address; a click on one presses Streamlit's link of the same page, which keeps the session
+(page_keys.js).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Page:
 
     short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
     "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
-    show, of "text", "image", "sound" and "pair" (an image and texts), and a sentence with the reason where others are
-    left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
-    whether it shows the edited run, None: it draws the edits itself.
+    show, of "text", "image", "sound", "maps" (attention maps of a file) and "pair" (an image and texts), and a
+    sentence with the reason where others are left out; pads: whether it shows a text padded as in a batch; maps:
+    whether it shows small maps of all heads; edits: whether it shows the edited run, None: it draws the edits itself.
     """
 
     folder: str
@@ -67,31 +67,48 @@ def kept_pages(make: Callable[[], dict[str, list[StreamlitPage]]]) -> dict[str, 
 _PAGES: dict[str, list[StreamlitPage]] = {}
 
 
-def bar(sections: Mapping[str, Iterable[Page]], here: str, home: str, *, sidebar: bool) -> None:
+def bar(groups: Mapping[str, Iterable[Page]], here: str, home: str, *, sidebar: bool) -> None:
     """Draw the bar. here: the folder of the open page, and whether it has a sidebar; home: that of the page at "/"."""
     if (here, sidebar) not in _BARS:
-        _BARS[here, sidebar] = _bar(sections, here, home, sidebar)
+        _BARS[here, sidebar] = _bar(groups, here, home, sidebar)
     with st.container(key="page-names"):
         st.html(_BARS[here, sidebar])
 
 
 _BARS: dict[tuple[str, bool], str] = {}
-#: A page that needs nothing of the sidebar has its room; on narrow screens the sidebar holds the list of pages.
-ALONE = """<style>@media (min-width: 1280px) {
+#: A page that needs nothing of the sidebar has its room.
+ALONE = """<style>
   :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"]) { display: none; }
-}</style>"""
+</style>"""
 
 
-def _bar(sections: Mapping[str, Iterable[Page]], here: str, home: str, sidebar: bool) -> str:
+def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str, sidebar: bool) -> str:
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
+
+    def link(entry: Page, inner: str) -> str:
+        address = f"{base}/" if entry.folder == home else f"{base}/{entry.folder}"
+        current = ' aria-current="page"' if entry.folder == here else ""
+        return f'<a href="{address}"{current}>{inner}</a>'
+
     parts = []
-    for section, entries in sections.items():
-        links = []
-        for entry in entries:
-            address = f"{base}/" if entry.folder == home else f"{base}/{entry.folder}"
-            current = ' aria-current="page"' if entry.folder == here else ""
-            tip = html.escape(entry.help, quote=True)
-            links.append(f'<a href="{address}" title="{tip}"{current}>{html.escape(entry.name)}</a>')
-        label = f"<b>{html.escape(section)}</b>" if section else "<b></b>"
-        parts.append(f"<div>{label}{''.join(links)}</div>")
-    return f'<nav class="enc-pages" aria-label="Pages">{"".join(parts)}</nav>{"" if sidebar else ALONE}'
+    for number, (group, entries) in enumerate(groups.items()):
+        entries, name = list(entries), html.escape(group)
+        is_open = any(entry.folder == here for entry in entries)
+        mark = ' class="enc-here"' if is_open else ""
+        if len(entries) == 1:
+            parts.append(f"<li{mark}>{link(entries[0], name)}</li>")
+            continue
+        links = "".join(
+            f"<li>{link(one, f'<b>{html.escape(one.name)}</b><span>{html.escape(one.help)}</span>')}</li>"
+            for one in entries
+        )
+        said = f'{name}<span class="enc-unseen">, the open page is here</span>' if is_open else name
+        parts.append(
+            f'<li{mark}><button type="button" aria-expanded="false" aria-controls="enc-group-{number}">{said}</button>'
+            f'<ul id="enc-group-{number}">{links}</ul></li>'
+        )
+    return (
+        f'<nav class="enc-pages" aria-label="Pages"><a class="enc-name" href="{base}/">Encoderscope</a>'
+        '<button type="button" class="enc-list" aria-expanded="false" aria-controls="enc-groups">Pages</button>'
+        f'<ul id="enc-groups">{"".join(parts)}</ul></nav>{"" if sidebar else ALONE}'
+    )

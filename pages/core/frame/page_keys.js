@@ -1,19 +1,75 @@
-// The bar of page names, and the keys of presentation mode. A click on a name presses Streamlit's own link of that page,
-// which keeps the session.
+// The bar of groups and their pages, and the keys of presentation mode. A click on a page presses Streamlit's own link
+// of that page, which keeps the session.
 const ownLink = (path) =>
   [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].find((link) =>
     new URL(link.href).pathname === path
   );
 
+const openers = () => [...document.querySelectorAll('.enc-pages button[aria-expanded="true"]')];
+const isList = (button) => button.classList.contains("enc-list");
+
+// Opens a group, or on narrow screens the list of groups; other groups close.
+function show(button, open = button.ariaExpanded !== "true") {
+  for (const other of openers()) {
+    if (other !== button && (isList(button) || !isList(other))) other.ariaExpanded = "false";
+  }
+  button.ariaExpanded = String(open);
+}
+
+function closeAll() {
+  for (const button of openers()) button.ariaExpanded = "false";
+}
+
 export function listenToBar() {
   document.addEventListener("click", (event) => {
+    const button = event.target.closest?.(".enc-pages button[aria-controls]");
+    if (button) return show(button);
     const link = event.target.closest?.(".enc-pages a");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    if (!link) return closeAll();
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    closeAll();
     const own = ownLink(new URL(link.href).pathname);
     if (!own) return;
     event.preventDefault();
     own.click();
   });
+  // With one group open, the pointer opens the next one.
+  document.addEventListener("pointerover", (event) => {
+    const button = event.pointerType === "mouse" && event.target.closest?.("#enc-groups > li > button");
+    const opened = openers().filter((one) => !isList(one));
+    if (button && opened.length && opened.every((one) => one !== button && !isNarrow())) show(button, true);
+  });
+  document.addEventListener("focusin", (event) => {
+    if (!event.target.closest?.(".enc-pages")) closeAll();
+  });
+  document.addEventListener("keydown", onKey);
+}
+
+const isNarrow = () => openers().some(isList);
+
+// Escape closes the open group; the arrows up and down move in it, those to the sides between groups.
+function onKey(event) {
+  const at = event.target.closest?.(".enc-pages :is(a, button)");
+  const opened = openers().at(-1);
+  if (event.key === "Escape" && opened) {
+    opened.ariaExpanded = "false";
+    opened.focus();
+    event.preventDefault();
+    return;
+  }
+  const ways = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
+  if (!at || !(event.key in ways)) return;
+  const item = at.closest("#enc-groups > li");
+  if (!item) return;
+  const inGroup = event.key === "ArrowDown" || event.key === "ArrowUp";
+  const button = item.querySelector(":scope > button");
+  if (inGroup && button && event.key === "ArrowDown") show(button, true);
+  const others = inGroup
+    ? [...item.querySelectorAll("a, button")]
+    : [...item.parentElement.children].map((one) => one.firstElementChild);
+  const from = others.indexOf(inGroup ? at : item.firstElementChild);
+  others[(from + ways[event.key] + others.length) % others.length]?.focus();
+  event.preventDefault();
 }
 
 const FIELDS = 'input, textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"]';
@@ -29,7 +85,7 @@ export function listenToPresenter() {
       if (!event.repeat) document.querySelector(".st-key-present button, .st-key-leave-presentation button")?.click();
     } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
       const lesson = document.querySelector(".st-key-lesson-panel");
-      const names = [...document.querySelectorAll(".enc-pages a")];
+      const names = [...document.querySelectorAll("#enc-groups a")];
       const here = names.findIndex((name) => name.ariaCurrent === "page");
       if (lesson) lesson.querySelector(`.st-key-lesson-${event.key === "PageUp" ? "back" : "next"} button`)?.click();
       else names[here + (event.key === "PageUp" ? -1 : 1)]?.click();

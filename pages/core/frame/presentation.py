@@ -1,4 +1,4 @@
-"""Presentation mode: the page alone, in type for a projector; `present=1` in the address. Keys are in page_keys.js."""
+"""Presentation mode: the page only, in type for a projector; `present=1` in the address. Keys are in page_keys.js."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.core.view.view import ViewParams
 from pages.state.url_state import state
 
 #: At 1,920 pixels the smallest type of Streamlit has 20 pixels. --enc-type: the same for the drawing components. Sent
-#: in the mode alone: a rule of the page that begins with html:has() costs milliseconds at each change of a drawing.
+#: in the mode only: a rule of the page that begins with html:has() costs milliseconds at each change of a drawing.
 TYPE = """<style>
 html {
   font-size: max(16px, 1.35vw) !important; --enc-type: 1.25;

@@ -38,6 +38,7 @@ from pages.state.url_state import state
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
 CAPTION = "a picture of a handwritten three"
+CAPTIONS = {"digit-words": CAPTION, "spoken-words": "a voice says the number three"}
 
 #: What a page may need of the sidebar, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
@@ -116,8 +117,11 @@ def _another_model() -> None:
         state.put(ViewParams.norm, "trained")
 
 
-def model_controls() -> None:
-    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
+def model_controls(*, expanded: bool = True) -> None:
+    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one.
+
+    expanded: whether the controls of an untrained encoder's architecture are open.
+    """
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
     offered = [name for name in SOURCES if name != "trained" or has_trained]
     kind = state.bound(
@@ -135,7 +139,7 @@ def model_controls() -> None:
         runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
         state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
     if kind == "scratch":
-        _untrained_controls()
+        _untrained_controls(expanded)
     settings.check_device()
 
 
@@ -143,18 +147,21 @@ def tower_controls() -> None:
     """Which encoder of a model of images and text, where the page can show both."""
     with contextlib.suppress(EncoderError):  # said where the model is loaded
         key = model_key()
-        if is_pair(key) and {"text", "image"} <= set(page_takes()):
+        kinds = model_store.kinds(key)
+        if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
+            if state.newest(ViewParams.tower) not in kinds:  # of the pair before
+                state.put(ViewParams.tower, kinds[0])
             state.segmented(
-                ViewParams.tower, "Encoder of", {"text": "Text", "image": "Image"}, width="stretch",
-                help="This model has two encoders. The page “Image and text” shows what both say of each other.",
+                ViewParams.tower, "Encoder of", {kind: kind.capitalize() for kind in kinds}, width="stretch",
+                help="This model has two encoders. The page “Predict” compares their vectors.",
             )  # fmt: skip
 
 
 def _fitting_sentence(key: cache.ModelKey) -> None:
     """A caption of a digit in place of the first sentence, of which the model of digits and words knows no word."""
-    first, other = (CAPTION, FIRST_SENTENCE) if key.source == "digit-words" else (FIRST_SENTENCE, CAPTION)
-    if state.newest(ViewParams.text) == other:
-        state.put(ViewParams.text, first)
+    fitting = CAPTIONS.get(key.source, FIRST_SENTENCE)
+    if state.newest(ViewParams.text) in {*CAPTIONS.values(), FIRST_SENTENCE} - {fitting}:
+        state.put(ViewParams.text, fitting)
 
 
 def awaits_source() -> bool:
@@ -165,6 +172,8 @@ def awaits_source() -> bool:
 def norm_controls(key: cache.ModelKey | None) -> None:
     """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
+    if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
+        return
     if norm == "both":  # on the page that shows both
         st.caption("Norm placement: this page shows both.")
         return
@@ -190,9 +199,9 @@ def norm_controls(key: cache.ModelKey | None) -> None:
         st.caption(plain(moved))
 
 
-def _untrained_controls() -> None:
+def _untrained_controls(expanded: bool) -> None:
     own = UntrainedParams
-    with st.expander("Architecture", expanded=True):
+    with st.expander("Architecture", expanded=expanded):
         left, right = st.columns(2)
         state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
         state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
@@ -284,7 +293,7 @@ def open_from(event: GridEvent) -> None:
 def select_from(event: PlotEvent, block: int = 1) -> None:
     """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
 
-    block: tokens that one cell covers; a cell of a pooled map is no single token.
+    block: tokens that one cell covers; a cell of a pooled map is not a single token.
     """
     on_click(
         cell=lambda i, j: select(i, j) if block == 1 else None,

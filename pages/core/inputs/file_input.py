@@ -1,6 +1,6 @@
 """Images and sounds of the sidebar: bundled examples, and what a visitor draws, records or opens as a file.
 
-A visitor's own input stays in the session: a link names it by the digest of its content alone, and opens with an
+A visitor's own input stays in the session: a link names it by the digest of its content only, and opens with an
 example for everyone else.
 """
 

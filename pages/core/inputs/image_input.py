@@ -17,7 +17,7 @@ import streamlit as st
 
 from encoder import ImageEncoder
 from encoder.inputs import digits, image_files
-from pages.components.draw_digit import draw_digit
+from pages.components.draw_digit import SIDE, draw_digit
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import input_kinds
 from pages.state.params import Param, choice, string
@@ -97,7 +97,11 @@ class ImageInput(FileInput):
         if way == "camera":
             self.take(model, st.camera_input("Camera", key="image-camera", label_visibility="collapsed"))
             return
-        draw_digit(key="draw-digit", on_drawing=self._take_drawing)
+        from PIL import Image
+
+        shown = Image.fromarray((self.find(model, self.current(model)) * 255).astype(np.uint8))
+        start = np.asarray(shown.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+        draw_digit(np.where(start > 127, start, 0), key="draw-digit", on_drawing=self._take_drawing)
         st.caption("Give a seven its bar: the model saw few without.")
 
     def _take_drawing(self, bitmap: np.ndarray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from encoder.encoders.named import NamedEncoder
 from encoder.load import first_bundled
 from pages.core.stores import input_kinds, model_store
+from pages.core.stores.model_key import ModelKey
 from pages.core.view.view import SOURCES, View, ViewParams
 from pages.core.words.markdown import plain
 from pages.state.url_state import state
@@ -28,6 +30,23 @@ def say(model: NamedEncoder, takes: Collection[str], why: str) -> None:
     wanted = next(kind for kind in takes if kind in FIRST)
     needed, given = input_kinds.NOUNS[wanted], input_kinds.NOUNS[model.takes]
     said = f"This page needs a model of {needed}, and {plain(model.name)} takes {given}. {why}"
+    if model.takes == "maps":
+        said = f"{plain(model.name)} is a file of attention maps, and this page needs the model itself. {why}"
     st.info(said, icon=":material/swap_horiz:")
     choice = FIRST[wanted]
     st.button(f"Choose {SOURCES[choice]}", key="other-input", on_click=state.put, args=(ViewParams.model, choice))
+
+
+def instead(view: View, source: str, why: str, tower: str = "") -> View:
+    """The view in a bundled model, where the reader's cannot do what she asks, and a line that says so.
+
+    why: what the reader's model lacks; tower: which encoder of a pair. A view of text keeps its text.
+    """
+    key = ModelKey(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{plain(view.loaded.name)} {why}. You see **{SOURCES[source]}**.", width="content")
+        st.button(
+            "Use it on every page", key="instead:use", icon=":material/swap_horiz:", type="tertiary",
+            on_click=state.put, args=(ViewParams.model, source),
+        )  # fmt: skip
+    return dataclasses.replace(view, model=key, layer=0, head=0, i=None, j=None)

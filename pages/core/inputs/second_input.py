@@ -1,4 +1,4 @@
-"""A second input beside the sidebar's: a sentence that is typed, or one of the images or sounds that are here.
+"""A second input next to the sidebar's: a sentence that is typed, or one of the images or sounds that are here.
 
 Its value is what `View.text` is: a sentence, or the name of an image or a sound.
 """

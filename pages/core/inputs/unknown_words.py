@@ -14,7 +14,7 @@ MOST_NAMED = 4
 
 def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
     """The unknown words of a trace and what they mean for the model; None where there are none."""
-    return None if trace.source is None else of_sources([trace.source], model)
+    return None if trace.source is None or model.takes != "text" else of_sources([trace.source], model)
 
 
 def of_sources(sources: Sequence[Tokenized], model: encoder.TextEncoder) -> str | None:

@@ -8,6 +8,7 @@ Only public parts of Streamlit are used, but for quicker.py, which changes one v
 - A process behind a front loads what every visit needs before it listens (warm.py).
 - Streamlit's own scripts are sent compressed (gzip_static.py).
 - The page that a browser loads first has the app's style (first_paint.py).
+- A click that comes just after a reconnect waits until the page has run (reconnect.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
   (rooms/events.py).
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
@@ -84,11 +85,11 @@ def _value(text: str) -> Any:
 
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
-    from pages.core.frame import mobile_bar
     from pages.core.server import first_paint
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic
+    from pages.core.server.reconnect import Reconnected
     from pages.core.server.uploads import Uploads, kept_by_streamlit
     from pages.core.teaching.rooms import current_store
     from pages.core.teaching.rooms.events import RoomEvents
@@ -97,12 +98,12 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"
     policy = Policy.of(os.environ, st.get_option("server.address"))
-    scripts = [first_paint.SCRIPT, mobile_bar.SCRIPT]
+    scripts = [first_paint.SCRIPT, first_paint.FRAME]
     if (folder / "index.html").is_file():
         # Every script inside a page, as it is there: the browser runs no other.
         scripts += inline_scripts((folder / "index.html").read_text(encoding="utf-8"))
         app = first_paint.FirstPaint(app, folder)
-    app = Waiting(app)
+    app = Reconnected(Waiting(app))
     app = Uploads(app, kept_by_streamlit, base_url)
     app = RoomEvents(app, current_store, base_url)
     app = Channel(app, base_url)
@@ -142,7 +143,7 @@ def main(arguments: Sequence[str]) -> None:
 
     _, script, *flags = arguments
     log.begin()
-    with contextlib.suppress(Exception):  # no page is no navigation, which does not matter here
+    with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
     with contextlib.suppress(ImportError, AttributeError):  # another Streamlit: the app works without
         from pages.core.server import quicker
@@ -153,7 +154,7 @@ def main(arguments: Sequence[str]) -> None:
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(0))
-    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml beside it
+    sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml next to it
     app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
     app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
 

@@ -83,6 +83,6 @@ def _response(name: str, identity: str, query: Mapping[str, str]) -> Response:
     except Exception:
         logging.getLogger("encoderscope").exception("The channel %s failed", name)
         return Response(status_code=500, headers=HEADERS)
-    if content is None:  # the server forgets, which is no error of the page
+    if content is None:  # the server forgets, which is not an error of the page
         return Response(status_code=204, headers=HEADERS)
     return Response(content, headers=HEADERS, media_type="application/octet-stream")

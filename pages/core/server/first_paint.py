@@ -15,11 +15,15 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from encoder.export.javascript import joined
+from pages.core.server import reconnect
 from pages.core.server.gzip_static import takes_gzip
 
 PAGES = Path(__file__).resolve().parents[2]
 #: In a block, so that its names are its own.
-SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}"
+SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}" + reconnect.SCRIPT
+#: What the frame listens to: the bar, keys, the history.
+FRAME = "{" + joined(PAGES / "core" / "frame" / "frame.js") + "}"
 #: Streamlit's names of the scripts of elements that most pages have.
 SCRIPTS = ("BidiComponent", "Button", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextArea", "rehype-raw")
 #: What a script of Streamlit imports when it starts.
@@ -33,7 +37,7 @@ _ROOT = b'<div id="root"></div>'
 
 
 def style() -> str:
-    """The style sheets beside the modules of pages/, but for those of the components, which have their own."""
+    """The style sheets next to the modules of pages/, but for those of the components, which have their own."""
     files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name != "components")
     return "".join(path.read_text(encoding="utf-8") for path in files)
 
@@ -51,9 +55,9 @@ def scripts(folder: Path) -> list[str]:
 
 
 def draw() -> None:
-    """Send the style as an element, where `streamlit run` serves the app without FirstPaint."""
+    """Send style and script as an element, where `streamlit run` serves the app without FirstPaint."""
     if not FirstPaint.is_there:
-        st.html(f"<style>{style()}</style>")
+        st.html(f"<style>{style()}</style><script>{FRAME}</script>", unsafe_allow_javascript=True)
 
 
 class FirstPaint:
@@ -99,7 +103,7 @@ class FirstPaint:
         headers = MutableHeaders(raw=start["headers"])
         if _ROOT in body:
             body = body.replace(b"</head>", self._preload + b"</head>", 1)
-            own = f"<style>{style()}</style><script>{SCRIPT}</script>"
+            own = f"<style>{style()}</style><script>{SCRIPT}</script><script>{FRAME}</script>"
             body = body.replace(_ROOT, _ROOT + own.encode(), 1)
             for name in _TELLS:
                 del headers[name]

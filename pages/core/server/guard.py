@@ -1,7 +1,7 @@
 """Who may talk to this server, and what a browser may do with its answers: ASGI middleware around all others.
 
 A page of another site must not reach a server on this machine: neither by its address (Origin) nor by a name of its
-own that it lets point here (DNS rebinding). Streamlit checks the Origin of a websocket alone, and asks an outside
+own that it lets point here (DNS rebinding). Streamlit checks the Origin of a websocket only, and asks an outside
 server for this machine's address to do so. Here nothing is looked up, and Streamlit gets no Origin to check again.
 """
 
@@ -180,7 +180,7 @@ def _name(host: str) -> str | None:
     """The name or address in a `Host` header, without its port; None for something else."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # a ValueError for a port that is no number
+        _ = parts.port  # a ValueError for a port that is not a number
     except ValueError:
         return None
     if parts.netloc != host or parts.username is not None or not re.fullmatch(r"[\w.:%*-]+", parts.hostname or ""):

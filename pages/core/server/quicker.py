@@ -7,7 +7,7 @@ It replaces private parts of Streamlit, and nothing else of the app does. Withou
   each, waits for a turn of the loop after each, and hands each to the system by itself. Here the script's messages wait
   some milliseconds until the loop takes all of them, and a group is one write of the socket.
 - What a run computes again and again is computed once, or when it is asked for. A selectbox, a text field and a number
-  field each ask for all values of the session to find their own (0.35 ms, eight times in a run of Attention heads), the
+  field each ask for all values of the session to find their own (0.35 ms, eight times in a run of Heads), the
   navigation hashes the address of each page three times, a link to a page asks for the current folder, the icon is
   looked for on the disk, the theme is read from the options, and two hundred times a run asks whether it has to end.
 """

@@ -1,6 +1,6 @@
 """Uploads: how much a session and all sessions together may send. ASGI middleware.
 
-A widget's own limit holds in the browser alone. Streamlit's server limits one file (server.maxUploadSize, in
+A widget's own limit holds in the browser only. Streamlit's server limits one file (server.maxUploadSize, in
 .streamlit/config.toml), but not how many there are.
 """
 

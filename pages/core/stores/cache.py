@@ -41,7 +41,7 @@ MEASURING = threading.Lock()
 
 
 def _needs_model(key: Hashable, name: Hashable, value: Any) -> bool:
-    """Whether a stored value keeps the weights of a model alive. Arrays hold numbers alone; traces hold the model."""
+    """Whether a stored value keeps the weights of a model alive. Arrays hold numbers only; traces hold the model."""
     return not isinstance(value, np.ndarray) and any(one.of_model == key for one in _model_keys(name))
 
 

@@ -22,7 +22,7 @@ ALWAYS = 8_000_000
 
 
 def of_text(text: str, pair: str | None) -> None:
-    """Raise EncoderError for a text that takes seconds to split into tokens alone."""
+    """Raise EncoderError for a text that takes seconds to split into tokens only."""
     n_characters, most = len(text) + len(pair or ""), TEXT.value
     if n_characters > most:
         raise EncoderError(

@@ -47,8 +47,36 @@ class Input:
         return None
 
 
+class MapsInput(Input):
+    """The tokens of a file of attention maps, which is all that such a file can show."""
+
+    kind: ClassVar[InputKind] = "maps"
+    name: ClassVar[str] = "file"
+
+    def find(self, model: NamedEncoder, name: str) -> None:
+        return None
+
+    given = find
+
+    def current(self, model: NamedEncoder) -> str:
+        """The one input that there is."""
+        return self.name
+
+    def title(self, name: str) -> str:
+        return "the tokens of the file"
+
+    def names(self, model: NamedEncoder) -> dict[str, str]:
+        return {self.name: self.title(self.name)}
+
+    def code(self, model: NamedEncoder, name: str) -> tuple[str, str]:
+        return "", ""
+
+    def controls(self, model: NamedEncoder) -> None:
+        """Nothing: the sidebar has no input for such a file."""
+
+
 #: Kind of input -> its inputs; core/inputs/image_input.py and core/inputs/sound_input.py add theirs.
-SOURCES: dict[InputKind, Input] = {"text": Input()}
+SOURCES: dict[InputKind, Input] = {"text": Input(), "maps": MapsInput()}
 
 
 def of(model: NamedEncoder) -> Input:
@@ -58,7 +86,13 @@ def of(model: NamedEncoder) -> Input:
 
 #: What models of a kind take, in a sentence. PAIR: both encoders of a model of images and text.
 PAIR = "pair"
-NOUNS = {"text": "text", "image": "images", "sound": "sound", PAIR: "images and text"}
+NOUNS = {
+    "text": "text",
+    "image": "images",
+    "sound": "sound",
+    "maps": "attention maps",
+    PAIR: "images or sound, and text",
+}
 
 Loaded = NamedEncoder | JointEncoder
 
@@ -78,6 +112,8 @@ def fitting(kinds: Sequence[InputKind], takes: Collection[str], wanted: str) -> 
 
     kinds: `kinds_of`; takes: what the page takes. Where no encoder fits, the first one: the page says so.
     """
-    shown = {"image" if kind == PAIR else kind for kind in takes}
+    if PAIR in takes and len(kinds) > 1:  # its captions are typed on the page
+        return next(kind for kind in kinds if kind != "text")
+    shown = set(takes)
     offered = [kind for kind in kinds if kind in shown] or list(kinds)
     return next((kind for kind in offered if kind == wanted), offered[0])

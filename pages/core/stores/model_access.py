@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from encoder.errors import LoadError
+from encoder.load.places import MAPS_ENDINGS
 from pages.core.access import visitors
 from pages.core.words.markdown import plain
 
@@ -20,7 +21,10 @@ def source_help() -> str:
         names = ", ".join(plain(name) for name in offered_folders()) or "(empty)"
         return f"The name of a folder in this server's models folder: {names}"
     if visitors.for_one_person():
-        return "A local folder in Hugging Face's layout (config.json, model.safetensors, tokenizer.json), or a Hub id."
+        return (
+            "A local folder in Hugging Face's layout (config.json, model.safetensors, tokenizer.json), a Hub id, or "
+            "a file of attention maps."
+        )
     return "This server is shared. It offers the bundled models and untrained encoders."
 
 
@@ -38,7 +42,11 @@ def offered_folders() -> list[str]:
     root = models_root()
     if root is None or not os.path.isdir(root):
         return []
-    return sorted(entry.name for entry in os.scandir(root) if entry.is_dir() and not entry.name.startswith("."))
+    return sorted(
+        entry.name
+        for entry in os.scandir(root)
+        if (entry.is_dir() or entry.name.endswith(MAPS_ENDINGS)) and not entry.name.startswith(".")
+    )
 
 
 def allowed_source(name: str) -> str:

@@ -90,6 +90,12 @@ def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
     return _Made(origin, choice, values)
 
 
+def suggests(token: int | None) -> bool:
+    """Whether the selected token is the one that was chosen here, not by a link or a person."""
+    made: _Made | None = st.session_state.get(_MADE)
+    return made is not None and made.values[ViewParams.i.name] == token
+
+
 def sentence(view: View) -> str:
     """What was chosen and why; "" where a link or a person chose, or where norms are moved or something is edited."""
     made = st.session_state.get(_MADE)
@@ -99,5 +105,5 @@ def sentence(view: View) -> str:
     word = token_names.quoted(view.trace.labels, choice.query)
     where = f"Chosen for you: L{choice.layer} H{choice.head}, where {word} attends most tellingly"
     if choice.is_pronoun:
-        return f"{where} to an earlier word. A pattern is no proof of coreference."
-    return f"{where}. A pattern is no proof of what the head does."
+        return f"{where} to an earlier word. A pattern is not proof of coreference."
+    return f"{where}. A pattern is not proof of what the head does."

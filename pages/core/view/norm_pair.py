@@ -55,7 +55,7 @@ def pair_of(view: View) -> NormPair:
 
 
 def remember_partners(one: str, other: str) -> None:
-    """Two models of this session that differ in their norm placement alone: sources of ModelKeys."""
+    """Two models of this session that differ in their norm placement only: sources of ModelKeys."""
     st.session_state.setdefault(_PARTNERS, {}).update({one: other, other: one})
 
 

@@ -26,7 +26,7 @@ SECOND, THIRD = "It was tired.", "Dogs bark."
 @state.register
 @dataclass(frozen=True)
 class PlaceParams:
-    """Values that several steps share, beside the tokens i and j."""
+    """Values that several steps share, next to the tokens i and j."""
 
     component: Param[int | None] = whole_number(None)
     neuron: Param[int | None] = whole_number(None)

@@ -1,4 +1,4 @@
-"""The View: text, model and place that a page shows, read from the session and the address alone."""
+"""The View: text, model and place that a page shows, read from the session and the address only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ViewParams:
     pair: Param[str] = string()
     model: Param[str] = choice("minilm", SOURCES)
     # The encoder of a model of images and text, on pages that can show both.
-    tower: Param[str] = choice("text", ("text", "image"))
+    tower: Param[str] = choice("text", ("text", "image", "sound"))
     source: Param[str] = string()
     run: Param[str] = string(public="the id of a run on the server")
     layer: Param[int] = whole_number(0)
@@ -66,7 +66,7 @@ class ViewParams:
     norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")
     i: Param[int | None] = whole_number(None)
     j: Param[int | None] = whole_number(None)
-    # Tokens selected beside i and j, whose attention is summed.
+    # Tokens selected next to i and j, whose attention is summed.
     more_queries: Param[list[int]] = token_positions(MOST_SELECTED, url="hold")
     more_keys: Param[list[int]] = token_positions(MOST_SELECTED, url="hold_keys")
     # A text longer than the model takes: cut, or shown window by window.
@@ -80,7 +80,7 @@ class ViewParams:
     colours: Param[str] = choice("viridis", COLOURS)
     device: Param[str] = choice("auto", DEVICES)
     dtype: Param[str] = choice("float32", DTYPES)
-    # Presentation mode: the page alone, in large type.
+    # Presentation mode: the page only, in large type.
     present: Param[bool] = flag()
 
 

@@ -1,4 +1,4 @@
-"""The answer to a click on a map: one line beside the map with the weight, its rank, and the row's largest weights.
+"""The answer to a click on a map: one line next to the map with the weight, its rank, and the row's largest weights.
 
 `area` holds the line and the maps. The line keeps its room, so that nothing moves, and it stays in the window while a
 map of the area does.
@@ -6,7 +6,9 @@ map of the area does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
@@ -17,12 +19,13 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.lazy import popover
-from pages.core.inputs import chosen_input, edited
+from pages.core.inputs import edited
 from pages.core.view.view import ViewParams
 from pages.core.words import token_names
 from pages.state import links
 from pages.state.url_state import state
 
+_TOGETHER = "_words_of_picture"
 #: Largest weights of a row that are named.
 NAMED = 3
 #: The place of a weight.
@@ -35,6 +38,21 @@ def area() -> DeltaGenerator:
     return st.container(key="answer-area")
 
 
+@contextmanager
+def words_of_picture(key: str) -> Iterator[None]:
+    """A place, in the container of this key, for words that are shown when the plots of `together` fit them."""
+    values = repr(sorted(state.newest_of_all().items(), key=lambda pair: pair[0]))
+    name = hashlib.blake2b(values.encode("utf-8", "replace"), digest_size=6).hexdigest()
+    st.session_state[_TOGETHER] = {"key": key, "name": name}
+    with st.container(key=f"says-{name}", width="content"):
+        yield
+
+
+def together() -> dict[str, str] | None:
+    """For `plot`: the words of this run that its picture belongs to, if the page has such words."""
+    return st.session_state.get(_TOGETHER)
+
+
 def draw(
     first: str = HINT,
     second: str = "",
@@ -45,18 +63,17 @@ def draw(
     """Draw the line, in the area and before the maps.
 
     first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
-    the page “Forward pass” for this weight, which can also be edited, None where there is no single weight; clear:
+    the page Model for this weight, which can also be edited, None where there is no single weight; clear:
     undoes the selection, None where nothing is selected.
     """
     with st.container(key="answer"):
         with st.container(key="answer-words", horizontal=True, vertical_alignment="center"):
             st.markdown(first, width="content")
             if cell is not None:
-                if chosen_input.kind() == "text":  # the page “Forward pass” takes no other input
-                    links.button(
-                        "forward_pass", "How this weight is made", "calculate", "open-softmax",
-                        {"step": "softmax", **cell}, type="tertiary", width="content",
-                    )  # fmt: skip
+                links.button(
+                    "model", "How this weight is made", "calculate", "open-softmax",
+                    {"step": "softmax", **cell}, type="tertiary", width="content",
+                )  # fmt: skip
                 _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):

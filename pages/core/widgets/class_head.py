@@ -1,4 +1,4 @@
-"""The classification head that this session opened beside its models; a checkpoint's own head comes first."""
+"""The classification head that this session opened next to its models; a checkpoint's own head comes first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.classifier import Classifier
 from pages.core.view.view import View
+from pages.core.words.markdown import plain
 
 _HEAD = "_opened_head"
+#: Classes that a sentence names.
+NAMED = 3
 
 
 def put(head: Classifier, model: str, name: str) -> None:
@@ -45,3 +48,13 @@ def model_of(view: View) -> TextEncoder:
         return classify.with_head(model, head)
     except EncoderError:  # a model of the same name and another width
         return model
+
+
+def said(view: View) -> str:
+    """The most probable classes of an image or a sound, in a sentence; "" without a head."""
+    if view.loaded.classifier is None:
+        return ""
+    found = view.derived("classes of the input", view.loaded.probabilities)
+    best = sorted(found, key=found.__getitem__, reverse=True)[:NAMED]
+    first, *others = (f"{plain(name)} ({found[name]:.1%})" for name in best)
+    return f"Class: **{first}**" + (f"; next: {', '.join(others)}." if others else ".")

@@ -188,7 +188,7 @@ def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey,
         return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
     if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
         typed = str(state.get(state.params[source])).strip() or SAVED
-        return dataclasses.replace(key, source=typed), "# A server folder: give the path of your copy.\n"
+        return dataclasses.replace(key, source=typed), "# A server folder: specify the path of your copy.\n"
     return key, ""
 
 

@@ -22,6 +22,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
+from pages.core.words import references
 from pages.core.words.formulas import number
 from pages.state.params import Param, choice
 from pages.state.url_state import state
@@ -68,7 +69,7 @@ class Occlusion:
         return f"cosine to the {words_of(self.view.trace).vector}"
 
     def alone(self) -> np.ndarray | None:
-        """[P]: the fall of the outcome when each part alone is covered; None while it waits for a click."""
+        """[P]: the fall of the outcome when each part by itself is covered; None while it waits for a click."""
         view = self.view
         found = effects.measured(
             "covering",
@@ -131,8 +132,10 @@ def controls(view: View) -> Occlusion:
             state.bound(
                 st.selectbox, CoverParams.cover, "Covered with", [one for one in COVERS if one != usual],
                 format_func=names.get, width=180,
-                help="What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
-                "and Fergus (2014) used a grey square. In images of ink, black is no ink.",
+                help=references.cited(
+                    "What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
+                    "and Fergus (2014) used a grey square. In images of ink, black is paper."
+                ),
             )  # fmt: skip
     return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
 
@@ -149,13 +152,13 @@ def cover_of(view: View) -> Cover:
 
 
 def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
-    """The curves of several orders beside random ones, and what they say. weights: name of an order -> [P]."""
+    """The curves of several orders next to random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
-    fixed = {"largest fall alone first": occlusion.largest_first(alone)}
+    fixed = {"largest single fall first": occlusion.largest_first(alone)}
     gradient = _gradient(found)
     if gradient is not None:
         fixed["largest gradient first"] = occlusion.largest_first(gradient)
-    # Two parts, so that another head computes its own curves alone.
+    # Two parts, so that another head computes its own curves only.
     some = found.curves("covering-fixed", fixed, occlusion.SEEDS)
     if some is None:
         return
@@ -195,13 +198,13 @@ def _gradient(found: Occlusion) -> np.ndarray | None:
 
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
-    """How well weights [P] predict the fall of each part alone."""
+    """How well weights [P] predict the fall of each part by itself."""
     if len(alone) < causal.tokens.FEWEST:
         return ""
     rank = causal.rank_correlation(weights, alone)
     if rank.value != rank.value:  # NaN: all values of a side are equal
         return ""
     return (
-        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95 % interval "
+        f"Rank correlation of {name} with the fall: **{signed(rank.value, 2)}** (95% interval "
         f"{signed(rank.low, 2)} to {signed(rank.high, 2)})."
     )

@@ -23,9 +23,9 @@ OUTCOMES = {
     "class": "Class of a classification head",
 }
 UNITS = {
-    "sentence": "Cosine to the vector of the unedited run",
-    "similarity": "Cosine to the vector of the second sentence",
-    "token": "Cosine to the unedited output vector",
+    "sentence": "Similarity to the original vector",
+    "similarity": "Similarity to the second sentence",
+    "token": "Similarity to the original output vector",
 }
 SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import streamlit as st
 
 from pages.core.words.glossary_terms import GROUPS, TERMS, Term
+from pages.core.words.references import REFERENCES, cited
 from pages.state import links
 
 #: More links than this in an opening would hide what it says.
@@ -18,7 +19,7 @@ MOST_LINKS = 3
 #: Names, formulas, code, links and coloured words are left as they are.
 _PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
 _BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
-#: Longer words first: “attention sink” is one term. "[MASK]" is no use of “mask”.
+#: Longer words first: “attention sink” is one term. "[MASK]" is not a use of “mask”.
 _WORDS = re.compile(
     r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
     re.IGNORECASE,
@@ -30,7 +31,7 @@ def linked(text: str, most: int = MOST_LINKS) -> str:
 
     The definition is the link's title, so a pointer over the word shows it. Without a glossary page, `text` itself.
     """
-    return _linked(text, most) if links.exists("glossary") else text
+    return _linked(cited(text), most) if links.exists("glossary") else text
 
 
 @lru_cache(1_000)
@@ -65,7 +66,7 @@ def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
 def entry(term: Term) -> str:
     """A term in Markdown: its name, definition, formula or number, and source."""
     more = re.sub(r"\]\(#([\w-]+)\)", r"](glossary?term=\1)", term.more)
-    return f"**{_escaped(term.name)}**  \n{_text(term, more)}"
+    return cited(f"**{_escaped(term.name)}**  \n{_text(term, more)}")
 
 
 def document(titles: Mapping[str, str]) -> str:
@@ -75,6 +76,9 @@ def document(titles: Mapping[str, str]) -> str:
         lines += ["", f"## {group}"]
         for term in terms:
             lines += ["", f"### {_escaped(term.name)}", "", f"{_text(term, term.more)}  ", f"Page: {titles[term.page]}"]
+    lines += ["", "## References"]
+    for reference in REFERENCES:
+        lines += ["", reference.entry()]
     return "\n".join(lines) + "\n"
 
 

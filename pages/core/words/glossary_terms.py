@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "token",
             "A token is what the model reads as one unit: a piece of text, an image patch, a time step. "
             "The tokenizer splits a text into tokens of its vocabulary.",
-            "forward_pass", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
+            "model", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
             words=("tokens",),
         ),
         Term(
@@ -55,17 +55,17 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "mask",
             "A mask says which keys a query may not attend to: softmax gives them weight 0. Encoders mask "
             "padding; decoders mask later tokens too.",
-            "forward_pass", "The token [MASK] is something else: it hides a word in masked-word prediction.",
+            "model", "The token [MASK] is something else: it hides a word in masked-word prediction.",
         ),
         Term(
             "embedding",
             "An embedding is a vector that the model looks up in a learned table. BERT adds a token, a position "
             "and a segment embedding, and LayerNorm follows.",
-            "forward_pass", words=("embeddings",), source="Devlin et al. 2019",
+            "model", words=("embeddings",), source="Devlin et al. 2019",
         ),
         Term(
             "position",
-            "A position is the place of a token in the input, counted from 0. Attention alone ignores order, so a "
+            "A position is the place of a token in the input, counted from 0. Attention by itself ignores order, so a "
             "model adds position vectors, rotates queries and keys, or adds a bias to scores.",
             "positions", words=("positions",),
         ),
@@ -73,7 +73,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "d_model",
             "d_model is the number of components of each token's vector between the layers. It is the width of "
             "the residual stream.",
-            "architecture", "384 in all-MiniLM-L6-v2, 128 in the twins.",
+            "model", "384 in all-MiniLM-L6-v2, 128 in the twins.",
         ),
     ),
     "Attention": (
@@ -88,25 +88,25 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "query",
             "The query of a token is compared with the keys of all tokens. It is the token's vector times the "
             "head's weights W_Q, plus a bias in many models.",
-            "qkv", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
+            "heads", "$q_i = x_i W_Q + b_Q$", words=("queries",), source="Vaswani et al. 2017",
         ),
         Term(
             "key",
             "The key of a token is what queries are compared with. It is the token's vector times the head's "
             "weights W_K, plus a bias in many models.",
-            "qkv", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
+            "heads", "$k_j = x_j W_K + b_K$", words=("keys",), source="Vaswani et al. 2017",
         ),
         Term(
             "value",
             "The value of a token is the vector that other tokens receive from it, times an attention weight. A "
             "head's output for a token is the sum of all values with these weights.",
-            "qkv", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
+            "heads", r"$z_i = \sum_j A_{ij}\,v_j$", words=("values",), source="Vaswani et al. 2017",
         ),
         Term(
             "score",
             "A score is the scaled dot product of a query and a key. It can be any number; softmax turns the "
             "scores of a query into weights.",
-            "forward_pass",
+            "model",
             r"$s_{ij} = q_i \cdot k_j / \sqrt{d_k}$, where $d_k$ is the head's width; some models add a bias.",
             words=("scores",), source="Vaswani et al. 2017",
         ),
@@ -114,7 +114,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "softmax",
             "Softmax turns numbers into positive weights that sum to 1. Only differences count: the same number "
             "added to all scores changes no weight.",
-            "forward_pass", r"$A_{ij} = e^{s_{ij}} / \sum_m e^{s_{im}}$",
+            "model", r"$A_{ij} = e^{s_{ij}} / \sum_m e^{s_{im}}$",
         ),
         Term(
             "attention weight",
@@ -140,20 +140,20 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "sublayer",
             "A sublayer is one of the two parts of a layer: attention, or the feed-forward layer. A residual "
             "connection goes around each of them.",
-            "architecture", words=("sublayers",), source="Vaswani et al. 2017",
+            "model", words=("sublayers",), source="Vaswani et al. 2017",
         ),
         Term(
             "feed-forward layer",
             "The feed-forward layer (FFN) changes each token's vector by itself: up to more components, an "
             "activation function, and down again. It moves nothing from token to token.",
-            "forward_pass", "384 to 1,536 to 384 components in all-MiniLM-L6-v2.", words=("FFN",),
+            "model", "384 to 1,536 to 384 components in all-MiniLM-L6-v2.", words=("FFN",),
             source="Vaswani et al. 2017",
         ),
         Term(
             "LayerNorm",
             "LayerNorm gives the vector of each token mean 0 and standard deviation 1. Then it multiplies each "
             "component by a learned gain and, in most models, adds a learned bias.",
-            "layernorm", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
+            "norms", r"$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \varepsilon} + \beta$", words=("LayerNorms",),
             source="Ba et al. 2016",
         ),
         Term(
@@ -172,7 +172,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "twins",
             "The twins, twin-pre and twin-post, are two small encoders trained alike; they differ only in the "
             "placement of LayerNorm. Each is one run of one seed, so a difference between them may be chance.",
-            "pre_post", "4 layers of 4 heads; twin-pre alone has a LayerNorm after its last layer.", words=("twin",),
+            "pre_post", "4 layers of 4 heads; only twin-pre has a LayerNorm after its last layer.", words=("twin",),
         ),
     ),
     "How to read a head": (
@@ -199,7 +199,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "norm-weighted attention",
             "Norm-weighted attention multiplies each weight by the norm of the value vector after W_O. A large "
             "weight on a vector with a small norm adds little to the output.",
-            "beyond_weights", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
+            "contribution", r"$A_{ij}\,\lVert f(x_j) \rVert$ with $f(x) = (x W_V + b_V)\,W_O$",
             source="Kobayashi et al. 2020",
         ),
         Term(
@@ -207,7 +207,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "Attention rollout multiplies the mean attention of all layers, with half the weight for the residual "
             "connection. It estimates what each input token contributes, but ignores values, LayerNorm and the "
             "FFN.",
-            "beyond_weights", words=("rollout",), source="Abnar and Zuidema 2020",
+            "contribution", words=("rollout",), source="Abnar and Zuidema 2020",
         ),
     ),
     "Training and output": (
@@ -215,32 +215,32 @@ GROUPS: dict[str, tuple[Term, ...]] = {
             "logit",
             "A logit is a number for one possible answer, such as a word of the vocabulary, before softmax. "
             "Softmax over all logits gives probabilities.",
-            "masked_words", words=("logits",),
+            "predict", words=("logits",),
         ),
         Term(
             "MLM",
             "Masked language modelling (MLM) trains an encoder on masked-word prediction: predict hidden tokens "
-            "from the tokens on both sides. BERT selects 15 % of the tokens and replaces most of them by [MASK].",
-            "masked_words", "Of the selected tokens, 80 % become [MASK], 10 % a random token, and 10 % stay.",
+            "from the tokens on both sides. BERT selects 15% of the tokens and replaces most of them by [MASK].",
+            "predict", "Of the selected tokens, 80% become [MASK], 10% a random token, and 10% stay.",
             words=("masked language modelling", "masked-word prediction"), source="Devlin et al. 2019",
         ),
         Term(
             "pooling",
             "Pooling turns the vectors of all tokens into one vector for the text. Many sentence encoders take "
             "the mean over all tokens but padding.",
-            "forward_pass", "So does all-MiniLM-L6-v2.",
+            "model", "So does all-MiniLM-L6-v2.",
         ),
         Term(
             "untrained",
             "An untrained encoder has random weights. Its maps show the effect of architecture and initialisation "
-            "alone, so they serve as a baseline.",
-            "gradients",
+            "only, so they serve as a baseline.",
+            "training",
         ),
         Term(
             "gradient",
             "A gradient says how the loss changes if a weight changes a little. Training uses it to change each "
             "weight so that the loss falls.",
-            "gradients", words=("gradients",),
+            "training", words=("gradients",),
         ),
         Term(
             "warm-up",

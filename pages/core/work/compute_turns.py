@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.model.pauses import pausing
 from pages.core.work import log, page_slots
@@ -20,11 +24,11 @@ from pages.core.work.page_slots import leave_if_asked
 LONG_FLOPS = 100_000_000_000
 AT_ONCE, LONG_AT_ONCE = 2, 1
 #: Seconds that a long computation gives way between two parts, at most, and that anyone waits for a turn. After that
-#: it runs beside the others: slow, but never stuck.
+#: it runs next to the others: slow, but never stuck.
 GIVE_WAY, PATIENCE = 0.25, 120.0
 _STEP = 0.02
-#: Seconds of a computation, its queue included, that the log names.
-SLOW = 2.0
+#: Seconds of a computation, its queue included, that the log names; seconds of a wait whose place is said.
+SLOW, SAID = 2.0, 1.0
 
 
 class Turns:
@@ -44,10 +48,13 @@ class Turns:
             return self._running[True] + len(self._queue)
 
     @contextmanager
-    def turn(self, *, long: bool = False, ends: bool = True) -> Iterator[None]:
+    def turn(
+        self, *, long: bool = False, ends: bool = True, say: Callable[[str], None] | None = None
+    ) -> Iterator[None]:
         """Inside, this thread computes. A long computation pauses between its parts.
 
-        ends: whether the visitor's next click may end it there; otherwise it only waits.
+        ends: whether the visitor's next click may end it there; otherwise it only waits. say: gets a sentence about the
+        place of a long one in the queue, when it waits and whenever that changes; by default the page shows it.
         """
         if getattr(self._mine, "has", False):
             yield
@@ -55,7 +62,7 @@ class Turns:
         came = time.monotonic()
         if long:
             page_slots.SLOTS.leave()
-        self._begin(long)
+        self._begin(long, say or _toast())
         began = time.monotonic()
         self._mine.has = True
         try:
@@ -72,9 +79,9 @@ class Turns:
             if (seconds := time.monotonic() - came) > SLOW:
                 log.event("slow computation", long=long, waited=began - came, seconds=seconds)
 
-    def _begin(self, long: bool) -> None:
-        place = object()
-        deadline = time.monotonic() + PATIENCE
+    def _begin(self, long: bool, say: Callable[[str], None]) -> None:
+        place, said = object(), 0
+        deadline, told_from = time.monotonic() + PATIENCE, time.monotonic() + SAID
         if long:
             with self._changed:
                 self._queue.append(place)
@@ -85,6 +92,10 @@ class Turns:
                         self._running[long] += 1
                         return
                     self._changed.wait(timeout=0.25)
+                    first = self._running[True] + self._queue.index(place) if long else 0
+                if first and first != said and time.monotonic() > told_from:
+                    say(f"Place {first} in the queue: longer computations take turns")
+                    said = first
                 leave_if_asked()
         finally:
             if long:
@@ -104,6 +115,17 @@ class Turns:
         deadline = time.monotonic() + GIVE_WAY
         while page_slots.n_drawn() > self.n_long and time.monotonic() < deadline:
             time.sleep(_STEP)
+
+
+def _toast() -> Callable[[str], None]:
+    """Shows sentences in a corner of the page, each in place of the one before; nowhere outside of a page."""
+    shown: list[Any] = []
+
+    def say(sentence: str) -> None:
+        if get_script_run_ctx(suppress_warning=True) is not None:
+            shown[:] = [(shown[0] if shown else st).toast(sentence, icon=":material/hourglass_top:")]
+
+    return say
 
 
 #: The turns of this process.

@@ -45,7 +45,7 @@ def is_json() -> bool:
 
 def begin() -> None:
     """Give every logger of the server the format that the operator asked for. Before Streamlit is configured."""
-    # What is no HTTP is answered with 400; a line for each would let anybody fill the log.
+    # What is not HTTP is answered with 400; a line for each would let anybody fill the log.
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
     if not is_json():
         return

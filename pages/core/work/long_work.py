@@ -35,9 +35,9 @@ class _Job:
     ended: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def part(self, work: Work[Any]) -> tuple[float, str] | None:
-        """Do one part of `work`; None if it has ended, or was cancelled meanwhile."""
-        with self.lock, TURNS.turn(long=True, ends=False):
+    def part(self, work: Work[Any], say: Callable[[str], None] | None = None) -> tuple[float, str] | None:
+        """Do one part of `work`; None if it has ended, or was cancelled meanwhile. say: gets its place in the queue."""
+        with self.lock, TURNS.turn(long=True, ends=False, say=say):
             if self.ended or self.work is not work:
                 return None
             try:
@@ -100,7 +100,12 @@ def _running(job: _Job, work: Work[Any], key: str) -> None:
         # the focus. A button that moves meanwhile gets no click.
         st.button("Cancel", icon=":material/stop:", key=f"{key}:cancel", on_click=job.cancel)
         bar = st.progress(0.0, "Starting …")
-    while (moment := job.part(work)) is not None:
-        share, sentence = moment
-        bar.progress(min(max(share, 0.0), 1.0), sentence)
+    shown = (0.0, "Starting …")
+
+    def say(place: str) -> None:
+        bar.progress(shown[0], f"{shown[1]}  \n{place}")
+
+    while (moment := job.part(work, say)) is not None:
+        shown = (min(max(moment[0], 0.0), 1.0), moment[1])
+        bar.progress(*shown)
     place.empty()

@@ -102,7 +102,7 @@ def read(text: str, name: str) -> Lesson:
     try:
         about, body = frontmatter.parse(text)
     except yaml.YAMLError as error:
-        raise LessonError(_yaml_line(error, 1), f"the front matter is no YAML: {_reason(error)}.") from error
+        raise LessonError(_yaml_line(error, 1), f"the front matter is not YAML: {_reason(error)}.") from error
     about = _about(about)
     offset = text.rstrip().count("\n") - body.rstrip().count("\n")
     steps = tuple(_steps(body, offset))
@@ -193,7 +193,7 @@ def _block(token: Token, offset: int) -> Mapping[str, Any]:
     try:
         values = yaml.safe_load(token.content)
     except yaml.YAMLError as error:
-        raise LessonError(_yaml_line(error, line + 1), f"this block is no YAML: {_reason(error)}.") from error
+        raise LessonError(_yaml_line(error, line + 1), f"this block is not YAML: {_reason(error)}.") from error
     if not isinstance(values, Mapping):
         raise LessonError(line, "this block is a list of names and values, such as “layer: 4”.")
     return values

@@ -189,5 +189,5 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
     if question.kind == "sentence":
         return f"A sentence that works: “{truth.value}”."
     if question.kind == "draw":
-        return "You see the model's row beside yours."
+        return "You see the model's row next to yours."
     return f"The model says: {answer_text(question, look, truth.value)}."

@@ -114,7 +114,7 @@ def _quantity(
 
 
 def read_quantity(written: object) -> Asked:
-    """The quantity that a lesson names, `{name: arguments}` or a name alone. Raises QuestionError."""
+    """The quantity that a lesson names, `{name: arguments}` or a name only. Raises QuestionError."""
     if isinstance(written, str):
         written = {written: {}}
     if not isinstance(written, Mapping) or len(written) != 1:

@@ -2,6 +2,7 @@
 
 `before` runs before the page is chosen, `after` when the page has been drawn. The teacher's own change is published
 after the run that drew it; a run that applied somebody else's view publishes nothing, so two tabs of a teacher agree.
+Of two teachers the last one to choose a page wins, for everybody: the room's versions are the one order.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ def before(page: str) -> None:
     if own is None or now is None or not state.has_begun():
         return
     if own.teaches:
-        came_from_desk = st.session_state.get(_PAGE) == DESK and page != DESK
-        if came_from_desk:  # the teacher chose this page: the class comes here
-            st.session_state[_SEEN] = dict(now.view)
-        elif page != DESK and now.view and now.view != st.session_state.get(_SEEN):
+        came_from = st.session_state.get(_PAGE, page)
+        if page not in (DESK, came_from) and not (st.session_state.get(_NEWS) or st.session_state.get(_APPLIES)):
+            st.session_state[_SEEN] = dict(now.view)  # the teacher chose this page: the class comes here
+        elif page != DESK and now.view and (now.view != st.session_state.get(_SEEN) or _is_stale(page, now)):
             apply(now.view, page)
         elif page != DESK and _may_be_unseen(now):
             apply(now.view, page, again=True)
@@ -94,7 +95,7 @@ def before(page: str) -> None:
     if not own.follows:
         _tell_place(page)
         return
-    if now.view != st.session_state.get(_SEEN) or _is_stale(page):
+    if now.view != st.session_state.get(_SEEN) or _is_stale(page, now):
         if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
             st.session_state[_PLACE] = ORDER.enter()
         apply(now.view, page)
@@ -105,16 +106,16 @@ def before(page: str) -> None:
 def _may_be_unseen(now: Room) -> bool:
     """Whether news cause this run soon after a view was applied: a slow browser may not have drawn its widgets yet.
 
-    It then draws them from this run alone, which must give them their values once more.
+    It then draws them from this run only, which must give them their values once more.
     """
     soon = time.monotonic() - st.session_state.get(_APPLIED, -UNSEEN) < UNSEEN
     return soon and bool(st.session_state.get(_NEWS)) and now.view == st.session_state.get(_SEEN)
 
 
-def _is_stale(page: str) -> bool:
+def _is_stale(page: str, now: Room) -> bool:
     """Whether this run shows the page that the last view has just left: the browser asked for it before it knew."""
     left, when = st.session_state.get(_LEFT, ("", 0.0))
-    return page == left and time.monotonic() - when < STALE
+    return page == left != now.view.get("page") and time.monotonic() - when < STALE
 
 
 def note_own_way(page: str) -> None:

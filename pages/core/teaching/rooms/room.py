@@ -131,7 +131,7 @@ def hashed(key: str) -> str:
 
 
 def read_code(typed: str) -> str:
-    """A code as somebody types it, in its own form: capitals, without spaces and hyphens; "" if it is no code."""
+    """A code as somebody types it, in its own form: capitals, without spaces and hyphens; "" if it is not a code."""
     code = "".join(char for char in typed.upper() if char not in " -\t")
     return code if len(code) == CODE_LENGTH and set(code) <= set(ALPHABET) else ""
 

@@ -299,7 +299,7 @@ def take_kept_seat(page: str) -> bool:
 def greet(kept: Mapping[str, Any]) -> None:
     """Take the seat that a browser had, or one of a room without nicknames. kept: `member` and `key`, or neither."""
     code = state.get(RoomParams.code)
-    st.session_state[_GREETED] = code
+    st.session_state[_GREETED], st.session_state[_STALE] = code, False
     key, member = str(kept.get("key") or ""), str(kept.get("member") or "")
     member = member if _ID.fullmatch(member) else ""
     try:
@@ -312,6 +312,10 @@ def greet(kept: Mapping[str, Any]) -> None:
             links.open_later(DESK)  # a nickname is needed
             return
         join(code, known.nickname if known else "", member)
+    except StoreUnavailable as error:  # the address keeps the room, and the browser greets again
+        st.session_state[_STALE] = True
+        st.session_state.pop(_GREETED, None)
+        say(str(error))
     except RoomError as error:
         state.put(RoomParams.code, "")
         say(str(error))

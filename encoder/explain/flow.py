@@ -1,0 +1,102 @@
+"""One token on its way through the residual stream.
+
+Shapes: T tokens (query i, keys j), H heads, D d_model.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from encoder.explain import arithmetic
+from encoder.explain.arithmetic import Floats
+from encoder.explain.norm import PARTS, Part
+from encoder.explain.place import Place
+from encoder.explain.source import sublayer, value
+from encoder.trace.trace import Trace
+
+#: Tokens that are named for each attention sublayer.
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class FlowStage:
+    """A sublayer, or the final norm, and its effect on one token's vector x. All numbers are norms of vectors, |x|.
+
+    layer, part: None for the final norm; before: of the residual stream; update: of the sublayer's output f(x), None
+    for the final norm; total: of the sum x + f(x); after: of the residual stream after it, in post-norm after its
+    LayerNorm; normed: whether a LayerNorm follows the sum; cosine: between x before and x after; attended: the tokens
+    with the largest mean weight over the heads, as (position, weight), empty for the FFN.
+    """
+
+    layer: int | None
+    part: Part | None
+    before: float
+    update: float | None
+    total: float
+    after: float
+    normed: bool
+    cosine: float
+    attended: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class TokenFlow:
+    """token: its position; start: the norm of its embedding; stages in the order of the model."""
+
+    token: int
+    start: float
+    stages: tuple[FlowStage, ...]
+
+    @property
+    def largest(self) -> float:
+        """The largest norm that occurs."""
+        norms = [norm for stage in self.stages for norm in (stage.update or 0.0, stage.total, stage.after)]
+        return max(self.start, *norms)
+
+
+def token_flow(trace: Trace, token: int) -> TokenFlow:
+    """The residual stream of one token, from the trace only."""
+    token = Place(query=token).checked(trace.config, trace.n_tokens).query
+    stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers) for part in PARTS]
+    if trace.config.final_norm:
+        before, after = value(trace, "final_norm.input", token), value(trace, "output", token)
+        stages.append(
+            FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), True, _cosine(before, after))
+        )
+    return TokenFlow(token, _norm(value(trace, "embedding", token)), tuple(stages))
+
+
+def _stage(trace: Trace, layer: int, part: Part, token: int) -> FlowStage:
+    name, next_name, norm = sublayer(trace, layer, part)
+    before, after = value(trace, name, token), value(trace, next_name, token)
+    # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.
+    normed = trace.config.norm_placement == "post" and norm is not None
+    total = value(trace, f"{norm}.input", token) if normed else after
+    return FlowStage(
+        layer=layer,
+        part=part,
+        before=_norm(before),
+        update=_norm(total - before),
+        total=_norm(total),
+        after=_norm(after),
+        normed=normed,
+        cosine=_cosine(before, after),
+        attended=_attended(trace, layer, token) if part == "attention" else (),
+    )
+
+
+@torch.no_grad()
+def _attended(trace: Trace, layer: int, token: int) -> tuple[tuple[int, float], ...]:
+    """The tokens that the heads of a layer attend to most, on average."""
+    weights = trace.layer_attention(layer, slice(token, token + 1))[:, 0].float().mean(0)  # [T]
+    values, places = weights.sort(descending=True, stable=True)
+    return tuple((int(at), float(one)) for at, one in zip(places[:NAMED], values[:NAMED], strict=True))
+
+
+def _norm(x: Floats) -> float:
+    return float(np.linalg.norm(x))
+
+
+def _cosine(a: Floats, b: Floats) -> float:
+    return float(arithmetic.cosine(a, b))

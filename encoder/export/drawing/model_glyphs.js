@@ -1,0 +1,205 @@
+// The parts of the open layer as marks that open: norms, Q, K, V, z, W_O, additions, and a button above each.
+import { make, svg, threeDigits } from "./drawing.js";
+
+// Where each part is, as a share of the open layer. The norms of the other placement slide to theirs.
+const PART_STOPS = {
+  pre: {
+    "norm-attention": 0.045,
+    k: 0.1,
+    v: 0.14,
+    softmax: 0.255,
+    q: 0.375,
+    mixing: 0.42,
+    heads: 0.475,
+    "add-attention": 0.54,
+    "norm-ffn": 0.615,
+    ffn: 0.76,
+    added: 0.9,
+    "add-ffn": 0.95,
+  },
+  post: {
+    k: 0.035,
+    v: 0.075,
+    softmax: 0.19,
+    q: 0.31,
+    mixing: 0.355,
+    heads: 0.41,
+    "add-attention": 0.475,
+    "norm-attention": 0.555,
+    ffn: 0.72,
+    added: 0.845,
+    "add-ffn": 0.89,
+    "norm-ffn": 0.955,
+  },
+};
+const CHIPS = {
+  ids: ["Tokens", "How the text becomes tokens"],
+  embedding: ["Embedding", "How a token becomes a vector"],
+  "norm-attention": ["Norm", "LayerNorm of attention"],
+  k: ["K", "Keys"],
+  v: ["V", "Values"],
+  softmax: ["Weights", "How scores become weights"],
+  q: ["Q", "Queries"],
+  mixing: ["z", "Weighted sum of values"],
+  heads: ["Wₒ", "All heads through W_O"],
+  "add-attention": ["+", "Addition to the residual stream after attention"],
+  "norm-ffn": ["Norm", "LayerNorm of the feed-forward layer"],
+  ffn: ["Neurons", "The feed-forward layer"],
+  "add-ffn": ["+", "Addition to the residual stream after the feed-forward layer"],
+  final: ["Norm", "The last LayerNorm"],
+  output: ["Vector", "How the tokens become one vector"],
+  class: ["Class", "The class of the input"],
+};
+
+// x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
+export function partPlaces(norm, span, share = 1) {
+  const other = PART_STOPS[norm === "pre" ? "post" : "pre"];
+  const size = span.end - span.start;
+  const at = ([key, stop]) => [key, span.start + size * (other[key] + (stop - other[key]) * share)];
+  return Object.fromEntries(Object.entries(PART_STOPS[norm]).map(at));
+}
+
+// Which parts this model and input have.
+export function partsOf({ norms, takes, classes, pooling }) {
+  return Object.keys(CHIPS).filter((key) => {
+    if (key.startsWith("norm") || key === "final") return norms.includes(key);
+    if (key === "ids" || key === "embedding") return takes === "text";
+    if (key === "output") return Boolean(pooling);
+    return key !== "class" || classes.length > 0;
+  });
+}
+
+// x of the part's button, for every part that the model has.
+function chipPlaces(header, place) {
+  const after = {
+    ids: place.turned ? 12 : place.embed * 0.42,
+    embedding: place.embed + 34,
+    final: place.stages.at(-1) - 12,
+  };
+  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 24) };
+  const all = { ...after, ...ends, ...place.parts };
+  return partsOf(header).map((key) => [key, all[key]]);
+}
+
+// The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
+export function placeChips(view) {
+  const { header, place, chips } = view;
+  const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
+  const lanes = lanesOf(wanted, place, view.theme.scale);
+  const order = [...chips.children].map((chip) => chip.dataset.key);
+  if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
+  for (const [key, x] of wanted) {
+    let chip = chips.querySelector(`[data-key="${key}"]`);
+    if (!chip) {
+      const [text, what] = CHIPS[key];
+      const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
+      chip = make("button", { type: "button", "aria-label": label, title: label, "data-key": key }, text);
+      chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
+      chip.addEventListener("click", () => view.part === key ? view.close() : view.open(key));
+      chips.append(chip);
+    }
+    chip.dataset.part = STORY_PART[key] ?? "";
+    setLane(chip, place, x, lanes[key]);
+    chip.setAttribute("aria-expanded", String(view.part === key));
+  }
+}
+
+// Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
+function lanesOf(places, { lanes, turned }, scale) {
+  const room = lanes ? (turned ? 25 : 30) * scale : 0;
+  const ends = [-Infinity, -Infinity];
+  const found = {};
+  for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
+    const lane = x - ends[0] >= room || x - ends[1] < room ? 0 : 1;
+    Object.assign(found, { [key]: lane });
+    ends[lane] = x;
+  }
+  return found;
+}
+
+function setLane(chip, place, x, lane) {
+  chip.dataset.at = String(x);
+  const [left, top] = place.turned ? [`${lane ? 36 : 2}px`, `${x}px`] : [`${x}px`, `${27 + 24 * lane}px`];
+  Object.assign(chip.style, { left, top });
+}
+
+// The part of the story that a button belongs to.
+const STORY_PART = {
+  ids: "names",
+  embedding: "embed",
+  "norm-attention": "norms",
+  "norm-ffn": "norms",
+  q: "lines",
+  k: "lines",
+  v: "lines",
+  softmax: "lines",
+  mixing: "update",
+  heads: "update",
+  "add-attention": "update",
+  ffn: "ffn",
+  "add-ffn": "ffn",
+  output: "end",
+  class: "end",
+};
+
+// The marks: one for each token in Q, K, V, z and the additions, one bar through all tokens for a norm.
+export function glyphs(header, place) {
+  const group = svg("g", { class: "enc-model-glyphs" });
+  const mark = (key, token, tag, attributes) =>
+    group.append(svg(tag, {
+      ...attributes,
+      class: `enc-model-glyph enc-${key}`,
+      "data-token": token,
+      "data-open": key,
+      "data-part": STORY_PART[key],
+    }, svg("title", {}, `${CHIPS[key][1]}: ${header.labels[token]}`)));
+  const size = Math.min(4.5, place.row * 0.28);
+  header.labels.forEach((_, token) => {
+    if (!place.shows(token)) return;
+    const across = place.y(token);
+    for (const key of ["k", "v", "q"]) {
+      const [cx, cy] = place.point(place.parts[key], across);
+      mark(key, token, "circle", { cx, cy, r: size });
+    }
+    const square = place.box(place.parts.mixing - size, across - size, 2 * size, 2 * size);
+    mark("mixing", token, "rect", { ...square, rx: 1.5 });
+    for (const key of ["add-attention", "add-ffn"]) {
+      const [x, y] = place.point(place.parts[key], across);
+      const plus = `M${x - size} ${y}h${2 * size}M${x} ${y - size}v${2 * size}`;
+      mark(key, token, "path", { d: plus });
+    }
+  });
+  for (const key of ["norm-attention", "norm-ffn"].filter((one) => header.norms.includes(one))) {
+    group.append(svg("rect", {
+      ...place.box(place.parts[key] - 5, place.top - 2, 10, place.bottom - place.top + 4),
+      rx: header.norm === "pre" ? 5 : 1,
+      class: `enc-model-norm enc-${header.norm}`,
+      "data-open": key,
+      "data-part": "norms",
+    }, svg("title", {}, CHIPS[key][1])));
+  }
+  return group;
+}
+
+// What a sublayer of the open layer adds: the norm of W_O's and of the feed-forward layer's output.
+export function updateBars(view) {
+  const { header, place, arrays } = view;
+  const group = svg("g");
+  const n = header.labels.length;
+  const scale = place.row * 0.88 / view.widest;
+  header.labels.forEach((_, token) =>
+    [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
+      const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
+      if (!place.shows(token)) return;
+      const breadth = Math.min(place.row, Math.max(1, value * scale));
+      group.append(svg("rect", {
+        ...place.box(place.parts[stop] - 3.5, place.y(token) - breadth / 2, 7, breadth),
+        class: `enc-model-update enc-model-${kind}`,
+        "data-token": token,
+        "data-part": part,
+        "data-open": kind === "ffn" ? "ffn" : "heads",
+      }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
+    })
+  );
+  return group;
+}

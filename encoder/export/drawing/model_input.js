@@ -1,0 +1,275 @@
+// The input as a whole next to the rows of the model's picture: a strip of all tokens, the patches of an image, or the
+// waveform of a sound. What the pointer marks here is marked there, and the reverse.
+import { make, threeDigits } from "./drawing.js";
+import { everyFrame } from "./shared.js";
+
+const STRIP_HEIGHT = 40;
+const WAVE_HEIGHT = 84;
+const IMAGE_SIDE = 224;
+const AROUND = 4; // tokens on each side of the one under the pointer
+const BLUE = "59 130 230"; // as the lines of the open head
+const STRIP_KEYS =
+  "Arrow keys move the window by one token, Page up and Page down by a window, Home and End to an end.";
+
+export class ModelInput {
+  constructor(view) {
+    this.view = view;
+    this.strip = this.canvas("enc-model-window enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
+    this.whole = this.canvas("enc-model-whole", { role: "img" });
+    this.words = make("p", { class: "enc-model-words" });
+    this.element = make("figure", { class: "enc-model-input", hidden: "" }, this.whole, this.words);
+    this.paintSoon = everyFrame(() => this.paint());
+    for (const canvas of [this.strip, this.whole]) {
+      view.listen(canvas, "pointermove", (event) => this.point(canvas, event));
+      view.listen(canvas, "pointerleave", () => this.mark(null));
+      view.listen(canvas, "pointerdown", (event) => canvas === this.strip && canvas.setPointerCapture(event.pointerId));
+      view.listen(canvas, "click", (event) => this.click(canvas, event));
+      view.listenToSize(canvas, () => this.paintSoon());
+    }
+    view.listen(this.strip, "keydown", (event) => this.key(event));
+  }
+
+  canvas = (style, attributes) => make("canvas", { class: style, hidden: "", ...attributes });
+
+  read(header, arrays) {
+    Object.assign(this, { header, arrays, input: header.input, marked: null });
+    const { kind, uri, of, spans } = this.input;
+    this.top = arrays.received.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+    const isShown = Boolean(uri ? true : arrays.wave);
+    this.element.hidden = this.whole.hidden = !isShown;
+    this.element.classList.toggle("enc-model-sound", kind === "sound");
+    this.whole.setAttribute("aria-label", kind === "image" ? "The image, as patches" : "The sound, as a waveform");
+    const subject = of === null ? "mean weight that it receives here" : `weight of ${this.nameOf(of)} on it`;
+    this.words.textContent = `The bluer a ${kind === "image" ? "patch" : "part"}, the larger the ${subject}, up to ${
+      threeDigits(this.top)
+    }.`;
+    this.spans = spans ?? null;
+    if (uri && uri !== this.uri) this.load(uri);
+    this.paintSoon();
+  }
+
+  load(uri) {
+    this.uri = uri;
+    this.image = new Image();
+    this.image.onload = () => this.paintSoon();
+    this.image.src = uri;
+  }
+
+  nameOf(position) {
+    const known = this.input.labels?.[position] ?? this.header.labels[position - this.header.first];
+    if (known !== undefined) return `“${known}”`;
+    const patch = position - this.input.before;
+    if (this.input.columns && patch >= 0) {
+      return `r${Math.floor(patch / this.input.columns)} c${patch % this.input.columns}`;
+    }
+    return `token ${position}`;
+  }
+
+  // ---- Drawing ----
+
+  paint() {
+    const { view, header } = this;
+    if (!header || !view.place) return;
+    const isLong = header.count > view.place.count;
+    this.strip.hidden = !isLong;
+    if (isLong) this.paintStrip();
+    if (this.whole.hidden) return;
+    this.input.kind === "image" ? this.paintImage() : this.paintSound();
+  }
+
+  pen(canvas, width, height) {
+    const scale = devicePixelRatio;
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
+    const pen = canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    return pen;
+  }
+
+  paintStrip() {
+    const { view, header, strip, arrays } = this;
+    const [width, n] = [strip.clientWidth, header.count];
+    const pen = this.pen(strip, width, STRIP_HEIGHT);
+    const [first, count] = view.shownTokens;
+    pen.fillStyle = view.theme.faint;
+    pen.fillRect(first * width / n, 0, count * width / n, STRIP_HEIGHT);
+    pen.fillStyle = `rgb(${BLUE})`;
+    arrays.received.data.forEach((weight, token) => {
+      const height = Math.max(1, (STRIP_HEIGHT - 6) * Math.sqrt(weight / this.top));
+      pen.fillRect(token * width / n, STRIP_HEIGHT - height, Math.max(0.6, width / n - 0.5), height);
+    });
+    pen.lineWidth = 2;
+    pen.strokeStyle = view.theme.primary;
+    pen.strokeRect(first * width / n + 1, 1, Math.max(6, count * width / n - 2), STRIP_HEIGHT - 2);
+    const at = this.atPosition;
+    if (at !== null) {
+      pen.fillStyle = view.theme.text;
+      pen.fillRect(at * width / n, 0, Math.max(1.5, width / n), STRIP_HEIGHT);
+    }
+    strip.setAttribute("aria-valuemax", String(n - count));
+    strip.setAttribute("aria-valuenow", String(first));
+    strip.setAttribute("aria-valuetext", `tokens ${first} to ${first + count - 1} of ${n}`);
+    strip.setAttribute("aria-label", `Window of the whole input. ${STRIP_KEYS}`);
+  }
+
+  paintImage() {
+    const { input, view, arrays, whole } = this;
+    const side = Math.min(IMAGE_SIDE * view.theme.scale, view.root.clientWidth);
+    Object.assign(whole.style, { width: `${side}px`, height: `${side}px` });
+    const pen = this.pen(whole, side, side);
+    pen.imageSmoothingEnabled = input.smooth;
+    if (this.image.complete) pen.drawImage(this.image, 0, 0, side, side);
+    const [width, height] = [side / input.columns, side / input.rows];
+    const [first, count] = view.shownTokens;
+    for (let patch = 0; patch < input.rows * input.columns; patch++) {
+      const token = patch + input.before;
+      const box = [patch % input.columns * width, Math.floor(patch / input.columns) * height, width, height];
+      pen.fillStyle = `rgb(${BLUE} / ${0.75 * arrays.received.data[token] / this.top})`;
+      pen.fillRect(...box);
+      pen.lineWidth = 1;
+      pen.strokeStyle = token >= first && token < first + count ? "rgb(128 128 128 / 60%)" : "rgb(128 128 128 / 20%)";
+      pen.strokeRect(...box);
+    }
+    for (const [token, colour] of this.marks()) {
+      const patch = token - input.before;
+      if (patch < 0) continue;
+      const box = [patch % input.columns * width, Math.floor(patch / input.columns) * height, width, height];
+      for (const [style, line] of [["#000", 5], [colour, 2.5]]) {
+        Object.assign(pen, { strokeStyle: style, lineWidth: line });
+        pen.strokeRect(...box);
+      }
+    }
+  }
+
+  paintSound() {
+    const { arrays, view, input, whole } = this;
+    const width = whole.clientWidth;
+    const pen = this.pen(whole, width, WAVE_HEIGHT);
+    const [parts, middle] = [arrays.wave.shape[1], WAVE_HEIGHT / 2];
+    const most = arrays.wave.data.reduce((top, value) => Math.max(top, Math.abs(value)), 0) || 1;
+    this.spans.forEach((span, token) => {
+      if (!span) return;
+      pen.fillStyle = `rgb(${BLUE} / ${0.7 * arrays.received.data[token] / this.top})`;
+      pen.fillRect(...this.boxOf(span, width));
+    });
+    pen.fillStyle = view.theme.text;
+    for (let part = 0; part < parts; part++) {
+      const [low, high] = [arrays.wave.data[part], arrays.wave.data[parts + part]];
+      const [top, bottom] = [middle - high / most * (middle - 2), middle - low / most * (middle - 2)];
+      pen.fillRect(part * width / parts, top, Math.max(0.7, width / parts - 0.4), Math.max(1, bottom - top));
+    }
+    for (const [token, colour] of this.marks()) {
+      if (!this.spans[token]) continue;
+      Object.assign(pen, { strokeStyle: colour === "#fff" ? view.theme.text : colour, lineWidth: 2 });
+      pen.strokeRect(...this.boxOf(this.spans[token], width));
+    }
+    this.seconds = input.seconds;
+  }
+
+  // Low frequencies are at the bottom; a part without a band has the whole height.
+  boxOf([start, end, band], width) {
+    const [left, right] = [start, Math.min(end, this.input.seconds)].map((time) => time / this.input.seconds * width);
+    if (band === null) return [left, 1, right - left, WAVE_HEIGHT - 2];
+    const height = WAVE_HEIGHT / this.bands;
+    return [left, WAVE_HEIGHT - (band + 1) * height, right - left, height];
+  }
+
+  get bands() {
+    return 1 + this.spans.reduce((most, span) => Math.max(most, span?.[2] ?? 0), 0);
+  }
+
+  // Tokens with a frame: the selected query, and what the pointer is at.
+  marks() {
+    const { view } = this;
+    const query = view.query ?? null;
+    const found = query === null ? [] : [[view.header.first + query, view.theme.primary]];
+    return this.atPosition === null ? found : [...found, [this.atPosition, "#fff"]];
+  }
+
+  get atPosition() {
+    return this.marked ?? (this.view.hovered === null ? null : this.view.header.first + this.view.hovered);
+  }
+
+  // ---- Pointing, clicks and keys ----
+
+  positionAt(canvas, event) {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    if (x < 0 || x >= 1 || y < 0 || y >= 1) return null;
+    if (canvas === this.strip) return Math.floor(x * this.header.count);
+    if (this.input.kind === "image") {
+      return this.input.before + Math.floor(y * this.input.rows) * this.input.columns +
+        Math.floor(x * this.input.columns);
+    }
+    const [time, band] = [x * this.input.seconds, Math.floor((1 - y) * this.bands)];
+    const found = this.spans.findIndex((span) =>
+      span && span[0] <= time && time < span[1] && (span[2] === null || span[2] === band)
+    );
+    return found < 0 ? null : found;
+  }
+
+  point(canvas, event) {
+    const position = this.positionAt(canvas, event);
+    if (canvas === this.strip && event.buttons === 1) {
+      const x = (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth;
+      this.moved = true;
+      this.mark(null);
+      return this.centre(Math.floor(x * this.header.count));
+    }
+    this.mark(position, event);
+  }
+
+  mark(position, event) {
+    if (!this.header || position === this.marked) return;
+    const { view, header } = this;
+    this.marked = position;
+    const token = position === null ? null : position - header.first;
+    view.hover(token !== null && token >= 0 && token < header.labels.length ? token : null);
+    if (position === null) view.tip.hide();
+    else {
+      view.tip.element.textContent = `${this.around(position)}\ntoken ${position}: ${
+        threeDigits(this.arrays.received.data[position])
+      }`;
+      view.tip.show(event.clientX, event.clientY);
+    }
+    this.paintSoon();
+  }
+
+  around(position) {
+    const { labels } = this.input;
+    if (!labels) return this.nameOf(position);
+    const before = labels.slice(Math.max(0, position - AROUND), position).join(" ");
+    return `${before} [ ${labels[position]} ] ${labels.slice(position + 1, position + 1 + AROUND).join(" ")}`;
+  }
+
+  click(canvas, event) {
+    const position = this.positionAt(canvas, event);
+    if (position === null) return;
+    if (canvas === this.strip) return this.moved ? void (this.moved = false) : this.centre(position);
+    this.view.choosePosition(position);
+  }
+
+  centre(position) {
+    const [, count] = this.view.shownTokens;
+    this.view.panTo(position - Math.floor(count / 2));
+  }
+
+  key(event) {
+    const [first, count] = this.view.shownTokens;
+    const steps = {
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      ArrowRight: 1,
+      ArrowUp: 1,
+      PageUp: -count,
+      PageDown: count,
+      Home: -Infinity,
+      End: Infinity,
+    };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.view.panTo(first + steps[event.key]);
+  }
+}

@@ -1,0 +1,67 @@
+// The model's picture as a file for slides: its own SVG, with the look that the page gives it.
+import { make, svg } from "./drawing.js";
+import { FILE_SCALE, giveFile } from "./picture.js";
+
+const LOOK = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "text-anchor",
+  "paint-order",
+];
+
+export async function saveModel(view, kind) {
+  const drawn = view.drawing.querySelector("svg");
+  const { width, height } = view.place;
+  const copy = drawn.cloneNode(true);
+  dress(drawn, copy);
+  copy.prepend(svg("rect", { width, height, fill: view.theme.background }));
+  copy.append(...words(view, drawn.getBoundingClientRect()));
+  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, role: "img" })) {
+    copy.setAttribute(name, value);
+  }
+  copy.removeAttribute("aria-hidden");
+  const text = new XMLSerializer().serializeToString(copy);
+  const vector = new Blob([text], { type: "image/svg+xml" });
+  giveFile(kind === "svg" ? vector : await pixels(vector, width, height), view.header.name, kind);
+}
+
+// Writes the computed look of each element into its copy, where it differs from that of its parent.
+function dress(element, copy, above = null) {
+  const computed = getComputedStyle(element);
+  for (const name of LOOK) {
+    const value = computed.getPropertyValue(name);
+    if (name === "opacity" ? value !== "1" : value !== above?.getPropertyValue(name)) {
+      copy.style.setProperty(name, value);
+    }
+  }
+  const kept = [...copy.children];
+  [...element.children].forEach((child, at) => dress(child, kept[at], computed));
+}
+
+// The buttons of the parts, and the layer's title, as words at their places.
+function words({ chips, powers, theme }, { left, top }) {
+  return [...chips.children, ...powers.querySelectorAll("span, button")].map((element) => {
+    const box = element.getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2 - left, box.top + box.height / 2 - top + 4];
+    const look = `font:${getComputedStyle(element).fontSize} ${theme.font}; fill:${theme.text}; text-anchor:middle`;
+    return svg("text", { x, y, style: look }, element.textContent);
+  });
+}
+
+async function pixels(vector, width, height) {
+  const url = URL.createObjectURL(vector);
+  const image = new Image();
+  image.src = url;
+  await image.decode();
+  const canvas = make("canvas", { width: String(width * FILE_SCALE), height: String(height * FILE_SCALE) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(url);
+  return new Promise((done) => canvas.toBlob(done));
+}

@@ -1,0 +1,51 @@
+// Switches of the model's picture: where the norms are, which tokens are visible, and what is off.
+import { make, svg } from "./drawing.js";
+
+// The bar's switches: { name, label, title, on }, as the host offers them. A host without a model offers none.
+export function drawSwitches(view) {
+  const known = view.header.switches?.bar ?? [];
+  const focused = [...view.switches.children].indexOf(document.activeElement);
+  view.switches.replaceChildren(...known.map(({ name, label, title, on }) => {
+    const button = make("button", { type: "button", "aria-pressed": String(on), "aria-label": label, title }, label);
+    button.addEventListener("click", () => view.send("switch", { name, on: !on }));
+    return button;
+  }));
+  view.switches.children[focused]?.focus({ preventScroll: true });
+}
+
+// The power buttons of the open layer: its attention, the open head, its feed-forward layer.
+export function placePowers(view) {
+  const { header, place, powers } = view;
+  const span = place.layers[header.layer];
+  const at = { attention: span.start + 4, ffn: place.parts.ffn - 46 };
+  const known = header.switches?.power ?? [];
+  const title = make("span", {}, `Layer ${header.layer}`);
+  const put = (element, x, y) =>
+    Object.assign(element.style, place.turned ? { left: `${y}px`, top: `${x}px` } : { left: `${x}px`, top: "0" });
+  put(title, span.start + 4, place.top + 2);
+  const groups = ["attention", "ffn"].map((side) => {
+    const group = make("div", {});
+    const aside = side === "attention" ? 62 * view.theme.scale : 0; // the title's width
+    if (place.turned) put(group, side === "attention" ? at[side] : at[side] - 24, place.top + 2 + aside);
+    else put(group, at[side] + aside, 0);
+    for (const { name, label, title: words, on } of known.filter((one) => (one.name === "ffn") === (side === "ffn"))) {
+      const button = make("button", { type: "button", "aria-pressed": String(on), title: words }, powerSign(), label);
+      button.addEventListener("click", () => view.send("switch", { name, on: !on }));
+      group.append(button);
+    }
+    return group;
+  });
+  if (powers.contains(document.activeElement)) view.focusedPower = document.activeElement.textContent;
+  powers.replaceChildren(title, ...groups);
+  const focused = [...powers.querySelectorAll("button")].find((one) => one.textContent === view.focusedPower);
+  if (view.focusedPower) focused?.focus({ preventScroll: true });
+  view.focusedPower = "";
+}
+
+function powerSign() {
+  const sign = svg("svg", { viewBox: "0 0 16 16", width: "0.9em", height: "0.9em", "aria-hidden": "true" });
+  sign.append(
+    svg("path", { d: "M8 1v7M4.2 3.6a5.6 5.6 0 1 0 7.6 0", fill: "none", stroke: "currentcolor", "stroke-width": 2 }),
+  );
+  return sign;
+}

@@ -1,0 +1,518 @@
+"""What opens inside the picture of the whole model: every step of `encoder.explain` for the selected tokens.
+
+Shapes: T tokens, D d_model, H heads, K width of a head, F width of the FFN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from encoder import explain
+from encoder.classify import predicted
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.explain.arithmetic import Floats
+from encoder.explain.latex import COLOURS, Formula, calculation, fraction, number
+from encoder.explain.norm import Part as Sublayer
+from encoder.explain.output import PoolingKind
+from encoder.explain.place import Place
+from encoder.explain.projection import Which
+from encoder.explain.reference import Check, Recomputation
+from encoder.explain.score import AS_MODEL, Variant
+from encoder.export.picture import Picture
+from encoder.figures.numbers import three_digits
+from encoder.trace.trace import Trace
+
+#: Terms of a sum that have a bar each; the others are one more bar.
+MOST_ROWS = 6
+#: Every part, in the order of the forward pass. "norm-attention" is the LayerNorm of the attention sublayer.
+PARTS = (
+    "ids", "embedding", "norm-attention", "q", "k", "v", "scores", "softmax", "mixing", "heads", "add-attention",
+    "norm-ffn", "ffn", "add-ffn", "final", "output", "class",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bar with its number. more: what the number is made of; at: the component, token or neuron that it belongs to,
+    -1 for a remainder; place: which of them a click selects ("component", "key", "neuron", "head"), "" for none."""
+
+    label: str
+    value: float
+    more: str = ""
+    at: int = -1
+    place: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """One part for the selected tokens. title, said: a heading and one sentence; value: its number; formulas: with
+    their numbers; strips: whole vectors, (name, values, "q", "k", "v" or ""); component: of them, in the formulas;
+    heading: of the rows; chosen: the `at` of the selected row; check: of the numbers in float64."""
+
+    key: str
+    title: str
+    said: str
+    value: float
+    formulas: Sequence[Formula]
+    strips: Sequence[tuple[str, Floats, str]] = ()
+    component: int | None = None
+    heading: str = ""
+    rows: Sequence[Row] = ()
+    chosen: int | None = None
+    check: Callable[[Recomputation], Iterable[Check]] | None = field(default=None, repr=False)
+
+
+def with_parts(
+    picture: Picture,
+    trace: Trace,
+    place: Place,
+    *,
+    part: str = "",
+    component: int | None = None,
+    neuron: int | None = None,
+    pooling: PoolingKind = "mean",
+    model: NamedEncoder | None = None,
+    variant: Variant = AS_MODEL,
+    temperature: float = 1.0,
+    reference: Recomputation | None = None,
+    why_not: str = "",
+) -> Picture:
+    """The picture with the numbers of every part for the tokens `place.query` and `place.key`, if a part is open.
+
+    Args:
+        picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing.
+        component, neuron: what is computed number by number; None: the largest of each vector.
+        pooling: how a text's tokens become one vector. model: names words and classes; None leaves these parts out.
+        variant, temperature: how scores and weights are computed, by default as the model does.
+        reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace). why_not: the
+            reason if there is none although it was wanted.
+
+    Raises EncoderError for a place that does not exist.
+    """
+    if not part:
+        return picture
+    known = dict(picture.header)
+    arrays, parts = dict(picture.arrays), {}
+    chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
+                    neuron, pooling, model, variant, temperature)  # fmt: skip
+    for opened in chosen.all():
+        strips = []
+        for name, values, role in opened.strips:
+            arrays[f"strip {len(arrays)}"] = np.asarray(values, dtype=np.float32)
+            strips.append({"name": name, "array": f"strip {len(arrays) - 1}", "role": role})
+        parts[opened.key] = _packed(opened, reference) | {"strips": strips}
+    known |= {"part": part if part in parts else "", "parts": parts}
+    known |= {"partsOf": {"query": place.query, "key": place.key}, "checkSaid": why_not}
+    known |= {"check": reference is not None or bool(why_not), "options": chosen.options()}
+    return replace(picture, header=known, arrays=arrays)
+
+
+def _packed(opened: Opened, reference: Recomputation | None) -> dict[str, Any]:
+    checks = () if reference is None or opened.check is None else tuple(opened.check(reference))
+    return {
+        "title": opened.title,
+        "said": opened.said,
+        "value": opened.value,
+        "formulas": [_roles(text) for one in opened.formulas for text in (one.symbols, one.numbers)],
+        "component": opened.component,
+        "heading": opened.heading,
+        "chosen": opened.chosen,
+        "rows": [[row.label, float(row.value), row.more, row.at, row.place] for row in opened.rows],
+        "checks": [
+            [one.name, one.shown_number, one.recomputed_number, one.difference, one.agrees, one.shown.size]
+            for one in checks
+        ],
+    }
+
+
+def _roles(formula: str) -> str:
+    """The names of the colours instead of the colours themselves, which depend on the theme."""
+    for role, (colour, _) in COLOURS.items():
+        formula = formula.replace(f"{{{colour}}}", f"{{{role}}}")
+    return formula
+
+
+@dataclass(frozen=True)
+class _Parts:
+    trace: Trace
+    place: Place
+    component: int | None
+    neuron: int | None
+    pooling: PoolingKind
+    model: NamedEncoder | None
+    variant: Variant
+    temperature: float
+
+    def all(self) -> Iterator[Opened]:
+        """Every part that this model and input have, in the order of PARTS."""
+        yield from self.before_layers()
+        yield from self.attention()
+        yield from self.ffn()
+        yield from self.after_layers()
+
+    def options(self) -> list[dict[str, object]]:
+        """What a reader may change in the parts of scores and weights: the scale, the mask."""
+        found: list[dict[str, object]] = [{"name": "scaled", "label": "Divide by √K", "on": self.variant.scaled}]
+        if not self.trace.config.causal:
+            found.append({"name": "causal row", "label": "Causal mask", "on": bool(self.variant.causal)})
+        return found
+
+    def at(self, values: Floats) -> Place:
+        """The place with the chosen component, or that of the largest number of a vector."""
+        given = self.component
+        best = int(np.abs(values).argmax()) if given is None or given >= len(values) else given
+        return replace(self.place, component=best)
+
+    def name(self, token: int) -> str:
+        """A token, in quotation marks."""
+        return f"“{self.trace.labels[token]}”"
+
+    @property
+    def i(self) -> str:
+        """The query token's name."""
+        return self.name(self.place.query)
+
+    @property
+    def pair(self) -> str:
+        """Query and key token."""
+        return f"{self.i} → {self.name(self.place.key)}"
+
+    # --- before the layers
+
+    def before_layers(self) -> Iterator[Opened]:
+        """Word to id, id to vector."""
+        trace, place = self.trace, self.place
+        if not trace.config.takes_text:
+            return
+        if isinstance(self.model, TextEncoder) and trace.source is not None:
+            yield self._ids(self.model)
+        step = explain.embedding(trace, self.at(explain.embedding(trace, place).total))
+        c = step.place.component
+        named = {"token": step.token, "segment": step.segment, "position": step.position, "sum": step.total}
+        strips = {name: row for name, row in named.items() if row is not None}
+        rows = [Row(name, row[c], f"component {c}") for name, row in strips.items() if name != "sum"]
+        strips |= {} if step.normalised is None else {"LayerNorm": step.normalised}
+        yield Opened(
+            "embedding",
+            f"Embedding of {self.i}",
+            f"Row {step.id:,} of the token table, added component by component to "
+            + (" and ".join(name for name in ("segment", "position") if name in strips) or "nothing else") + ".",
+            float(step.total[c]),
+            [step.formula, *([step.position_formula] if step.position_formula else [])],
+            [(name, row, "") for name, row in strips.items()],
+            c,
+            f"What component {c} is made of",
+            rows,
+            check=step.check,
+        )  # fmt: skip
+
+    def _ids(self, model: TextEncoder) -> Opened:
+        step = explain.text_to_ids(self.trace, self.place.query)
+        token, source = step.tokens[self.place.query], self.trace.source
+        rows = [Row(one.label, one.id, f"from “{one.characters}”" if one.characters else "added by the tokenizer",
+                    one.position, "query") for one in step.tokens[:48]]  # fmt: skip
+        said = f"{self.i} is entry {token.id:,} of {step.vocab_size:,}."
+        if source is not None and token.word >= 0:
+            members = [at for at, word in enumerate(source.words) if word == token.word]
+            start, end = source.offsets[members[0]][0], source.offsets[members[-1]][1]
+            pieces = [one.piece for one in explain.word_pieces(model.tokenizer, source.text[start:end]) if one.id]
+            if len(pieces) > 1:
+                said += f" Its word becomes {len(pieces)} pieces: {' + '.join(pieces)}."
+        return Opened(
+            "ids", f"From word to number: {self.i}", said, token.id, [step.formula], heading="Token and its number",
+            rows=rows, chosen=self.place.query, check=lambda _: step.check(model.tokenizer),
+        )  # fmt: skip
+
+    # --- a layer
+
+    def attention(self) -> Iterator[Opened]:
+        """From the input of the layer to what attention adds."""
+        trace = self.trace
+        adds, norm = self._sublayer("attention")
+        if norm and trace.config.norm_placement == "pre":
+            yield norm
+        q, k = (array[self.place.head].float().cpu().numpy() for array in trace.layer_qkv(self.place.layer)[:2])
+        matching = self.at(q[self.place.query] * k[self.place.key])
+        mixed = self.at(explain.weighted_sum(trace, self.place).z)
+        for which, where in (("q", matching), ("k", matching), ("v", mixed)):
+            yield self._projection(which, where)
+        yield self._score(matching)
+        yield self._softmax()
+        yield self._mixing(mixed)
+        yield self._heads()
+        yield adds
+        if norm and trace.config.norm_placement == "post":
+            yield norm
+
+    def _projection(self, which: Which, place: Place) -> Opened:
+        step = explain.projection(self.trace, place, which)
+        c, word = place.component, {"q": "Query", "k": "Key", "v": "Value"}[which]
+        rows = _terms(step.terms, lambda d: f"{three_digits(step.x[d])} × {three_digits(step.column[d])}")
+        if step.bias is not None:
+            rows.append(Row("bias", step.bias[c]))
+        return Opened(
+            which,
+            f"{word} of {self.name(step.token)} in head {place.head}",
+            f"{word}: {len(step.vector)} numbers. Each is a dot product of the token's vector with a column of "
+            f"W_{which.upper()}.",
+            step.value,
+            [step.formula, *([step.rotation.formula] if step.rotation else [])],
+            [("input x", step.x, ""), (word.lower(), step.vector, which)],
+            c,
+            f"The largest of {len(step.terms)} products that make component {c}",
+            rows,
+            check=step.check,
+        )
+
+    def _score(self, place: Place) -> Opened:
+        step = explain.score(self.trace, place, self.variant)
+        rows = _terms(step.terms, lambda c: f"{three_digits(step.q[c])} × {three_digits(step.k[c])}", place="component")
+        return Opened(
+            "scores",
+            f"Score of {self.pair}: {three_digits(step.value)}",
+            "The dot product of query and key says how well they match."
+            + ("" if step.visible else " The mask hides this pair."),
+            step.value,
+            [step.formula],
+            [("query", step.q, "q"), ("key", step.k, "k"), ("products", step.terms, "")],
+            place.component,
+            f"The largest of {len(step.terms)} products",
+            rows,
+            place.component,
+            step.check,
+        )
+
+    def _softmax(self) -> Opened:
+        step = explain.softmax(self.trace, self.place, self.temperature, self.variant)
+        order = [*np.argsort(-step.weights, kind="stable")[:MOST_ROWS]]
+        if self.place.key not in order:
+            order[-1] = self.place.key
+        rows = [Row(self.trace.labels[j], step.weights[j], f"score {three_digits(step.scores[j])}", int(j), "key")
+                for j in order]  # fmt: skip
+        rest = float(step.weights.sum() - step.weights[order].sum())
+        if len(step.weights) > len(order):
+            rows.append(Row(f"{len(step.weights) - len(order)} other tokens", rest))
+        return Opened(
+            "softmax",
+            f"Weight of {self.pair}: {three_digits(step.value)}",
+            f"Softmax makes the scores of {self.i} positive numbers that sum to 1."
+            + ("" if self.temperature == 1 else f" Temperature: {self.temperature:g}."),
+            step.value,
+            [step.formula],
+            heading=f"Largest weights of {self.i}",
+            rows=rows,
+            chosen=self.place.key,
+            check=step.check,
+        )
+
+    def _mixing(self, place: Place) -> Opened:
+        step = explain.weighted_sum(self.trace, place)
+        c = place.component
+        rows = _terms(
+            step.terms, lambda j: f"{three_digits(step.weights[j])} × {three_digits(step.values[j, c])}",
+            self.trace.labels.__getitem__, "key", others="tokens",
+        )  # fmt: skip
+        off = self._is_edited("z") and self.trace.z(place.layer, place.head)[place.query].abs().max() == 0
+        return Opened(
+            "mixing",
+            f"Weighted sum of values for {self.i}: z of head {place.head}",
+            "Each token's value is multiplied by its weight; the sum is the head's output."
+            + (" This head is off: its output is then set to 0." if off else ""),
+            float(step.z[c]),
+            [step.formula],
+            [(f"value of {self.name(place.key)}", step.values[place.key], "v"), ("z", step.z, "v")],
+            c,
+            f"Weight × value of component {c}, by token",
+            rows,
+            place.key,
+            step.check,
+        )
+
+    def _heads(self) -> Opened:
+        place = self.at(explain.output_projection(self.trace, self.place).result)
+        step = explain.output_projection(self.trace, place)
+        c = place.component
+        rows = [Row(f"head {h}", step.norms[h], f"share {step.shares[h]:.0%}", int(h), "head")
+                for h in np.argsort(-step.norms, kind="stable")[:12]]  # fmt: skip
+        return Opened(
+            "heads",
+            f"All heads through W_O for {self.i}",
+            f"The outputs of {len(step.norms)} heads are joined and multiplied by W_O; the result is a sum over heads.",
+            float(step.result[c]),
+            [step.formula],
+            [("z of this head", step.z[place.head], "v"), ("added by this head", step.contributions[place.head], ""),
+             ("result", step.result, "")],
+            c,
+            "Norm of what each head adds, and its share of the result",
+            rows,
+            place.head,
+            step.check,
+        )  # fmt: skip
+
+    def ffn(self) -> Iterator[Opened]:
+        """From the input of the feed-forward layer to what it adds."""
+        adds, norm = self._sublayer("ffn")
+        if norm and self.trace.config.norm_placement == "pre":
+            yield norm
+        yield self._neurons()
+        yield adds
+        if norm and self.trace.config.norm_placement == "post":
+            yield norm
+
+    def _neurons(self) -> Opened:
+        trace, first = self.trace, explain.feed_forward(self.trace, self.place)
+        given = self.neuron
+        neuron = int(first.strongest(1)[0]) if given is None or given >= len(first.hidden) else given
+        step = explain.feed_forward(trace, replace(self.at(first.output), neuron=neuron))
+        c = step.place.component
+        rows = [Row(f"neuron {n}", step.hidden[n], f"before activation {three_digits(step.linear[n])}", int(n),
+                    "neuron") for n in step.strongest(MOST_ROWS)]  # fmt: skip
+        return Opened(
+            "ffn",
+            f"Feed-forward layer for {self.i}",
+            f"{len(step.x)} numbers become {len(step.hidden):,} neurons, then {len(step.output)} numbers again.",
+            float(step.hidden[neuron]),
+            [step.formula, step.output_formula],
+            [("input", step.x, ""), ("neurons", step.hidden, ""), ("output", step.output, "")],
+            c,
+            "The strongest neurons",
+            rows,
+            neuron,
+            step.check,
+        )
+
+    def _sublayer(self, part: Sublayer) -> tuple[Opened, Opened | None]:
+        """The addition to the residual stream, and the norm; None where there is none."""
+        place = self.at(explain.add_norm(self.trace, self.place, part).total)
+        step, c = explain.add_norm(self.trace, place, part), place.component
+        title = {"attention": "attention", "ffn": "the feed-forward layer"}[part]
+        adds = Opened(
+            f"add-{part}",
+            f"Residual addition after {title} for {self.i}",
+            f"The sum has {three_digits(step.growth)} times the norm of the residual stream before it.",
+            float(step.total[c]),
+            [step.formula],
+            [("residual stream", step.before, ""), ("added", step.update, ""), ("sum", step.total, "")],
+            c,
+            "Norms of the vectors",
+            [Row("before", _norm(step.before)), Row("added", _norm(step.update)), Row("sum", _norm(step.total))],
+            check=lambda reference: step.check(reference)[:2],
+        )
+        where = ("before" if step.pre_norm else "after") + f" {title}"
+        found = None if step.norm is None else self._norm(f"norm-{part}", f"LayerNorm {where}", step.norm)
+        if found is not None:
+            found = replace(found, check=lambda reference: step.check(reference)[2:])
+        return adds, found
+
+    def _norm(self, key: str, title: str, given: explain.Normalised) -> Opened:
+        place = self.at(given.normalised)
+        step = explain.normalised(self.trace, given.name, place.query, place.component)
+        c = place.component
+        rows = [Row("mean", step.mean), Row("standard deviation", step.std), Row("norm before", _norm(step.input)),
+                Row("norm after", _norm(step.output))]  # fmt: skip
+        return Opened(
+            key,
+            f"{title} for {self.i}",
+            "The mean becomes 0 and the standard deviation 1; then each component has a gain and a bias."
+            if step.bias is not None
+            else "The mean becomes 0 and the standard deviation 1; then each component has a gain.",
+            float(step.output[c]),
+            [step.formula],
+            [("input", step.input, ""), ("normalised", step.normalised, ""), ("gain", step.gain, ""),
+             *([] if step.bias is None else [("bias", step.bias, "")]), ("output", step.output, "")],
+            c,
+            f"Of the {len(step.input)} numbers",
+            rows,
+        )  # fmt: skip
+
+    # --- after the layers
+
+    def after_layers(self) -> Iterator[Opened]:
+        """The last norm, the vector of the input, its class."""
+        trace = self.trace
+        if trace.config.final_norm:
+            step = explain.normalised(trace, "final_norm", self.place.query)
+            i = self.place.query
+            yield replace(
+                self._norm("final", "The last LayerNorm", step),
+                check=lambda reference: [reference.check("output", step.output, reference.output()[i])],
+            )
+        if trace.config.takes_text and self.place.query < trace.n_real:
+            yield self._pooled()
+        head = None if self.model is None else self.model.classifier
+        if self.model is not None and head is not None and head.config.kind == "sequence":
+            yield self._classes(predicted.predict(self.model, trace))
+
+    def _pooled(self) -> Opened:
+        place = self.at(explain.pooled(self.trace, self.pooling, self.place).vector)
+        step = explain.pooled(self.trace, self.pooling, place)
+        c = place.component
+        said = {
+            "mean": f"The sentence vector is the mean of {len(step.weights)} token vectors.",
+            "cls": "The vector of the first token represents the sentence.",
+            "attention": "Each token's weight is the attention of the first token to it in the last layer.",
+        }
+        return Opened(
+            "output",
+            "One vector for the sentence",
+            said[self.pooling],
+            float(step.vector[c]),
+            [step.formula],
+            [("sentence vector", step.vector, "")],
+            c,
+            f"Weight × component {c}, by token",
+            _terms(step.terms, lambda t: f"weight {three_digits(step.weights[t])}", step.labels.__getitem__, "query",
+                   others="tokens"),
+            check=step.check,
+        )  # fmt: skip
+
+    def _classes(self, found: predicted.Prediction) -> Opened:
+        order = sorted(range(len(found.labels)), key=lambda c: -found.probabilities[c])
+        best = order[0]
+        rows = [Row(found.labels[c], found.probabilities[c], f"logit {three_digits(found.logits[c])}", c)
+                for c in order[:MOST_ROWS]]  # fmt: skip
+        exponentials = np.exp(np.array(found.logits) - max(found.logits))
+        one, total = float(exponentials[best]), float(exponentials.sum())
+        exclusive = abs(one / total - found.probabilities[best]) < 1e-3
+        formula = Formula(
+            r"p_c = \frac{e^{l_c - \max l}}{\sum_k e^{l_k - \max l}}",
+            calculation((f"p_{{{best}}}", [fraction(number(one), number(total)), number(found.probabilities[best])])),
+        )
+        return Opened(
+            "class",
+            f"Class: {found.labels[best]}",
+            "The head turns the vector into a number for each class.",
+            found.probabilities[best],
+            [formula] if exclusive else [],
+            heading="The most probable classes",
+            rows=rows,
+            chosen=best,
+        )
+
+    def _is_edited(self, point: str) -> bool:
+        return any(edit.at(point, self.place.layer) for edit in self.trace.edits)
+
+
+def _terms(
+    terms: Floats,
+    more: Callable[[int], str],
+    label: Callable[[int], str] = "component {}".format,
+    place: str = "",
+    others: str = "components",
+) -> list[Row]:
+    """The largest terms of a sum, and the rest as one row."""
+    order = [int(at) for at in np.argsort(-np.abs(terms), kind="stable")[:MOST_ROWS]]
+    rows = [Row(label(at), terms[at], more(at), at, place) for at in order]
+    if len(terms) > len(order):
+        rest = float(terms.sum() - terms[order].sum())
+        rows.append(Row(f"{len(terms) - len(order)} other {others}", rest))
+    return rows
+
+
+def _norm(vector: Floats) -> float:
+    return float(np.linalg.norm(vector))

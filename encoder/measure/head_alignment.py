@@ -1,0 +1,136 @@
+"""How well each head finds pairs of tokens that somebody knows: coreference, dependencies, words of a translation.
+
+For each query token that has a pair, a head predicts the key with its largest weight, special tokens left out (Clark et
+al. 2019 measure syntax so). Precision: the share of these predictions that are pairs. Recall: the share of pairs that
+are predicted. The best of many heads is found on the same sentence, so it is better there than on a new one.
+
+Shapes: L layers, H heads, T tokens, P pairs.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from encoder.errors import EncoderError, quoted
+from encoder.inputs.csv_rows import csv_rows
+from encoder.trace.trace import Trace
+
+Pair = tuple[int, int]
+#: Pairs that are read, and characters of a file.
+MOST_PAIRS, MOST_CHARACTERS = 10_000, 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentScores:
+    """Scores of all heads. precision, recall [L, H]; pairs [P]: (query, key); chance: the expected precision of a head
+    that picks keys at random; offset: the best fixed distance from query to key, and its precision.
+    """
+
+    precision: np.ndarray
+    recall: np.ndarray
+    pairs: tuple[Pair, ...]
+    chance: float
+    offset: tuple[int, float]
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Layer and head with the highest precision, then recall."""
+        both = self.precision + 1e-6 * self.recall
+        layer, head = np.unravel_index(int(both.argmax()), both.shape)
+        return int(layer), int(head)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a head, the best first."""
+        layer, head = (place.ravel() for place in np.indices(self.precision.shape))
+        rows = pd.DataFrame({"layer": layer, "head": head, "precision": self.precision.ravel(),
+                             "recall": self.recall.ravel()})  # fmt: skip
+        return rows.sort_values(["precision", "recall"], ascending=False, kind="stable", ignore_index=True)
+
+
+def score_heads(trace: Trace, pairs: Sequence[Pair]) -> AlignmentScores:
+    """Score all heads against pairs (query, key) of token numbers. Raises EncoderError for pairs that are not there."""
+    known = tuple(dict.fromkeys((int(query), int(key)) for query, key in pairs))
+    if not known:
+        raise EncoderError("The alignment has no pair: specify at least one.")
+    special = np.array(trace.source.special if trace.source is not None else [False] * trace.n_tokens)
+    for pair in known:
+        for place in pair:
+            trace.check_token(place)
+            if special[place]:
+                raise EncoderError(f"Token {place} is special ({trace.labels[place]}): pair other tokens.")
+    queries = sorted({query for query, _ in known})
+    truth = np.zeros((len(queries), trace.n_tokens), dtype=bool)
+    for query, key in known:
+        truth[queries.index(query), key] = True
+    usable = np.tile(~special & trace.mask.cpu().numpy(), (len(queries), 1))
+    if trace.config.causal:
+        usable &= np.arange(trace.n_tokens) <= np.array(queries)[:, None]
+    found = np.zeros((trace.config.n_layers, trace.config.n_heads), dtype=np.int64)
+    for row, query in enumerate(queries):
+        weights = trace.rows_of_token(query).cpu().numpy()  # [L, H, T]
+        predicted = np.where(usable[row], weights, -1.0).argmax(-1)
+        found += truth[row][predicted]
+    return AlignmentScores(
+        precision=found / len(queries), recall=found / len(known), pairs=known,
+        chance=float((truth.sum(1) / np.maximum(1, usable.sum(1))).mean()), offset=_best_offset(queries, truth),
+    )  # fmt: skip
+
+
+def _best_offset(queries: list[int], truth: np.ndarray) -> tuple[int, float]:
+    """The distance key - query that is right most often, and how often."""
+    rows, keys = np.nonzero(truth)
+    distances, counts = np.unique(keys - np.array(queries)[rows], return_counts=True)
+    best = int(counts.argmax())
+    return int(distances[best]), float(counts[best] / len(queries))
+
+
+def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
+    """Pairs of a CSV: its content, or the path of a file. Each row has a query and a key, with or without a heading.
+
+    A token is its number from 0, or its text where that occurs once in the input. Raises EncoderError, which names the
+    line.
+    """
+    if isinstance(given, Path):
+        path = given
+        try:
+            given = path.read_bytes()
+        except OSError as error:
+            raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
+    if isinstance(given, bytes):
+        given = given.decode("utf-8-sig", "replace")
+    if len(given) > MOST_CHARACTERS:
+        raise EncoderError(f"The alignment has {len(given):,} characters: at most {MOST_CHARACTERS:,} are read.")
+    pairs: list[Pair] = []
+    for number, row in csv_rows(given.splitlines(keepends=True)):
+        if isinstance(row, csv.Error):
+            raise EncoderError(f"Line {number} of the alignment is not CSV ({row}): write query,key.")
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or (not pairs and [cell.lower() for cell in cells[:2]] == ["query", "key"]):
+            continue
+        if len(cells) < 2:
+            raise EncoderError(f"Line {number} of the alignment has {len(cells)} column: write query,key.")
+        pairs.append((_token(cells[0], trace, number), _token(cells[1], trace, number)))
+        if len(pairs) > MOST_PAIRS:
+            raise EncoderError(f"The alignment has more than {MOST_PAIRS:,} pairs: use fewer.")
+    return pairs
+
+
+def _token(cell: str, trace: Trace, line: int) -> int:
+    """The number of a token, from its number or its text."""
+    if cell.isascii() and cell.isdigit():
+        if int(cell) < trace.n_real:
+            return int(cell)
+        raise EncoderError(f"Line {line}: no token {cell} in this {trace.kind}: choose 0 to {trace.n_real - 1}.")
+    places = [place for place, label in enumerate(trace.labels[: trace.n_real]) if label.lower() == cell.lower()]
+    if len(places) != 1:
+        count = "is not a token of" if not places else f"occurs {len(places)} times in"
+        raise EncoderError(
+            f"Line {line}: {quoted(cell)} {count} this {trace.kind}: specify the token's number, from 0."
+        )
+    return places[0]

@@ -1,0 +1,76 @@
+"""A recorded run of the probes, which the page shows before anyone trains them.
+
+`python -m encoder.probe.recorded` trains them again, which takes minutes, and writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.probe.features import VIEWS, View, extract
+from encoder.probe.linear import Curve, Score, accuracy_by_layer
+from encoder.probe.tasks import bundled
+
+FILE = Path(__file__).parents[1] / "data" / "probes.safetensors"
+#: What is recorded: a bundled model, a bundled task, and the vectors of one token.
+MODEL, TASK = "minilm", "word_pos"
+RECORDED: tuple[View, ...] = ("token", "mean", "cls")
+
+
+def to_bytes(curves: dict[View, Curve]) -> bytes:
+    """One safetensors file: predictions of every layer as bytes; the names of the classes in the header."""
+    from safetensors.numpy import save
+
+    arrays, about = {}, {}
+    for view, curve in curves.items():
+        for part, scores in (("scores", curve.scores), ("controls", curve.controls)):
+            arrays[f"{view}.{part}.predicted"] = np.stack([one.predicted for one in scores]).astype(np.uint8)
+            arrays[f"{view}.{part}.right"] = np.stack([one.right for one in scores]).astype(np.uint8)
+            about[f"{view}.{part}"] = scores[0].classes
+        about[f"{view}.n_cut"] = curve.n_cut
+    return save(arrays, {"about": json.dumps(about)})
+
+
+def from_bytes(data: bytes) -> dict[View, Curve]:
+    """Read what `to_bytes` wrote."""
+    from safetensors.numpy import load
+
+    arrays = load(data)
+    about = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["about"])
+
+    def scores(view: str, part: str) -> tuple[Score, ...]:
+        rows = zip(arrays[f"{view}.{part}.predicted"], arrays[f"{view}.{part}.right"], strict=True)
+        classes = tuple(about[f"{view}.{part}"])
+        return tuple(Score(classes, predicted.astype(int), right.astype(bool)) for predicted, right in rows)
+
+    return {
+        view: Curve(view, scores(view, "scores"), scores(view, "controls"), about[f"{view}.n_cut"])
+        for view in VIEWS
+        if f"{view}.scores" in about
+    }
+
+
+@cache
+def recorded(path: Path = FILE) -> dict[View, Curve]:
+    """View -> the recorded curve of MODEL on TASK. Raises EncoderError without the file."""
+    if not path.is_file():
+        raise EncoderError(f"{path.name} is missing: record it with python -m encoder.probe.recorded.")
+    return from_bytes(path.read_bytes())
+
+
+def main() -> None:
+    """Train the probes and write the file."""
+    from encoder.load import load
+
+    task = bundled(TASK)
+    features = extract(load(MODEL, device="cpu"), task)
+    FILE.write_bytes(to_bytes({view: accuracy_by_layer(features, task, view) for view in RECORDED}))
+
+
+if __name__ == "__main__":
+    main()

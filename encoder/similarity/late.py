@@ -1,0 +1,110 @@
+"""Late interaction: the score of a query and a document is a sum over the query's tokens (ColBERT).
+
+With unit vectors q_i of the query's tokens and d_j of the document's, score = sum over i of max over j of q_i . d_j
+("MaxSim"; Khattab and Zaharia 2020). So the score is an exact sum over pairs of tokens: those in `best`.
+
+Shapes: T_q, T_d tokens that count, E width of a token's vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.inputs.text import Tokenized
+from encoder.model.device import explain_out_of_memory
+from encoder.model.pooling import LateConfig
+
+Role = Literal["query", "document"]
+
+
+@dataclass(frozen=True, eq=False)
+class LateInteraction:
+    """How tokens of a query and of a document make their score.
+
+    matrix [T_q, T_d]: q_i . d_j; queries [T_q], keys [T_d]: the tokens as a person reads them; trained: whether the
+    checkpoint was trained for it.
+    """
+
+    matrix: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    trained: bool
+
+    @property
+    def best(self) -> np.ndarray:
+        """[T_q]: for each token of the query the document's token that counts."""
+        found: np.ndarray = self.matrix.argmax(axis=1)
+        return found
+
+    @property
+    def parts(self) -> np.ndarray:
+        """[T_q]: what each token of the query adds to the score."""
+        found: np.ndarray = self.matrix.max(axis=1)
+        return found
+
+    @property
+    def score(self) -> float:
+        """The sum of `parts`."""
+        return float(self.parts.sum())
+
+
+def late_interaction(model: TextEncoder, query: str, document: str) -> LateInteraction:
+    """MaxSim of two texts. A model without ColBERT's settings gives the cosines of its output vectors.
+
+    Raises TextError, and EncoderError for a document of which no token counts.
+    """
+    asked, q = token_vectors(model, query, "query")
+    read, d = token_vectors(model, document, "document")
+    if not len(d) or not len(q):
+        raise EncoderError("No token of one of the texts counts in this model: type more words.")
+    matrix = (q @ d.T).cpu().numpy()
+    return LateInteraction(matrix, asked, read, trained=model.late is not None)
+
+
+def token_vectors(model: TextEncoder, text: str, role: Role) -> tuple[tuple[str, ...], Tensor]:
+    """The tokens of a text that count, and their vectors [T, E] in float32."""
+    how = model.late or LateConfig()
+    before = model.prompts.get(role, "") if model.late is not None else ""
+    limit = (how.query_length if role == "query" else how.document_length) or model.max_embed_tokens
+    fill = how.n_query if role == "query" else 0
+    if fill and how.exact:
+        limit = fill
+    sentence = model.tokenize(before + text, max_tokens=limit)
+    n_own = len(sentence)
+    if fill > n_own:
+        sentence = _filled(model, how, sentence, fill)
+    batch = model.tokenizer.batch([sentence], model.device)
+    mask = torch.arange(len(sentence), device=model.device) < (len(sentence) if how.attends else n_own)
+    with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
+        x = model.encoder(batch.ids, None if bool(mask.all()) else mask[None], batch.segments)[0]
+        for dense in model.token_dense:
+            x = dense(x)
+    x = x.float()
+    if how.normalise:
+        x = torch.nn.functional.normalize(x, dim=-1)
+    counts = _counting(model, how, sentence, role)
+    return tuple(sentence.labels[place] for place in counts), x[counts]
+
+
+def _filled(model: TextEncoder, how: LateConfig, sentence: Tokenized, n_tokens: int) -> Tokenized:
+    """A query with the filler token behind it, by default [MASK]. Raises EncoderError where there is none."""
+    token = how.filler or model.tokenizer.mask_token
+    number = None if token is None else model.tokenizer.backend.token_to_id(token)
+    if token is None or number is None:
+        raise EncoderError(f"The vocabulary of {model.name} has no {token or 'mask token'} to fill queries with.")
+    return replace(sentence.filled(token, number, n_tokens), n_full=sentence.n_full)
+
+
+def _counting(model: TextEncoder, how: LateConfig, sentence: Tokenized, role: Role) -> list[int]:
+    """The places of the tokens that count: all but the skipped ones."""
+    backend, unknown = model.tokenizer.backend, model.tokenizer.unk_token
+    ids = {backend.token_to_id(word) for word in how.skipped if word != unknown}
+    skipped = ids - {None} if role == "document" or how.skips_queries else set()
+    return [place for place, number in enumerate(sentence.ids) if number not in skipped]

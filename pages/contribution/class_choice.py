@@ -1,0 +1,105 @@
+"""The class of a classification head that two parts of the page are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from encoder import classify, figures
+from encoder.encoders.text import TextEncoder
+from encoder.trace.trace import Trace
+from pages.core.view.view import View
+from pages.core.widgets import class_head
+from pages.core.widgets.outcomes import OutcomeParams
+from pages.state import links
+from pages.state.url_state import state
+
+V = TypeVar("V")
+_KEPT = "beyond:class"
+
+
+@dataclass(frozen=True)
+class ChosenClass:
+    """model: with the head; label: the class; position: the token, for a head that tags tokens."""
+
+    model: TextEncoder
+    label: str
+    position: int | None
+
+    def probability(self, trace: Trace) -> float:
+        """The probability of the class in a run; a regression's score."""
+        return classify.probability(self.model, trace, self.label, self.position)
+
+    @property
+    def outcome(self) -> str:
+        """The name of that number."""
+        assert self.model.classifier is not None
+        kind = "score" if self.model.classifier.config.scale == "none" else "probability"
+        return f"the {kind} of “{self.label}”"
+
+    def names(self, view: View) -> tuple[Hashable, ...]:
+        """All that its numbers depend on."""
+        return view.model, view.text, view.pair, class_head.current(), self.label, self.position
+
+
+def has_head(view: View) -> bool:
+    """Whether the model, or this session, has a classification head for the view."""
+    return class_head.model_of(view).classifier is not None
+
+
+def missing(view: View) -> None:
+    """What to do without a head."""
+    of_text = view.loaded.takes == "text"
+    trained = ", or train a probe and use it as a head" if of_text else ""
+    st.info(
+        f"{view.loaded.name} has no classification head. Choose a checkpoint that has one{trained}.",
+        icon=":material/info:",
+    )
+    if of_text:
+        links.link("probes", "Probes: train a head on this model", icon="label")
+
+
+def choose(view: View) -> ChosenClass:
+    """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
+    model, own = class_head.model_of(view), OutcomeParams
+    head = model.classifier
+    assert head is not None
+    position = None
+    labels = view.trace.labels
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if head.config.kind == "token":
+            last = view.trace.n_real - 1
+            if not 0 <= (state.newest(own.token) if state.newest(own.token) is not None else -1) <= last:
+                state.put(own.token, min(1, last))
+            position = state.bound(
+                st.selectbox, own.token, "Token", list(range(last + 1)), width=200,
+                format_func=lambda one: f"{one} · {figures.isolated(labels[one])}",
+            )  # fmt: skip
+        if state.newest(own.label) not in head.config.labels:
+            best = classify.predict(model, view.trace).best if position is None else (
+                classify.tags(model, view.trace)[position].label
+            )  # fmt: skip
+            state.put(own.label, best)
+        label = state.bound(st.selectbox, own.label, "Class", list(head.config.labels), width=240)
+    return ChosenClass(model, label, position)
+
+
+def once(what: Hashable, make: Callable[[], V]) -> V:
+    """`make()`, kept in this session only: an opened head is the visitor's own."""
+    found = kept(what)
+    return keep(what, make()) if found is None else found
+
+
+def kept(what: Hashable) -> Any:
+    """What this session computed last under this name; None for another one."""
+    found = st.session_state.get(_KEPT)
+    return found[1] if found is not None and found[0] == what else None
+
+
+def keep(what: Hashable, value: V) -> V:
+    """Keep the newest result, and return it."""
+    st.session_state[_KEPT] = (what, value)
+    return value

@@ -1,0 +1,191 @@
+"""Occlusion of a text, a deletion test: hide the most attended tokens, or random ones."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.figures.deletion import deletion_curves
+from encoder.figures.numbers import three_digits
+from encoder.measure.deletion import LONGEST, Deletion, deletion_test
+from encoder.trace.trace import Trace
+from pages.components import plot
+from pages.contribution import class_choice
+from pages.contribution.class_choice import ChosenClass
+from pages.contribution.params import Params
+from pages.core.view.view import View, state
+from pages.core.widgets import prediction
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import references, token_names
+from pages.core.words.markdown import say_error
+
+#: Up to this many tokens the test runs without being asked.
+AT_ONCE = 128
+SCOPES = {"model": "In the whole model", "layer": "In this layer", "head": "In this head"}
+MEASURED = {"embedding": "Embedding", "class": "Class"}
+CANDIDATES = {"words": "Words only", "all": "Special tokens, too"}
+SEEDS = tuple(range(8))
+
+
+def show(view: View) -> Export | None:
+    """The whole part of the page; None where the test did not run."""
+    _controls(view)
+    params = state.read(Params)
+    chosen = None
+    try:
+        if params.measured == "class" and class_choice.has_head(view):
+            left, right = st.columns([11, 9], gap="medium")
+            with left:
+                prediction.draw(view)
+            with right:
+                chosen = class_choice.choose(view)
+        found = _run(view, params, chosen)
+    except EncoderError as error:
+        say_error(error, st.info, icon=":material/info:")
+        return None
+    if found is None:
+        return None
+    change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"
+    figure = deletion_curves(found.counts, found.by_attention, found.by_norm_weighted, found.random, change)
+    plot(
+        figure,
+        key="deletion",
+        alt=f"The {change} over the number of hidden tokens: the most attended, those with most norm-weighted "
+        "attention, and random ones.",
+        height=380,
+    )
+    st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
+    st.caption(
+        "Above the grey band, hiding the *k* tokens changes the result more than every random draw. "
+        f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
+        "its attention to all others."
+    )
+    with st.expander("How the test works, and the debate"):
+        references.markdown(_method(view, params, chosen))
+    return exported(view, found, figure, chosen, params)
+
+
+def exported(view: View, found: Deletion, figure: go.Figure, chosen: ChosenClass | None, params: Params) -> Export:
+    """The change for each k. chosen: what was measured."""
+    layer, head = view.layer, view.head
+    options = f'seeds=range({len(SEEDS)}), scope="{params.scope}", candidates="{params.candidates}"'
+    if chosen is not None:
+        options += ", outcome=outcome"
+    return Export(
+        view,
+        title(view, f"Deletion test of L{layer} H{head}"),
+        lambda: pd.DataFrame(
+            {
+                "k": found.counts,
+                "most_attended": found.by_attention,
+                "most_norm_weighted": found.by_norm_weighted,
+                **{f"random_{seed}": row for seed, row in zip(SEEDS, found.random, strict=True)},
+            }
+        ),
+        figures={"Change of the embedding, 1 − cosine" if chosen is None else "Drop of the class": figure},
+        lines="from encoder.measure import deletion\n"
+        f"{_outcome_lines(chosen)}found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]}
+        | ({} if chosen is None else {"Class": chosen.label}),
+    )
+
+
+def _outcome_lines(chosen: ChosenClass | None) -> str:
+    if chosen is None:
+        return ""
+    return (
+        "from encoder import classify\n"
+        f"outcome = lambda trace: classify.probability(model, trace, {chosen.label!r}, {chosen.position})\n"
+    )
+
+
+def _controls(view: View) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        if class_choice.has_head(view):
+            state.segmented(
+                Params.measured, "Measured", MEASURED,
+                help="Class: how far the probability of a class drops. The classification head is the model's, or the "
+                "one that you opened.",
+            )  # fmt: skip
+        state.segmented(
+            Params.scope, "Hidden", SCOPES,
+            help="Hidden: no query of these heads may attend to the token. Its own vector stays.",
+        )  # fmt: skip
+        state.segmented(
+            Params.candidates, "Among", CANDIDATES,
+            help="In many heads special tokens such as [CLS] receive much attention. Hiding one moves that attention "
+            "to all other tokens.",
+        )  # fmt: skip
+
+
+def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | None:
+    """The test, kept for all sessions; that of a class in this session only. For a longer text on request."""
+    layer, head, n_tokens = view.layer, view.head, view.trace.n_tokens
+    asked = str(("deletion asked", view.model, view.text, view.pair))
+    if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):
+        st.info(f"This text is {n_tokens:,} tokens. The test runs the model dozens of times, which takes a while.")
+        if not st.button("Run the test", icon=":material/play_arrow:", type="primary", key="deletion:run"):
+            return None
+        st.session_state[asked] = True
+    bar = st.progress(0.0, "Hiding tokens …")
+
+    def make(trace: Trace) -> Deletion:
+        return deletion_test(
+            view.loaded, trace, layer, head, seeds=SEEDS, scope=params.scope, candidates=params.candidates,
+            outcome=None if chosen is None else chosen.probability,
+            progress=lambda share: bar.progress(share, "Hiding tokens …"),
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    what = ("deletion", layer, head, params.scope, params.candidates)
+    try:
+        if chosen is None:
+            return view.derived(what, make)
+        return class_choice.once((*what, *chosen.names(view)), lambda: make(view.trace))
+    finally:
+        bar.empty()
+
+
+def _result(view: View, found: Deletion, change: str) -> str:
+    """Where the most attended tokens lie against the random ones, in numbers."""
+    labels, random = view.trace.labels, found.random[:, 0]
+    above, inside, below = found.against_random()
+    orders = [
+        ", ".join(token_names.quoted(labels, token) for token in order[:4])
+        for order in (found.order, found.norm_weighted_order)
+    ]
+    return (
+        f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
+        f"values of *k***, inside it for {inside}, below it for {below}.  \n"
+        f"{change} when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
+        f"**{_digits(found.by_attention[0])}**. One random token: {_digits(random.min())} to "
+        f"{_digits(random.max())}, mean {_digits(random.mean())}.  \n"
+        f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
+    )
+
+
+def _digits(value: np.floating) -> str:
+    """Three digits, with a minus sign below 0."""
+    return ("−" if value < 0 else "") + three_digits(abs(float(value)))
+
+
+def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
+    heads = {
+        "model": "all heads of all layers",
+        "layer": f"all heads of layer {view.layer}",
+        "head": f"only L{view.layer} H{view.head}",
+    }[params.scope]
+    among = "Special tokens are never hidden."
+    if params.candidates == "all":
+        among = "Hiding an attention sink can change the output even if its own contribution is small."
+    change = "The change is 1 − cosine of the sentence embedding with and without the tokens."
+    if chosen is not None:
+        change = f"The drop is {chosen.outcome} without hidden tokens, minus that with them."
+    return (
+        f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} "
+        f"{change} The band spans {len(SEEDS)} random draws, the same for every head.\n\n"
+        "Jain and Wallace (2019) found very different weights that lead to the same prediction. Serrano and Smith "
+        "(2019) deleted weights and found them noisy indicators of importance. Both studied text classifiers, mostly "
+        "recurrent ones with one attention layer, so their results need not hold for transformers. Wiegreffe and "
+        "Pinter (2019) answer that such weights must also be ones that a trained model can have."
+    )

@@ -1,0 +1,219 @@
+"""Norm-weighted attention of a head next to its attention; and of a whole layer, in `by_layer`."""
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder import figures
+from encoder.export import tables
+from encoder.figures.norm_weighted import weighted_heatmap
+from encoder.figures.numbers import three_digits
+from encoder.measure import norm_weighted, ranking
+from encoder.measure.ranking import Weights
+from encoder.model.map_pooling import pooling_block
+from pages.components import plot, plot_window
+from pages.contribution import by_layer
+from pages.contribution.params import Params
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import InputWords, words_of
+from pages.core.view import map_window
+from pages.core.view.view import MapParams, View, state
+from pages.core.widgets import answer
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import formulas, references, token_names
+
+RULE = (
+    r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
+    r"\sum_j \alpha_{ij}\, f(x_j) = \text{output of the head at } i\end{gathered}"
+)
+TITLES = {
+    "attention": "Attention",
+    "share": "Norm-weighted attention, shares of a row",
+    "length": "Norm-weighted attention, weight × norm",
+}
+
+
+def show(view: View) -> Export:
+    """The whole part of the page: all layers, one layer, one head, one query."""
+    drawn = {}
+    _controls(words_of(view.trace))
+    params, look = state.read(Params), state.read(MapParams)
+    with answer.area():
+        _answer(view)
+        for column, kind in zip(st.columns(2, gap="small"), ("attention", params.weighted), strict=True):
+            with column:
+                drawn[f"{TITLES[kind]}, L{view.layer} H{view.head}"] = _map(view, kind, look)
+    if view.trace.n_tokens > map_window.EXACT_TOKENS:
+        st.caption(
+            f"{view.trace.n_tokens:,} tokens: a cell shows the largest number among several tokens. Drag over a part "
+            "of a map to zoom in, down to single tokens."
+        )
+    st.caption(_of_head(view))
+    _of_query(view)
+    drawn |= by_layer.show(view)
+    references.caption(
+        "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
+        "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "
+        "and LayerNorm are left out (Kobayashi et al. 2021 include both)."
+    )
+    with st.expander("The formula"):
+        formulas.show(RULE)
+        st.markdown(
+            "The norm of $f(x_j)$ depends only on the token $j$, not on the query. The bias of the values is part of "
+            "it. The bias of $W^O$ belongs to no token and is left out."
+        )
+    layer, head = view.layer, view.head
+    return Export(
+        view,
+        title(view, f"Norm-weighted attention of L{layer} H{head}"),
+        lambda: tables.norm_weighted_frame(view.trace, layer, head),
+        figures=drawn,
+        lines="from encoder.measure import norm_weighted\n"
+        f"weighted = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        settings=place(view),
+    )
+
+
+def _controls(words: InputWords) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        state.segmented(
+            Params.weighted,
+            "Right map",
+            {"share": "Shares of a row", "length": "Weight × norm"},
+            help="Shares: each row is divided by its sum, so both maps have rows of sum 1 and the same colours. "
+            "Weight × norm: the numbers themselves.",
+        )
+        state.segmented(MapParams.scale, "Colour", ["linear", "log"])
+        state.segmented(
+            MapParams.range,
+            "Range",
+            words.ranges,
+            help=f"{words.range_help} With **0 to 1**, weight × norm ends at the layer's largest norm.",
+        )
+
+
+def _map(view: View, kind: str, look: MapParams) -> go.Figure:
+    """One of the two maps, exact or pooled around its zoom window; a click selects a query and a key."""
+    trace, key = view.trace, f"norm-weighted-{kind}"
+    window = trace.n_tokens > map_window.EXACT_TOKENS
+    queries, keys = map_window.zoomed(plot_window(key) if window else None, trace.n_tokens)
+    block = pooling_block(max(queries.stop - queries.start, keys.stop - keys.start), map_window.EXACT_TOKENS)
+    plot(
+        figure := _figure(view, kind, look, queries, keys, block),
+        key=key,
+        alt=f"{TITLES[kind]}, layer {view.layer}, head {view.head}: {trace.n_tokens} query tokens downwards, as many "
+        "key tokens to the right.",
+        height=430,
+        selected=(view.i, view.j),
+        on_event=lambda event: sidebar.select_from(event, block),
+    )
+    return figure
+
+
+def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice, block: int) -> go.Figure:
+    trace, layer, head, size = view.trace, view.layer, view.head, map_window.EXACT_TOKENS
+    window = trace.n_tokens > size
+    options = {"log": look.scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
+    if window:
+        options |= {"row_offset": queries.start, "column_offset": keys.start, "block": block}
+    if kind == "attention":
+        values = trace.pooled_attention(layer, head, size, queries, keys).cpu()
+        draw = figures.attention_window if window else figures.attention_heatmap
+        scale = _largest_between_words(view, values, queries, keys, block) if look.range == "words" else look.range
+        return draw(values, trace.labels, scale=scale, **options)
+    values = norm_weighted.pooled_norm_weighted(
+        trace, layer, head, shares=kind == "share", size=size, queries=queries, keys=keys
+    ).cpu()
+    largest = 1.0
+    if look.range == "head":
+        largest = float(values.max())
+    elif look.range == "words":
+        largest = _largest_between_words(view, values, queries, keys, block)
+    elif kind == "length":
+        largest = float(norm_weighted.value_norms(trace, layer).max())
+    return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
+
+
+def _largest_between_words(view: View, values: Weights, queries: slice, keys: slice, block: int) -> float:
+    """The largest number between words of the drawn part."""
+    sides = (
+        ranking.token_blocks(window.start, count, block, view.trace.n_tokens)
+        for window, count in zip((queries, keys), values.shape, strict=True)
+    )
+    return ranking.largest_between_words(values.numpy(), view.trace, *sides)
+
+
+def _answer(view: View) -> None:
+    """The line above the maps: the selected cell or row by both measures."""
+    if view.i is None:
+        answer.draw(clear=None if view.j is None else lambda: sidebar.select(None, None))
+        return
+    labels, rows = view.trace.labels, slice(view.i, view.i + 1)
+    weights = view.trace.attention(view.layer, view.head, rows)[0].cpu()
+    shares = norm_weighted.norm_weighted_shares(view.trace, view.layer, view.head, rows)[0].cpu()
+    query = token_names.bold(labels, view.i)
+    if view.j is None:
+        first = f"{query} is selected. Select a cell of its row to read its attention by both measures."
+    else:
+        first = (
+            f"{query} to {token_names.bold(labels, view.j)}: attention {answer.weight(weights, view.j)}, norm-weighted "
+            f"{answer.weight(shares, view.j)}."
+        )
+    answer.draw(
+        first,
+        f"Largest in this row: attention {answer.largest(weights, labels)}; norm-weighted, as shares of the row, "
+        f"{answer.largest(shares, labels)}.",
+        cell=None if view.j is None else {},
+        clear=lambda: sidebar.select(None, None),
+    )
+
+
+def _of_head(view: View) -> str:
+    """The tokens with most attention and with most norm-weighted attention."""
+    found, labels, head = by_layer.shares(view, view.layer), view.trace.labels, view.head
+    attention, weighted = found.attention[head], found.norm_weighted[head]
+    weighted = weighted / (weighted.sum() or 1.0)
+    most, best = int(attention.argmax()), int(weighted.argmax())
+
+    def numbers(token: int) -> str:
+        return (
+            f"**{token_names.word(labels[token])}** ({token}): attention {attention[token]:.1%}, norm-weighted "
+            f"{weighted[token]:.1%}, norm of its vector {three_digits(found.norms[head, token])}."
+        )
+
+    text = f"Most attention in L{view.layer} H{head}, averaged over queries: {numbers(most)}"
+    return text if best == most else f"{text} Most norm-weighted attention: {numbers(best)}"
+
+
+def _of_query(view: View) -> None:
+    """The strongest keys of the selected query, by both measures."""
+    if view.i is None:
+        st.caption("Select a row to see the keys of one query.")
+        return
+    trace, row = view.trace, slice(view.i, view.i + 1)
+    weights = trace.attention(view.layer, view.head, row)[0]
+    shares = norm_weighted.norm_weighted_shares(trace, view.layer, view.head, row)[0]
+    products = norm_weighted.norm_weighted(trace, view.layer, view.head, row)[0]
+    places = [place for place, _ in ranking.strongest(shares, 6)]
+    places += [place for place, _ in ranking.strongest(weights, 2) if place not in places]
+    st.markdown(f"Keys of **{token_names.word(trace.labels[view.i])}** (token {view.i}), by norm-weighted attention:")
+    names = [figures.isolated(name) for name in figures.disambiguate(trace.labels)]
+    bar = {"min_value": 0.0, "max_value": 1.0, "format": "%.3f", "width": 92}
+    progress = st.column_config.ProgressColumn
+    st.dataframe(
+        {
+            "token": [names[place] for place in places],
+            "position": places,
+            "attention": [float(weights[place]) for place in places],
+            "norm_weighted": [float(shares[place]) for place in places],
+            "product": [float(products[place]) for place in places],
+        },
+        hide_index=True,
+        width="stretch",
+        column_config={
+            "token": st.column_config.TextColumn("Token", width=88, help="With its position where it occurs twice."),
+            "position": None,  # the token's name has it, and a phone has room for four columns
+            "attention": progress("Attention", help="The weight α.", **bar),
+            "norm_weighted": progress("Norm-w.", help="Its share of the row's norm-weighted attention.", **bar),
+            "product": st.column_config.NumberColumn("α‖f(x)‖", format="%.4f", width=76, help="Weight × norm."),
+        },
+    )

@@ -1,0 +1,46 @@
+"""Contribution: norm-weighted attention, rollout, Q-K space, occlusion, and a class by token."""
+
+from collections.abc import Callable
+
+from pages.contribution import (
+    deletion,
+    norm_weighted,
+    occlusion_of_image,
+    occlusion_of_sound,
+    of_class,
+    qk_space,
+    rollout,
+)
+from pages.contribution.params import PARTS, QUESTIONS, Params
+from pages.core.frame.frame import current_view, heading
+from pages.core.inputs.input_words import words_of
+from pages.core.view.view import View
+from pages.core.widgets.export import Export
+from pages.core.words.glossary import brief_opening
+from pages.state.links import next_page
+from pages.state.url_state import state
+
+#: Part -> what draws it and says what it exports.
+SHOW: dict[str, Callable[[View], Export | None]] = {
+    "moves": norm_weighted.show,
+    "rollout": rollout.show,
+    "plane": qk_space.show,
+    "deletion": deletion.show,
+    "class": of_class.show,
+}
+#: Occlusion covers parts of what the model receives: hidden tokens of a text, patches, windows of a sound.
+OCCLUSION = {"text": deletion.show, "image": occlusion_of_image.show, "sound": occlusion_of_sound.show}
+
+view = current_view()
+kind = view.trace.kind
+offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
+if state.newest(Params.part) not in offered:
+    state.put(Params.part, Params.part.default)
+
+heading()
+part = state.newest(Params.part)
+brief_opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
+part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
+if exported := (SHOW | {"deletion": OCCLUSION[kind]})[part](view):
+    exported.draw()
+next_page("heads", "Heads")

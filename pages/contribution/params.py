@@ -1,0 +1,40 @@
+"""The values of the page “Contribution” in the address."""
+
+from dataclasses import dataclass
+
+from encoder.measure.deletion import CANDIDATES, SCOPES
+from encoder.similarity import REFERENCES
+from pages.state.params import Param, choice
+from pages.state.url_state import state
+
+PARTS = {
+    "moves": "Norm-weighted",
+    "rollout": "Rollout",
+    "plane": "Q-K space",
+    "deletion": "Occlusion",
+    "class": "Class",
+}
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "moves": "Does a large attention weight add much to the output of {head}?",
+    "rollout": "How much may each input token contribute to a token after several layers?",
+    "plane": "Which queries and keys of {head} are close, and so have large scores?",
+    "deletion": "Does the result change more without the tokens that {head} attends to than without random ones?",
+    "class": "Which tokens raise or lower the predicted class?",
+}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """The open part, and its options."""
+
+    part: Param[str] = choice("moves", PARTS, url="beyond")
+    # Norm-weighted attention: as shares of a row, or weight × norm itself.
+    weighted: Param[str] = choice("share", ("share", "length"), url="moved")
+    # The deletion test: where tokens are hidden, and which tokens may be.
+    scope: Param[str] = choice("model", SCOPES, url="hide")
+    candidates: Param[str] = choice("words", CANDIDATES, url="among")
+    measured: Param[str] = choice("embedding", ("embedding", "class"), url="change_of")
+    # What a class depends on.
+    class_reference: Param[str] = choice("pad", REFERENCES, url="class_reference")

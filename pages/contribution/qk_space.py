@@ -1,0 +1,110 @@
+"""Q-K space: queries and keys of a head in one plane, with lines to the strongest keys."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
+from encoder.measure.qk_space import QKSpace, qk_space
+from pages.components import PlotEvent, on_click, plot
+from pages.core.frame import sidebar
+from pages.core.view import token_rows
+from pages.core.view.view import View, ViewParams, state
+from pages.core.widgets.export import Export, place, title
+from pages.core.words import references, token_names
+
+
+def show(view: View) -> Export:
+    """The whole part of the page."""
+    layer, head, trace = view.layer, view.head, view.trace
+    with st.spinner("Placing queries and keys …", show_time=False):
+        space: QKSpace = view.derived(("qk space", layer, head), lambda one: qk_space(one, layer, head))
+    part = token_rows.part(trace.n_real, view.i if view.i is not None else view.j, "plane")
+    figure = qk_plane(
+        space.queries[part],
+        space.keys[part],
+        trace.labels,
+        space.strongest[part],
+        space.weights[part],
+        explained=space.explained,
+        selected=(view.i, view.j),
+        first=part.start,
+    )
+
+    def select(event: PlotEvent) -> None:
+        params = {QUERIES: ViewParams.i, KEYS: ViewParams.j}
+        if event["trace"] in params:
+            state.put(params[event["trace"]], part.start + event["point"])
+
+    plot(
+        figure,
+        key="plane",
+        alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line from "
+        "each query to its strongest key.",
+        height=560,
+        on_event=on_click(point=select, clear=lambda: sidebar.select(None, None)),
+    )
+    st.caption(_about(view, space))
+    with st.expander("How the plane is computed"):
+        references.markdown(
+            "Two changes bring queries and keys together without changing any attention weight (Yeh et al. 2023, "
+            "AttentionViz). First, the same vector is added to all keys, so that both have the same mean. This adds "
+            "one number to all scores of a query, which its softmax ignores. Second, queries are multiplied by *c* and "
+            f"keys divided by it, which keeps their products. Here *c* = {space.scale:.3f}: with it, distance and "
+            f"product correlate most strongly, with {space.correlation:.2f} (near pairs count most; −1 would be "
+            f"perfect). Then a principal component analysis of all {2 * len(space.queries):,} vectors gives the plane. "
+            f"Its two of {trace.config.d_head} dimensions keep {space.explained.sum():.0%} of the variance, so near "
+            "points on the screen are not always near."
+        )
+    return exported(view, space, figure)
+
+
+def exported(view: View, space: QKSpace, figure: go.Figure) -> Export:
+    """Queries and keys as points of the plane."""
+    layer, head = view.layer, view.head
+
+    def frame() -> pd.DataFrame:
+        labels = np.array(view.trace.labels, dtype=object)
+        n_real = len(space.queries)
+        return pd.DataFrame(
+            {
+                "position": np.arange(n_real),
+                "token": labels[:n_real],
+                **{f"query_{axis}": space.queries[:, at] for at, axis in enumerate("xy")},
+                **{f"key_{axis}": space.keys[:, at] for at, axis in enumerate("xy")},
+                "strongest_key": space.strongest,
+                "strongest_token": labels[space.strongest],
+                "weight": space.weights,
+            }
+        )
+
+    return Export(
+        view,
+        title(view, f"Q-K space of L{layer} H{head}"),
+        frame,
+        figures={"Queries and keys in one plane": figure},
+        lines="from encoder.measure import qk_space\n"
+        f"space = qk_space.qk_space(trace, {layer}, {head})\n"
+        "space.queries, space.keys",
+        settings=place(view),
+    )
+
+
+def _about(view: View, space: QKSpace) -> str:
+    labels = view.trace.labels
+    hits, of = space.nearest_is_strongest()
+    text = f"Queries whose nearest key on the screen is also their strongest: {hits} of {of}."
+    if view.i is not None and view.i < len(space.strongest):
+        key = int(space.strongest[view.i])
+        text += (
+            f" **{token_names.word(labels[view.i])}** ({view.i}) attends most to **{token_names.word(labels[key])}** "
+            f"({key}): {space.weights[view.i]:.3f}."
+        )
+    config = view.loaded.config
+    if config.relative_buckets:
+        text += " This model adds a bias by offset to the scores, which the plane does not show."
+    elif config.position == "rotary":
+        text += " Queries and keys are shown after their rotation, as the scores use them."
+    text += " Each line leads from a query to the key with its largest weight. The plane keeps part of the variance."
+    return text + " Select a point to select its token; its label names it."

@@ -1,0 +1,70 @@
+"""What the model's picture shows around the forward pass: image or sound, classes, the other tower of a pair."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from functools import partial
+from typing import Any, TypedDict
+
+import numpy as np
+
+from encoder.classify import predict
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.signal import SignalEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.export.model_input import Given
+from encoder.export.model_picture import OtherEnd
+from encoder.inputs.layout import InputKind
+from encoder.trace.trace import Trace
+from pages.core.stores import cache, input_kinds, model_store
+from pages.core.view.view import View, ViewParams
+from pages.state.url_state import state
+
+
+class PictureInputs(TypedDict):
+    """Arguments of `encoder.export.model`."""
+
+    given: Given | None
+    classes: dict[str, float] | None
+    pair: OtherEnd | None
+
+
+def picture_inputs(view: View) -> PictureInputs:
+    """The input as the model receives it, and what the model gives for it."""
+    model, joint = view.loaded, model_store.joint(view.model)
+    classes = None
+    if isinstance(model, SignalEncoder) and model.classifier is not None:
+        classes = view.derived("picture classes", model.probabilities)
+    elif isinstance(model, TextEncoder) and model.classifier is not None:
+        with contextlib.suppress(EncoderError):  # a head for tags, or for multiple choice, names no class of the whole
+            found = view.derived("picture classes", partial(predict, model))
+            classes = dict(zip(found.labels, found.probabilities, strict=True))
+    return {"given": _given(view), "classes": classes, "pair": None if joint is None else _pair(view, joint)}
+
+
+def _given(view: View) -> Given | None:
+    if view.loaded.takes == "sound":
+        return view.given  # type: ignore[no-any-return]
+    return input_kinds.of(view.loaded).shown(view.loaded, view.text)
+
+
+def _pair(view: View, joint: JointEncoder) -> OtherEnd:
+    """The vector of the view's input, and of the input that the sidebar has for the other tower."""
+    own: InputKind = view.loaded.takes
+    kind: InputKind = "image" if own == "text" else "text"
+    key = dataclasses.replace(view.model, tower=kind, edits=())
+    source: Any = input_kinds.SOURCES[kind]
+    name = state.newest(ViewParams.text) if kind == "text" else source.current(model_store.model(key))
+    other = cache.TracedText(key, name, None)
+
+    def vector(one: View | cache.TracedText, tower: InputKind) -> np.ndarray:
+        def make(trace: Trace) -> np.ndarray:
+            found = joint.text_vector(trace) if tower == "text" else joint.image_vector(trace)
+            return found.cpu().numpy()  # type: ignore[no-any-return]
+
+        found: np.ndarray = one.derived(f"{tower} vector of a pair", make)
+        return found
+
+    return OtherEnd(vector(view, own), vector(other, kind), other.title)

@@ -1,0 +1,62 @@
+"""The glossary and the bibliography behind one search field: a panel on every page, and a page of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.components.lazy import expander
+from pages.core.words import glossary, references
+from pages.core.words.glossary_terms import BY_KEY
+from pages.state import links
+from pages.state.url_state import controlled
+
+_FOUND = "words-found"
+
+
+def is_term(key: str) -> bool:
+    """Whether a key names a term, and not a reference."""
+    return key in BY_KEY
+
+
+def find(chosen: str, take: Callable[[str], None], key: str = "words") -> str:
+    """The search field over all terms and references, and the chosen key; "" for none."""
+    titles = {name: term.name for name, term in sorted(BY_KEY.items())}
+    titles |= {name: f"{one.name}: {one.title}" for name, one in references.BY_KEY.items()}
+    return (  # type: ignore[no-any-return]
+        controlled(
+            st.selectbox, "Find a term or a reference", list(titles), key=f"{key}:find", value=chosen or None,
+            format_func=titles.get, placeholder="Type a word or an author", width=480,
+            take=lambda found: take(found or ""),
+        )
+        or ""
+    )  # fmt: skip
+
+
+def show(key: str) -> None:
+    """A term with the link to its page, or a reference."""
+    if not is_term(key):
+        st.markdown(references.BY_KEY[key].entry())
+        return
+    st.markdown(glossary.entry(BY_KEY[key]))
+    links.link(BY_KEY[key].page)
+
+
+def draw(page: str) -> None:
+    """The panel at the end of a page, closed at first: a search field, and the terms that this page shows."""
+    part = expander("Glossary and references", "words", icon=":material/menu_book:")
+    if part is None:
+        return
+    with part:
+        if chosen := find(
+            st.session_state.get(_FOUND, ""), lambda key: st.session_state.update({_FOUND: key}), "panel"
+        ):
+            show(chosen)
+        own = [term for term in BY_KEY.values() if term.page == page]
+        if own:
+            st.markdown("\n\n".join(glossary.entry(term) for term in own))
+
+
+def _remember(key: str) -> None:
+    st.session_state[_FOUND] = key

@@ -1,0 +1,91 @@
+"""The image with numbers over its patches: the weights of the selected token, or what covering each patch changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from encoder import figures
+from encoder.figures.colours import signed_lut
+from encoder.figures.numbers import three_digits
+from encoder.measure import patches
+from encoder.measure.ranking import Weights
+from encoder.trace.trace import Trace
+from pages.components.patch_map import PatchEvent, patch_map
+from pages.core.inputs import image_input
+from pages.core.view.view import View, ViewParams
+from pages.core.widgets import answer
+from pages.core.widgets.occlusion import Occlusion
+from pages.core.words.markdown import plain
+from pages.state.url_state import state
+
+#: Opacity of the colours, where nobody chooses it.
+OPACITY = 0.65
+
+
+def token(view: View) -> int:
+    """The token whose attention is shown: the selected one, otherwise the first, [CLS]."""
+    return view.i if view.i is not None else 0
+
+
+def clear() -> None:
+    """Select nothing. For callbacks."""
+    state.put(ViewParams.i, None)
+    state.put(ViewParams.j, None)
+
+
+def weights_of(view: View, overlay: str) -> tuple[Weights, np.ndarray]:
+    """[T], [R, C]: the weights of the token that is shown, and those on patches. overlay: "attention", "weighted" or
+    "rollout".
+    """
+    place = token(view)
+
+    def make(trace: Trace) -> tuple[Weights, np.ndarray]:
+        if overlay == "weighted":
+            row = patches.weighted_row(trace, view.layer, view.head, place)
+        elif overlay == "rollout":
+            row = patches.rollout_rows(trace, place)[view.layer]
+        else:
+            row = trace.attention(view.layer, view.head, slice(place, place + 1))[0]
+        return row.cpu(), patches.over_image(trace, row).cpu().numpy()
+
+    return view.derived(("patch row", overlay, view.layer, view.head, place), make)
+
+
+def draw_weights(view: View, over: np.ndarray, what: str, key: str = "patch-map", opacity: float = OPACITY) -> None:
+    """The image with the weights [R, C] of the token over it. what: the name of the weights."""
+    grid, name = patches.grid(view.trace), view.trace.labels[token(view)]
+    _draw(
+        view, over, key=key, label=f"{what} of {name}", colorscale=figures.thumbnails_lut(view.colours),
+        alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by what {name} attends to.", opacity=opacity,
+    )  # fmt: skip
+
+
+def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, opacity: float = OPACITY) -> None:
+    """The answer and the image with the fall [P] for each patch."""
+    grid = patches.grid(view.trace)
+    names = view.trace.labels[len(grid.before) :]
+    best = [int(part) for part in np.argsort(-falls, kind="stable")[: answer.NAMED] if falls[part] > 0]
+    largest = ", ".join(f"{names[part]} {three_digits(float(falls[part]))}" for part in best) or "none"
+    answer.draw(
+        f"Covering one patch lowers the {plain(covered.measured)} most at: {largest}.",
+        "Teal: the outcome falls where the patch is covered. Orange: it rises.",
+        clear=None if view.i is None else clear,
+    )
+    _draw(
+        view, falls.reshape(grid.rows, grid.columns), key="patch-falls", label=f"Fall of the {covered.measured}",
+        alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by the fall when each is covered.",
+        colorscale=signed_lut(), signed=True, opacity=opacity,
+    )  # fmt: skip
+
+
+def _draw(view: View, over: np.ndarray, **look: object) -> None:
+    grid = patches.grid(view.trace)
+
+    def select(event: PatchEvent) -> None:
+        clear()
+        if event["event"] == "select":
+            state.put(ViewParams.i, grid.token(event["row"], event["column"]))
+
+    image = image_input.IMAGES.shown(view.loaded, view.text)
+    selected = None if view.i is None else grid.place(view.i)
+    patch_map(image, over, selected=selected, size=440, on_event=select, **look)  # type: ignore[arg-type]

@@ -1,0 +1,90 @@
+"""The view of an image: what the selected patch attends to, laid over the image; the same for all heads in the grid."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.export import tables
+from encoder.figures.numbers import three_digits
+from encoder.measure import aggregate, patches
+from encoder.trace.trace import Trace
+from pages.core.frame import sidebar
+from pages.core.view.view import View
+from pages.core.widgets import answer, class_head, over_image
+from pages.core.widgets.export import Export, place, title
+from pages.core.widgets.occlusion import controls
+from pages.core.words import token_names
+from pages.core.words.markdown import plain, say_error
+from pages.heads.params import OVERLAYS, Params
+from pages.state.url_state import state
+
+VERBS = {
+    "attention": "attends most to",
+    "weighted": "has most norm-weighted attention on",
+    "rollout": "depends most (by rollout) on",
+}
+
+
+def draw(view: View) -> Export:
+    """The class, the choice of what lies over the image, and the image."""
+    if view.loaded.classifier is not None:
+        st.markdown(class_head.said(view))
+    overlay = state.segmented(Params.over_image, "Over the image", OVERLAYS, label_visibility="collapsed")
+    lines = _draw_falls(view) if overlay == "occlusion" else _draw_weights(view, overlay)
+    at = over_image.token(view)
+    return Export(
+        view,
+        title(view, f"Attention of {view.trace.labels[at]}"),
+        lambda: tables.patches_frame(view.trace, at),
+        lines=f"from encoder.measure import patches\nrows = patches.rows_of_token(trace, {at})  # [L, H, T]{lines}",
+        settings=place(view),
+    )
+
+
+def _draw_weights(view: View, overlay: str) -> str:
+    row, over = over_image.weights_of(view, overlay)
+    labels, grid, token = view.trace.labels, patches.grid(view.trace), over_image.token(view)
+    on_special = three_digits(float(row[: len(grid.before)].sum()))
+    hint = "Select a patch to read its row." if view.i is None else ""
+    with answer.area():
+        answer.draw(
+            f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
+            f"On {', '.join(map(plain, grid.before))}, without a patch: {on_special}. {hint}",
+            clear=None if view.i is None else lambda: sidebar.select(None, None),
+        )
+        over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))
+    return ""
+
+
+def _draw_falls(view: View) -> str:
+    """The fall for each patch; Python lines that give it, "" where there is none."""
+    above = st.container()  # the controls follow the image, which stays in the window
+    try:
+        covered = controls(view)
+        falls = covered.alone()
+    except EncoderError as error:
+        say_error(error, st.info, icon=":material/info:")
+        return ""
+    if falls is None:
+        return ""
+    with above, answer.area():
+        over_image.draw_falls(view, covered, falls, state.newest(Params.opacity))
+    return covered.python_lines()
+
+
+def small_maps(view: View) -> np.ndarray:
+    """uint8 [L, H, R, C]: what the token attends to in every head, over the patches."""
+    token = over_image.token(view)
+
+    def make(trace: Trace) -> np.ndarray:
+        over = patches.over_image(trace, patches.rows_of_token(trace, token))
+        return aggregate.to_uint8(over / over.amax(dim=(-1, -2), keepdim=True).clamp_min(1e-9))
+
+    return view.derived(("patch maps", token), make)
+
+
+def distances(view: View) -> np.ndarray:
+    """[L, H]: the mean attention distance of every head in pixels."""
+    return view.derived("patch distances", lambda trace: patches.attention_distances(trace).cpu().numpy())

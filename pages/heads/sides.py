@@ -1,0 +1,171 @@
+"""The two sides of the view “Compare”, and the selection that their maps and the grid share."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+import encoder
+from encoder.errors import EncoderError, LoadError
+from encoder.inputs.layout import InputKind
+from encoder.measure.align import Alignment
+from encoder.model.config import NORM_PLACEMENTS
+from pages.components import PlotEvent, on_click
+from pages.core.frame import sidebar
+from pages.core.inputs import second_input
+from pages.core.inputs.image_input import ImageParams
+from pages.core.inputs.sound_input import SoundParams
+from pages.core.stores import cache, input_kinds, model_access, model_store
+from pages.core.view.view import FIRST_SENTENCE, MapParams, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.widgets.comparison import Side, Sides
+from pages.heads.params import OTHER_SENTENCE, SideB
+from pages.state.params import Param
+
+RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
+
+_MINILM = {ViewParams.model: "minilm", ViewParams.norm: "trained"}
+_PAGE_CHOOSES = {SideB.layer_b: None, SideB.head_b: None}
+_DIGITS = {ViewParams.model: "digits-pre", ViewParams.norm: "trained"}
+#: Title -> values of the view and of this page.
+_OF_TEXT: Mapping[str, Mapping[Param, object]] = {
+    "“bank” of a river and of money": _MINILM | {
+        SideB.what: "sentences", ViewParams.text: RIVER, SideB.text_b: MONEY, ViewParams.pair: "",
+        ViewParams.layer: 1, ViewParams.head: 8,
+    },
+    "too tired or too wide": _MINILM | {
+        SideB.what: "sentences", ViewParams.text: FIRST_SENTENCE, SideB.text_b: OTHER_SENTENCE, ViewParams.pair: "",
+    },
+    "Previous-token and next-token head": _MINILM | {
+        SideB.what: "heads", ViewParams.layer: 0, ViewParams.head: 2, SideB.layer_b: 1, SideB.head_b: 8,
+    },
+    "The twins: pre-norm and post-norm": _PAGE_CHOOSES | {
+        SideB.what: "models", ViewParams.model: "twin-pre", ViewParams.norm: "trained", SideB.model_b: "twin-post",
+        ViewParams.layer: 0, ViewParams.head: 0,
+    },
+    "MiniLM with its norms moved": _MINILM | _PAGE_CHOOSES | {SideB.what: "models", SideB.model_b: "moved"},
+}  # fmt: skip
+
+
+_OF_IMAGES: Mapping[str, Mapping[Param, object]] = {
+    "A three and an eight": _DIGITS | {
+        SideB.what: "sentences", ImageParams.image: "3", SideB.input_b: "8", ViewParams.layer: 2, ViewParams.head: 1,
+    },
+    "Digits: pre-norm and post-norm": _PAGE_CHOOSES | _DIGITS | {SideB.what: "models", SideB.model_b: "digits-post"},
+}  # fmt: skip
+_SPOKEN = {ViewParams.model: "spoken-digits", ViewParams.norm: "trained"}
+_OF_SOUNDS: Mapping[str, Mapping[Param, object]] = {
+    "“seven” and “three”": _SPOKEN | {
+        SideB.what: "sentences", SoundParams.sound: "seven", SideB.input_b: "three", ViewParams.layer: 2,
+        ViewParams.head: 0,
+    },
+    "Spoken digits with its norms moved": _PAGE_CHOOSES | _SPOKEN | {SideB.what: "models", SideB.model_b: "moved"},
+}  # fmt: skip
+#: Kind of input -> title -> values of the view and of this page.
+EXAMPLES: Mapping[InputKind, Mapping[str, Mapping[Param, object]]] = {
+    "text": _OF_TEXT, "image": _OF_IMAGES, "sound": _OF_SOUNDS,
+}  # fmt: skip
+
+
+def sides(view: View, params: SideB) -> Sides:
+    """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
+    first = Side(view.model, view.text, view.pair, view.layer, view.head, "A")
+    model, text = view.model, view.text
+    if params.what == "sentences":
+        text = params.text_b if view.loaded.takes == "text" else second_input.current(view, SideB.input_b)
+    elif params.what == "models":
+        model = model_store.taking(other_model(view, params), view.loaded.takes)
+    other = model_store.model(model)
+    if other.takes != view.loaded.takes:
+        raise EncoderError(
+            f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
+            f"{input_kinds.NOUNS[other.takes]}: choose a model B that accepts the same."
+        )
+    layer, head = other_head(view, params, other.config)
+    return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))
+
+
+def other_head(view: View, params: SideB, config: encoder.EncoderConfig) -> tuple[int, int]:
+    """Layer and head of side B: as chosen, or the page's choice, and within what the model has."""
+    if params.what == "sentences":
+        return view.layer, view.head
+    layer = view.layer if params.layer_b is None else params.layer_b
+    head = params.head_b
+    if head is None:
+        head = (view.head + 1) % config.n_heads if params.what == "heads" else view.head
+    return min(layer, config.n_layers - 1), min(head, config.n_heads - 1)
+
+
+def other_model(view: View, params: SideB) -> cache.ModelKey:
+    """The model of side B."""
+    chosen, key = params.model_b, view.model
+    place = {"device": key.device, "dtype": key.dtype}
+    if chosen == "moved":
+        current = view.loaded.config.norm_placement
+        other = next(placement for placement in NORM_PLACEMENTS if placement != current)
+        if key.scratch is not None:
+            return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
+        return dataclasses.replace(key, norm="trained" if key.norm == current else other)
+    if chosen == "scratch":
+        # Next to an untrained encoder, another draw of the same one: what chance does.
+        seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
+        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
+    if chosen == "other":
+        if not params.source_b.strip():
+            raise LoadError("Type the folder or Hub id of model B above, or choose another model.")
+        return cache.ModelKey(source=model_access.allowed_source(params.source_b), **place)
+    return cache.ModelKey(source=chosen, **place)
+
+
+# --- the selection ---------------------------------------------------------------------------------------------------
+
+
+def selected_steps(view: View, params: SideB, steps: Alignment) -> tuple[int | None, int | None]:
+    """The steps of the selected query and key: of side A's tokens, or else of side B's."""
+    return steps.step_of(view.i, params.i_b), steps.step_of(view.j, params.j_b)
+
+
+def select_on_click(steps: Alignment, block: int) -> Callable[[PlotEvent], None]:
+    """What a map's clicks do: select a query, a key or both in all three maps."""
+
+    def select(first: Param[int | None], second: Param[int | None], step: int) -> None:
+        """Select side A's token at a step, or side B's where A has none; a cell of a pooled map is not a token."""
+        if block == 1 and step < len(steps):
+            token = steps.first[step]
+            state.put(first, token)
+            state.put(second, steps.second[step] if token is None else None)
+
+    return on_click(
+        row=lambda step: select(ViewParams.i, SideB.i_b, step),
+        column=lambda step: select(ViewParams.j, SideB.j_b, step),
+        clear=clear_selection,
+    )
+
+
+def clear_selection() -> None:
+    """Select nothing. For callbacks."""
+    for param in (ViewParams.i, ViewParams.j, SideB.i_b, SideB.j_b):
+        state.put(param, None)
+
+
+def open_head(what: str, layer: int, head: int) -> None:
+    """What a click in the grid does: of two heads it chooses B, otherwise the head of both sides. For callbacks."""
+    if what != "heads":
+        sidebar.open_head(layer, head)
+    state.put(SideB.layer_b, layer if what == "heads" else None)
+    state.put(SideB.head_b, head if what == "heads" else None)
+
+
+def by_head(view: View) -> np.ndarray | None:
+    """[L, H]: the share of each head's attention that differs; NaN for a head that side B lacks, None where nothing is.
+
+    Of two heads, every head is compared with the open one.
+    """
+    try:
+        found = sides(view, state.read(SideB)).by_head(state.get(MapParams.special))  # type: ignore[arg-type]
+    except EncoderError:  # said where the maps would be
+        return None
+    if found is None:
+        return None
+    every = np.full((view.loaded.config.n_layers, view.loaded.config.n_heads), np.nan)
+    every[: found.shape[0], : found.shape[1]] = found
+    return every

@@ -1,0 +1,175 @@
+"""The view of a sound: waveform, spectrogram and what a part of it attends to; the pieces can be played."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from encoder.figures.sound import sound_picture, time_map
+from encoder.inputs.sound_files import wav_bytes
+from encoder.inputs.sound_layout import SpectrogramGrid
+from encoder.measure import sounds
+from pages.components import PlotEvent, on_click, plot
+from pages.core.frame import sidebar
+from pages.core.view.view import View
+from pages.core.widgets import answer, class_head
+from pages.core.widgets.export import Export, title
+from pages.heads.heard import Heard, heard_of
+
+#: The bars in the figure of `sound_picture`.
+BARS = 2
+
+
+def draw(view: View) -> Export:
+    """The player with the class, the picture, the pieces, and one row for each head."""
+    found = heard_of(view)
+    with st.container(horizontal=True, vertical_alignment="center", key="sound-heard"):
+        with st.container(width=320):
+            st.audio(found.wav, format="audio/wav")
+        st.markdown(class_head.said(view) or "This checkpoint has no classification head.", width="content")
+    with answer.area():
+        draw_answer(found)
+        draw_sound(view, found)
+        draw_pieces(found)
+    if found.over.bands is not None:
+        draw_bands(view, found)
+    draw_heads(view, found)
+    st.caption(
+        "The patches of one time are summed in the curve." if found.over.bands is not None else
+        "Each step also receives a little of the sound after it."
+    )  # fmt: skip
+    return _exported(view, found)
+
+
+def draw_answer(found: Heard) -> None:
+    """The line above the picture: what the selected part attends to."""
+    largest = sounds.pieces(found.over)
+    named = ", ".join(
+        f"{name} **{piece.share:.3f}**" for name, piece in zip(sounds.names(largest), largest, strict=True)
+    )
+    special = "" if found.over.bands is None else f" Special tokens: {found.over.special:.3f}."
+    answer.draw(
+        f":blue[**{found.name}**] attends most to {named}.{special}",
+        "Click a time in the picture to choose another part." + ("" if found.chosen else " This part is the default."),
+        clear=found.clear if found.chosen else None,
+    )
+
+
+def draw_sound(view: View, found: Heard) -> None:
+    """Waveform, spectrogram and attention; a click chooses a time."""
+    model, over = view.loaded, found.over
+    spectrogram = view.derived("spectrogram", lambda trace: sounds.spectrogram(model, found.sound))
+    seconds = len(over.columns) * over.step
+    grid = found.layout if isinstance(found.layout, SpectrogramGrid) else None
+    last = len(over.columns) - 1
+
+    def at_cell(band: int, column: int) -> None:
+        row = 0 if grid is None else min(band // grid.patches.mel_stride, grid.patches.n_bands - 1)
+        found.choose(min(max(column, 0), last), row)
+
+    def at_point(event: PlotEvent) -> None:
+        if event["trace"] == BARS:
+            found.choose(min(event["point"], last))
+
+    figure = sound_picture(
+        sounds.waveform(found.sound, seconds),
+        spectrogram.values,
+        spectrogram.frame,
+        over.columns,
+        over.step,
+        seconds=seconds,
+        sounds_until=spectrogram.n_real * spectrogram.frame,
+        selected=None if found.span is None else (found.span.start, found.span.end),
+    )
+    plot(
+        figure,
+        key="sound-picture",
+        alt=f"Waveform and spectrogram of the sound, and the weights with which {found.name} attends to each time.",
+        height=300,
+        on_event=on_click(cell=at_cell, point=at_point, clear=found.clear),
+    )
+    if not spectrogram.is_read:
+        st.caption("The model processes the samples; the spectrogram is only an illustration.")
+
+
+def draw_pieces(found: Heard) -> None:
+    """The parts that get most attention, each with a player."""
+    largest = [piece for piece in sounds.pieces(found.over) if piece.start < found.sound.seconds]
+    if not largest:
+        st.caption("Most attention goes to the silence after the sound: nothing to play.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="sound-pieces"):
+        for piece, name in zip(largest, sounds.names(largest), strict=True):
+            with st.container(width=240):
+                st.markdown(f"Play {name}: **{piece.share:.3f}**")
+                st.audio(wav_bytes(found.sound.part(*piece.audible())), format="audio/wav")
+
+
+def draw_bands(view: View, found: Heard) -> None:
+    """The weight of each patch; a click makes it the query."""
+    bands, grid = found.over.bands, found.layout
+    assert bands is not None
+    assert isinstance(grid, SpectrogramGrid)
+    selected = (None, None) if found.span is None else ((found.query - len(grid.before)) // bands.shape[1],
+                                                        (found.query - len(grid.before)) % bands.shape[1])  # fmt: skip
+    plot(
+        time_map(
+            bands, found.over.starts, [f"b{band}" for band in range(len(bands))], title="band", colours=view.colours,
+            selected=selected,
+        ),
+        key="sound-bands",
+        alt=f"The weight with which {found.name} attends to each patch of the spectrogram.",
+        height=260,
+        on_event=on_click(cell=lambda band, column: found.choose(column, band), clear=found.clear),
+    )  # fmt: skip
+    st.caption("Each cell is a patch, low frequencies below. Click a patch to make it the query.")
+
+
+def draw_heads(view: View, found: Heard) -> None:
+    """The map of all heads; a click opens a head."""
+    config = view.loaded.config
+    weights = view.derived(("all-heads", found.query), lambda trace: sounds.all_heads_over_time(trace, found.query))
+    rows = weights.reshape(config.n_layers * config.n_heads, -1)
+    names = [f"L{layer} H{head}" for layer in range(config.n_layers) for head in range(config.n_heads)]
+    plot(
+        time_map(
+            rows, found.over.starts, names, title="head", colours=view.colours,
+            selected=(view.layer * config.n_heads + view.head, None), hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
+        ),
+        key="sound-heads",
+        alt=f"What {found.name} attends to over time, one row for each of {len(rows)} heads.",
+        height=min(520, 90 + 18 * len(rows)),
+        on_event=on_click(row=lambda row: sidebar.open_head(*divmod(row, config.n_heads))),
+    )  # fmt: skip
+    st.caption(f"Each row is a head: the weights with which {found.name} attends to each time. Click a row to open it.")
+
+
+def _exported(view: View, found: Heard) -> Export:
+    """The weights of the query in all heads."""
+
+    def frame() -> pd.DataFrame:
+        values = sounds.all_heads_over_time(view.trace, found.query)
+        layers, heads, columns = np.indices(values.shape)
+        return pd.DataFrame(
+            {"layer": layers.ravel(), "head": heads.ravel(), "second": found.over.starts[columns.ravel()],
+             "weight": values.ravel()}
+        )  # fmt: skip
+
+    def figures() -> dict[str, go.Figure]:
+        values = sounds.all_heads_over_time(view.trace, found.query)
+        names = [f"L{layer} H{head}" for layer in range(values.shape[0]) for head in range(values.shape[1])]
+        rows = values.reshape(len(names), -1)
+        drawn = time_map(rows, found.over.starts, names, title="head", downwards=True)
+        return {f"What {found.name} attends to over time": drawn}
+
+    return Export(
+        view,
+        title(view, f"Attention of {found.name}"),
+        frame,
+        figures=figures,
+        lines="from encoder.measure import sounds\n"
+        f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]",
+        settings={"Query": found.name},
+    )

@@ -1,0 +1,158 @@
+"""Model: the whole model at work on the visitor's input, as one picture; then ways on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from encoder.explain.cost import BYTES
+from pages.components.lazy import expander
+from pages.core.frame import frame, sidebar
+from pages.core.inputs import edited
+from pages.core.stores import model_store
+from pages.core.view import first_view
+from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
+from pages.core.words import references
+from pages.model import cost, export, picture, switches, ways
+from pages.model.params import Params
+from pages.state import links
+from pages.state.url_state import state
+
+_EXAMPLE = "model-example"
+SHOWN = {"picture": "Picture", "stream": "Norm curves", "cost": "Cost"}
+
+
+def main() -> None:
+    if state.get(Params.show) == "diagram":  # an old link
+        state.put(Params.show, "picture")
+    frame.heading()
+    kind = model_store.takes(model_key())
+    left, right = st.columns([8, 3], gap="medium")
+    with left:
+        if kind == "text":
+            sentence()
+        else:
+            part = expander(f"Change the {kind}", "model-input", icon=":material/upload:")
+            if part is not None:
+                with part:
+                    sidebar.input_controls()
+    with right:
+        sidebar.model_controls(expanded=False)
+        sidebar.tower_controls()
+        show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
+    said, place = st.container(key="model-said"), st.container(key="model-place")
+    below = st.container(key="model-ways")
+    if kind == "text":
+        first_view.choose(model_key())
+    view = frame.current_view()
+    view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
+    with said:
+        view = edited.applied(view)
+        worth = answer(view)
+    with place:
+        if show == "cost":
+            bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
+            found = cost.show(view, bytes_each)
+        else:
+            picture.draw(view, show)
+    with below:
+        for column, part in zip(st.columns(3, gap="medium"), (newcomers, teachers, researchers), strict=True):
+            with column:
+                part()
+    if show == "cost":
+        cost.export(view, found, bytes_each)
+    else:
+        export.export(view, state.read(Params))
+    links.next_page("heads", "Heads, all heads of your sentence")
+    notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
+    worth.caption(" ".join(note for note in notes if note))
+
+
+def answer(view: View) -> DeltaGenerator:
+    """What the selected token attends to; the place for what the head is worth, which is computed after the picture."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if view.i is None:
+            st.markdown("Click a token to see what it attends to.", width="content")
+        else:
+            st.markdown(picture.answer(view, view.i), width="content")
+        edited.mark(view)
+    return st.empty()
+
+
+def inside(view: View) -> View:
+    """The view with a layer and a head that the model has; a link may ask for others."""
+    config = view.loaded.config
+    place = {"layer": min(view.layer, config.n_layers - 1), "head": min(view.head, config.n_heads - 1)}
+    for name, value in place.items():
+        if value != getattr(view, name):
+            state.note(f"{name}={getattr(view, name)}: this model has {name}s 0 to {value}. The last one is open.")
+            state.put_named(**{name: value})
+    return dataclasses.replace(view, **place)
+
+
+def sentence() -> None:
+    """The field, with the same sentence as in the sidebar of the other pages, and three examples."""
+    state.bound(
+        st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
+        placeholder="Type a sentence and press Enter", on_change=another_text,
+    )  # fmt: skip
+    st.pills(
+        "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example
+    )  # fmt: skip
+
+
+def another_text() -> None:
+    """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
+    sidebar.select(None, None)
+    state.put(Params.first, None)
+
+
+def use_example() -> None:
+    """Take an example as the sentence. For callbacks."""
+    chosen = st.session_state.get(_EXAMPLE)
+    if chosen is not None:
+        state.put(ViewParams.text, EXAMPLES[chosen])
+        another_text()
+        st.session_state[_EXAMPLE] = None
+
+
+def newcomers() -> None:
+    with st.container(border=True):
+        st.header("I am new: four views, ten minutes", anchor=False)
+        for number, way in enumerate(ways.NEW.values(), 1):
+            links.link(way.folder, f"{number}. **{way.label}** {way.note}", values=way.values)
+
+
+def teachers() -> None:
+    with st.container(border=True):
+        st.header("I teach", anchor=False)
+        links.link("lessons", "**Lessons** Ten, with questions: predict, compute, see why")
+        links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
+        for lesson in ways.LESSONS.values():
+            with st.expander(lesson.question):
+                links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
+                references.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
+        part = expander("Serve a class", "model-class")
+        if part is not None:
+            part.markdown("One machine serves all: start the app with this line, then open a room.")
+            part.code(ways.CLASSROOM, language="bash", wrap_lines=True)
+            part.markdown("A link holds a whole view. Without a room, nobody sees what others type.")
+
+
+def researchers() -> None:
+    with st.container(border=True):
+        st.header("I research", anchor=False)
+        for way in ways.RESEARCH:
+            links.link(way.folder, way.label, values=way.values)
+        part = expander("Long texts, export, Python", "model-python")
+        if part is not None:
+            part.markdown(
+                "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "
+                "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
+            )
+            part.code(ways.PYTHON, language="python", wrap_lines=True)
+
+
+main()

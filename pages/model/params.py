@@ -1,0 +1,52 @@
+"""The values of the page Model in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.state.params import Param, choice, flag, number, whole_number
+from pages.state.url_state import state
+
+LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
+#: What the page shows: the picture, its residual stream as curves, or the cost of each part; “diagram” in old links.
+SHOWS = ("picture", "diagram", "stream", "cost")
+#: Names of the part that is open in the picture.
+STEPS = (
+    "", "ids", "embedding", "qkv", "scores", "softmax", "mixing", "heads", "norm", "add", "ffn", "final", "output",
+    "class",
+)  # fmt: skip
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
+    temperature: how the open part computes scores and weights, by default as the model does; first: the first token of
+    the picture's window, for a long input, None for a window around the query."""
+
+    show: Param[str] = choice(SHOWS[0], SHOWS)
+    step: Param[str] = choice("", STEPS)
+    vector: Param[str] = choice("q", ("q", "k", "v"))
+    part: Param[str] = choice("attention", ("attention", "ffn"))
+    scaled: Param[bool] = flag(True)
+    causal: Param[bool] = flag()
+    temperature: Param[float] = number(1.0, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE)
+    first: Param[int | None] = whole_number(None, 0, url="from")
+
+
+def opened(params: Params) -> str:
+    """The part of the picture, as `encoder.export.model_parts` names it."""
+    if params.step == "qkv":
+        return params.vector
+    return f"{params.step}-{params.part}" if params.step in ("norm", "add") else params.step
+
+
+def open_part(part: str) -> None:
+    """Open a part of the picture, "" for none. For callbacks."""
+    step, _, sublayer = part.partition("-")
+    if part in ("q", "k", "v"):
+        state.put(Params.vector, part)
+        step = "qkv"
+    elif sublayer:
+        state.put(Params.part, sublayer)
+    state.put(Params.step, step)

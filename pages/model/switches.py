@@ -1,0 +1,121 @@
+"""The switches inside the picture: norms, mask, positions, and what is off. They make the edits of every page."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+
+from encoder import causal, classify
+from encoder.edits import AblateHead, CausalMask, DropPositions, Edit, Zero
+from encoder.figures.numbers import three_digits
+from pages.core.inputs import edited
+from pages.core.inputs.edited import EditParams
+from pages.core.view.view import View, ViewParams
+from pages.state.url_state import state
+
+#: Longer inputs and larger models have no effect of every head on this page: Ablation measures it there.
+MOST_TOKENS, MOST_HEADS = 128, 200
+
+
+def edits_of(view: View) -> dict[str, Edit]:
+    """Switch -> the edit that it turns on and off."""
+    config, layer = view.loaded.config, view.layer
+    found: dict[str, Edit] = {
+        "head": AblateHead(layer, view.head),
+        "attention": Zero("attention_out", layer=layer),
+        "ffn": Zero("ffn_out", layer=layer),
+    }
+    if not config.causal:
+        found["causal"] = CausalMask()
+    if config.position != "none" or config.relative_buckets:
+        found["positions"] = DropPositions()
+    return found
+
+
+def header(view: View) -> dict[str, list[dict[str, object]]]:
+    """The switches as the picture draws them: in its bar, and as power buttons of the open layer."""
+    chosen = edited.active(state.newest(EditParams.recipe))
+    known = {name: edit in chosen for name, edit in edits_of(view).items()}
+    pre = view.loaded.config.norm_placement == "pre"
+    bar = [_switch("norm", "Pre-norm", "LayerNorm before each sublayer; off: after the addition (post-norm)", pre)]
+    if "causal" in known:
+        bar.append(_switch("causal", "Causal mask", "Hide later tokens, as a decoder does", known["causal"]))
+    if "positions" in known:
+        bar.append(_switch("positions", "Positions", "Positional encodings", not known["positions"]))
+    power = [
+        _switch("attention", "attention", f"Attention of layer {view.layer}: on or off", not known["attention"]),
+        _switch("head", f"head {view.head}", f"Head {view.head} of layer {view.layer}: on or off", not known["head"]),
+        _switch("ffn", "feed-forward", f"Feed-forward of layer {view.layer}: on or off", not known["ffn"]),
+    ]
+    return {"bar": bar, "power": power}
+
+
+def _switch(name: str, label: str, title: str, on: bool) -> dict[str, object]:
+    return {"name": name, "label": label, "title": title, "on": on}
+
+
+def turn(view: View, name: str, on: bool) -> None:
+    """Turn a switch of the picture. For callbacks."""
+    if name == "norm":
+        wanted = "pre" if on else "post"
+        if state.get(ViewParams.model) != "scratch" and wanted == original(view).loaded.config.norm_placement:
+            wanted = "trained"
+        state.put(ViewParams.norm, wanted)
+    elif (edit := edits_of(view).get(name)) is not None:
+        recipe = tuple(step for step in state.newest(EditParams.recipe) if step.edit != edit)
+        state.put(EditParams.recipe, recipe)
+        if on == (name == "causal"):  # the other switches are on while nothing is edited
+            edited.add(edit)
+
+
+def original(view: View) -> View:
+    """The same input through the model as it was trained: without edits, with its own norm placement."""
+    norm = view.model.norm if view.model.scratch else "trained"
+    return dataclasses.replace(view, model=dataclasses.replace(view.model, norm=norm, edits=()))
+
+
+def effect(view: View) -> tuple[str, list[str]]:
+    """What the changes do to the picture's end: one sentence, and two short lines next to the vector; or nothing."""
+    before_it = original(view)
+    if before_it.model == view.model:
+        return "", []
+    head = view.loaded.classifier
+    outcome: causal.Outcome = causal.SentenceVector()
+    said = "Similarity to the vector of the unchanged model"
+    if head is not None and head.config.kind == "sequence" and head.config.reads_output:
+        best = classify.predict(before_it.loaded, before_it.trace).best
+        outcome, said = causal.ClassProbability(best, None, "probability"), f"Probability of “{best}”"
+    name = ("effect on the end", before_it.model)
+    before, after = view.derived(
+        name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome)
+    )  # fmt: skip
+    numbers = f"{three_digits(before)} → {three_digits(after)}"
+    difference = f"{after - before:+.3f}".replace("-", "−")
+    return f"{said}: {numbers} (difference {difference}).", ["similarity" if head is None else "probability", numbers]
+
+
+def worth(view: View) -> str:
+    """What the open head is worth for the vector of the input, and its rank among all heads; "" where it is not known.
+
+    Each head is switched off by itself. A pattern of attention does not say this.
+    """
+    config = view.loaded.config
+    count = config.n_layers * config.n_heads
+    if view.trace.edits or view.trace.n_tokens > MOST_TOKENS or count > MOST_HEADS:
+        return ""
+    effects = view.derived(("effect of every head",), partial(causal.ablate_each_head, view.loaded)).abs()
+    own = float(effects[view.layer, view.head])
+    rank = 1 + int((effects > own).sum())
+    what = "sentence vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
+    return (
+        f"One of {count} heads. Without it, the similarity to the original {what} falls by {three_digits(own)}: "
+        f"{ordinal(rank)} largest of {count}."
+    )
+
+
+def ordinal(rank: int) -> str:
+    """1 -> "the", 2 -> "2nd", 11 -> "11th"."""
+    if rank == 1:
+        return "the"
+    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank}{ending}"

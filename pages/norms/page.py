@@ -1,0 +1,140 @@
+"""Norms: every token's mean and standard deviation at every LayerNorm, and one LayerNorm in detail."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from encoder import figures
+from encoder.export import tables
+from encoder.export.document import Section
+from encoder.measure import norms
+from pages.core.frame.frame import current_view, heading
+from pages.core.view.selection import PlaceParams
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import brief_opening
+from pages.core.words.markdown import plain
+from pages.norms import patch_norms
+from pages.norms.one_norm import gain_and_bias, one_token
+from pages.norms.outliers import outlier_dimensions
+from pages.norms.params import PARTS, Params
+from pages.norms.selected import Figures, Selected
+from pages.norms.token_statistics import overview, three_norms
+from pages.state import links
+from pages.state.url_state import controlled, state
+
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "every": "What does each LayerNorm do to the vector of each token?",
+    "one": "What does one LayerNorm do to the vector of one token?",
+    "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
+}
+
+view = current_view()
+trace, config = view.trace, view.loaded.config
+statistics = view.derived("norm statistics", norms.statistics)
+
+
+def main() -> None:
+    heading()
+    opening = st.container()
+    part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
+    with opening:
+        brief_opening(QUESTIONS[part])
+    slider, options = st.columns([3, 2], gap="medium")
+    with slider:
+        norm = chosen_norm()
+    token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
+    selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
+    exported(selected, DRAW[part](selected)).draw()
+    st.caption(placement())
+    links.button(
+        "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},
+        type="tertiary",
+    )  # fmt: skip
+
+
+def placement() -> str:
+    """Where the LayerNorms of this model are, and what they do."""
+    place = "**pre-norm**: LayerNorm precedes each sublayer, x ← x + f(LayerNorm(x))"
+    if config.norm_placement == "post":
+        place = "**post-norm**: LayerNorm follows each sum, x ← LayerNorm(x + f(x))"
+    parameters = "gain and bias" if config.norm_bias else "gain"
+    origin = "untrained" if view.model.scratch is not None else "learned"
+    return (
+        f"The {len(statistics.names)} LayerNorms of **{plain(view.loaded.name)}** give every vector mean 0 and "
+        f"standard deviation 1, then apply their {origin} {parameters}. This model is {place}."
+    )
+
+
+def detail(selected: Selected) -> Figures:
+    """One token at one LayerNorm, component by component."""
+    return one_token(selected) | gain_and_bias(selected)
+
+
+def others(selected: Selected) -> Figures:
+    """What raises a standard deviation, and two other norms."""
+    drawn = outlier_dimensions(selected) | three_norms(selected)
+    if trace.kind == "image":
+        patch_norms.draw(view)
+    return drawn
+
+
+#: Part -> what draws it. Only the open part is computed.
+DRAW = {"every": overview, "one": detail, "others": others}
+
+
+def exported(selected: Selected, shown: Figures) -> Export:
+    """Mean and standard deviation of every token at every LayerNorm; in the report also one token at one."""
+    token = selected.token
+
+    def sections() -> list[Section]:
+        step = selected.step
+        parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
+        components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
+        parts.append(Section(f"Token {token} at {selected.label}, component by component", table=components))
+        return [*parts, Section("Every token at every LayerNorm", table=tables.norms_frame(trace))]
+
+    return Export(
+        view,
+        title(view, "LayerNorm"),
+        lambda: tables.norms_frame(trace),
+        sections=sections,
+        settings={"LayerNorm": selected.label, "Token": f"{token}, {trace.labels[token]}"},
+        lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
+        "stds = {name: norm.std for name, norm in trace.norms.items()}",
+    )
+
+
+def chosen_norm() -> str:
+    """The selected LayerNorm: a slider through the layers; the first where none is selected."""
+    names, at = statistics.names, state.get(Params.at)
+    if at not in names:
+        if at:
+            st.warning(f"No LayerNorm {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
+            state.put(Params.at, "")
+        at = names[0]
+    if len(names) > 1:
+        controlled(
+            st.select_slider,
+            "LayerNorm",
+            names,
+            key="norm-slider",
+            value=at,
+            take=lambda name: state.put(Params.at, name),
+            format_func=figures.norm_label,
+            width="stretch",
+        )
+    return at
+
+
+def chosen_component(norm: str) -> int | None:
+    """The selected component, if this LayerNorm has it."""
+    component, width = state.get(PlaceParams.component), len(trace.norms[norm].gain)
+    if component is None or component < width:
+        return component
+    st.warning(f"No component {component} at this LayerNorm: choose 0 to {width - 1}. None is selected.")
+    state.put(PlaceParams.component, None)
+    return None
+
+
+main()

@@ -1,0 +1,89 @@
+"""Norms of the patches' vectors by layer: outlier tokens, and what registers attend to."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from encoder import figures
+from encoder.figures.numbers import three_digits
+from encoder.measure import patches
+from encoder.measure.patches import PatchNorms
+from encoder.trace.trace import Trace
+from pages.components import plot
+from pages.core.view.view import View
+from pages.core.words import references
+
+#: Maps side by side.
+MOST_ACROSS = 6
+
+
+def draw(view: View) -> None:
+    """The norms as maps and dots, then the registers."""
+    st.subheader("Outlier tokens and registers", anchor=False)
+    found = view.derived("patch norms", patches.patch_norms)
+    grid, layers = patches.grid(view.trace), found.patches.shape[0]
+    titles = ["input", *(f"L{layer}" for layer in range(layers - 1))]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        plot(
+            figures.patch_maps(
+                found.patches.reshape(layers, grid.rows, grid.columns), titles, colours=view.colours, across=MOST_ACROSS
+            ),
+            height=170 * -(-layers // MOST_ACROSS), key="patch-norm-maps",
+            alt=f"The norm of every patch's vector, {layers} small maps over the image.",
+        )  # fmt: skip
+    with right:
+        plot(
+            figures.norm_dots(found.patches, found.outliers), height=300, key="patch-norm-dots",
+            alt="The norm of every patch's vector by layer, outliers marked.",
+        )  # fmt: skip
+    st.markdown(_said(found, grid))
+    _registers(view)
+    references.caption(
+        "Each map: the norm of every patch’s vector after one layer. In large models outlier tokens carry information "
+        "about the whole image, and disturb attention maps. "
+        f"Rule: an outlier’s norm is above {patches.OUTLIER:g} times the median of the patches of its layer. Darcet et "
+        "al. (2024) cut between the two modes of the norms by hand, at 150 in DINOv2-g, where about 2% of the tokens "
+        "lie above. They find outliers in large models after long training; registers remove them."
+    )
+
+
+def _said(found: PatchNorms, grid: patches.PatchGrid) -> str:
+    """How many outliers there are, and where; without any, the largest ratio to the median."""
+    medians = found.cutoffs / patches.OUTLIER
+    ratios = found.patches / np.maximum(medians, np.finfo(np.float32).tiny)[:, None]
+    layer, patch = np.unravel_index(int(ratios.argmax()), ratios.shape)
+    row, column = divmod(int(patch), grid.columns)
+    where = "in the input" if layer == 0 else f"after layer {layer - 1}"
+    largest = f"r{row} c{column} {where}, {three_digits(float(ratios[layer, patch]))} times the median"
+    last = f"After the last layer: {int(found.outliers[-1].sum())} of {found.patches.shape[1]:,} patches are outliers."
+    if not found.outliers.any():
+        return f"**No outlier** in this image: the largest norm is that of {largest}."
+    return f"{last} Largest: {largest}."
+
+
+def _registers(view: View) -> None:
+    """What each register attends to in the last layer; a sentence where the model has none."""
+    tokens = patches.registers(view.trace)
+    if not tokens:
+        st.markdown(f"This model has **no registers**: its only special tokens are {_names(view)}.")
+        return
+
+    def make(trace: Trace) -> np.ndarray:
+        rows = [patches.rows_of_token(trace, token)[-1].mean(dim=0) for token in tokens]  # the mean of the last heads
+        return np.stack([patches.over_image(trace, row).cpu().numpy() for row in rows])
+
+    st.markdown("What each register attends to in the last layer, the mean of its heads:")
+    plot(
+        figures.patch_maps(
+            view.derived("register rows", make), [view.trace.labels[token] for token in tokens], colours=view.colours
+        ),
+        height=190 * -(-len(tokens) // MOST_ACROSS), key="register-maps",
+        alt=f"What {len(tokens)} registers attend to, as small maps over the image.",
+    )  # fmt: skip
+
+
+def _names(view: View) -> str:
+    before = patches.grid(view.trace).before
+    return " and ".join(name.replace("[", "\\[") for name in before) or "none"

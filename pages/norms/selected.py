@@ -1,0 +1,67 @@
+"""The selection that all parts of the page “Norms” share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+from streamlit.delta_generator import DeltaGenerator
+
+from encoder import Trace, explain, figures
+from encoder.measure import norms
+from encoder.measure.norms import NormStatistics
+from pages.components.events import PlotEvent
+from pages.core.view.selection import PlaceParams
+from pages.core.view.view import View
+from pages.core.words import token_names
+from pages.state.url_state import state
+
+#: Heading -> the figure below it, for the report.
+Figures = dict[str, go.Figure]
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The selected LayerNorm (its name in the trace), token and component of a sentence.
+
+    options: the place next to the slider, for the controls of the open part.
+    """
+
+    view: View
+    statistics: NormStatistics
+    norm: str
+    token: int
+    component: int | None
+    options: DeltaGenerator
+
+    @property
+    def label(self) -> str:
+        """The selected LayerNorm in headings and sentences."""
+        return f"the {figures.norm_label(self.norm)} LayerNorm"
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the sentence."""
+        return self.view.trace
+
+    @property
+    def shown_component(self) -> int:
+        """The selected component, by default the largest of the token."""
+        if self.component is None:
+            return norms.largest_component(self.trace, self.norm, self.token)
+        return self.component
+
+    @property
+    def step(self) -> explain.Normalised:
+        """The selected token at the selected LayerNorm."""
+        return explain.normalised(self.trace, self.norm, self.token, self.shown_component)
+
+    def quoted(self, token: int) -> str:
+        """A token in a sentence."""
+        return token_names.quoted(self.trace.labels, token)
+
+
+def select_component(event: PlotEvent) -> None:
+    """A click on a bar selects its component."""
+    if isinstance(event.get("x"), int):
+        state.put(PlaceParams.component, event["x"])

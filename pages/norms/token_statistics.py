@@ -1,0 +1,186 @@
+"""Mean and standard deviation of every token's vector: at all LayerNorms, and next to RMSNorm and BatchNorm."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from encoder import explain, figures
+from encoder.figures.numbers import three_digits
+from encoder.measure.norms import NormStatistics
+from pages.components import on_click, plot
+from pages.core.frame import sidebar
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import cache, input_kinds
+from pages.core.view import token_rows
+from pages.core.view.view import MapParams, ViewParams
+from pages.core.widgets import answer
+from pages.core.words import references
+from pages.core.words.formulas import number
+from pages.core.words.markdown import plain
+from pages.norms.params import Params
+from pages.norms.selected import Figures, Selected
+from pages.state.url_state import state
+
+#: A second example of the batch: it moves the outputs of BatchNorm only.
+NEIGHBOUR = "The old wooden cabinet fell into the river."
+CURVES = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "BatchNorm"}
+
+
+def overview(selected: Selected) -> Figures:
+    """The four maps of all LayerNorms."""
+    view = selected.view
+    labels = view.trace.labels
+    part = token_rows.part(len(labels), view.i, "norms")
+    with selected.options:
+        scale = state.segmented(
+            MapParams.scale,
+            "Colour scale of the standard deviations",
+            ["linear", "log"],
+            help="Log: small values stay visible next to an outlier.",
+        )
+    drawn: Figures = {}
+    with answer.area():
+        answer.draw(selected_in_words(selected), clear=None if view.i is None else partial(sidebar.select, None, None))
+        for moment in ("before", "after"):
+            drawn |= maps_of(selected, moment, part, log=scale == "log")
+    if said := token_rows.which(part, len(labels), view.i):
+        st.caption(said.strip())
+    return drawn
+
+
+def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figures:
+    """Means and standard deviations before or after every LayerNorm."""
+    view, statistics = selected.view, selected.statistics
+    names, labels = statistics.names, view.trace.labels
+    place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
+    mean, std = getattr(statistics, moment)
+    title = f"{moment.title()} each LayerNorm"
+    st.header(title, anchor=False)
+    rounding = statistics.rounding * float(std.max())
+    maps = {
+        "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
+        "standard deviation": figures.norm_deviations(
+            std[:, part], names, labels, colours=view.colours, log=log, **place
+        ),
+    }
+    for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
+        with column:
+            plot(
+                figure,
+                key=f"norms-{moment}-{what.split()[-1]}",
+                alt=f"{title}: {what} of each token's vector. One row per LayerNorm, one column per token.",
+                height=token_rows.height(len(names), pitch=18, frame=150, most=420),
+                on_event=on_click(
+                    row=lambda norm: state.put(Params.at, names[norm]),
+                    column=lambda token: state.put(ViewParams.i, token),
+                    clear=lambda: sidebar.select(None, None),
+                ),
+            )
+    st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))
+    return {f"{title}: {what}": figure for what, figure in maps.items()}
+
+
+def selected_in_words(selected: Selected) -> str:
+    """The numbers of the selected token at the selected LayerNorm."""
+    at = selected.statistics.names.index(selected.norm), selected.token
+    said = [
+        f"{moment} mean **{number(float(mean[at]))}**, standard deviation **{number(float(std[at]))}**"
+        for moment, (mean, std) in (("before", selected.statistics.before), ("after", selected.statistics.after))
+    ]
+    return f"{selected.quoted(selected.token)} at {selected.label}: {'; '.join(said)}."
+
+
+def before_in_words(selected: Selected) -> str:
+    """The largest standard deviation before a LayerNorm."""
+    statistics = selected.statistics
+    norm, token = statistics.widest
+    mean, std = (values[norm, token] for values in statistics.before)
+    return (
+        f"Largest standard deviation before a LayerNorm: {three_digits(std)}, mean {number(float(mean))}, for "
+        f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
+    )
+
+
+def after_in_words(statistics: NormStatistics) -> str:
+    """The effect of gain and bias on mean 0 and standard deviation 1."""
+    mean, std = statistics.after
+    largest = float(np.abs(mean).max())
+    if largest <= statistics.rounding * float(std.max()):
+        return (
+            f"Gain 1 and bias 0 change nothing. Means: 0 up to rounding, at most {number(largest)} in size. "
+            f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
+        )
+    return (
+        f"Before gain and bias, each mean is 0 and each standard deviation 1. After them, means: "
+        f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
+        f"{number(float(std.min()))} to {number(float(std.max()))}."
+    )
+
+
+def three_norms(selected: Selected) -> Figures:
+    """Means and standard deviations of every token under the three normalisations."""
+    st.header("LayerNorm, RMSNorm, BatchNorm", anchor=False)
+    st.markdown(
+        f"The vectors before {selected.label}, normalised in three ways, without gain and bias.\n"
+        "- **LayerNorm** uses one token: it sets the mean to 0 and the standard deviation to 1.\n"
+        "- **RMSNorm** uses one token: it sets the root mean square to 1 and subtracts no mean.\n"
+        "- **BatchNorm** uses one component of all tokens. In training, shown here, a token's output depends on the "
+        "other examples of the batch. In inference it uses running averages from training."
+    )
+    found: explain.NormMoments = selected.view.derived(
+        ("norm moments", selected.norm),
+        lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, neighbour(selected)), selected.norm),
+    )
+    n_tokens, token = selected.trace.n_real, selected.view.i
+    part = token_rows.part(n_tokens, token, "three-norms")
+    moments = {title: tuple(values[part] for values in found.moments[kind]) for kind, title in CURVES.items()}
+    curves = figures.token_statistics(moments, selected.trace.labels, selected=token, first=part.start)
+    plot(
+        curves,
+        height=420,
+        key="three-norms",
+        alt="Mean and standard deviation of each token's vector before and after LayerNorm, RMSNorm and BatchNorm.",
+    )
+    if said := token_rows.which(part, n_tokens, token):
+        st.caption(said.strip())
+    references.markdown(f"{norms_in_words(selected, found)}\n\n{neighbour_in_words(selected, found)}")
+    return {f"Through LayerNorm, RMSNorm and BatchNorm before {selected.label}": curves}
+
+
+def norms_in_words(selected: Selected, found: explain.NormMoments) -> str:
+    """The means and standard deviations after each normalisation."""
+    before, rms, batch = (found.moments[kind] for kind in ("input", "rms", "batch"))
+    narrow, wide = int(batch[1].argmin()), int(batch[1].argmax())
+    return (
+        f"Standard deviations before: {between(before[1])}. After LayerNorm, all are 1 and all means 0. "
+        f"After RMSNorm, means: {between(rms[0])}; standard deviations: {between(rms[1])}. "
+        f"After BatchNorm, standard deviations: {number(float(batch[1][narrow]))} for {selected.quoted(narrow)} to "
+        f"{number(float(batch[1][wide]))} for {selected.quoted(wide)}."
+    )
+
+
+def between(values) -> str:
+    """The smallest and the largest value."""
+    return f"{number(float(values.min()))} to {number(float(values.max()))}"
+
+
+def neighbour(selected: Selected) -> str:
+    """The second example of the batch: a sentence, or the name of another image or sound."""
+    view = selected.view
+    if view.loaded.takes == "text":
+        return NEIGHBOUR
+    return next(name for name in input_kinds.of(view.loaded).names(view.loaded) if name != view.text)
+
+
+def neighbour_in_words(selected: Selected, found: explain.NormMoments) -> str:
+    """The effect of a second example in the batch on the outputs of this input."""
+    moved = found.apart
+    name = input_kinds.of(selected.view.loaded).title(neighbour(selected))
+    return (
+        f"“{plain(name)}” joins the batch in training. Largest change in this {words_of(selected.trace).input}: "
+        f"LayerNorm {number(moved['layer'])}, RMSNorm {number(moved['rms'])}, BatchNorm **{number(moved['batch'])}**. "
+        "LayerNorm computes the same in training and inference (Ba et al. 2016)."
+    )

@@ -1,0 +1,129 @@
+"""The class that a classification head names, or the tag of each token; for an image, the patches that matter."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from encoder import classify, figures
+from encoder.figures.colours import signed_lut
+from encoder.inputs.sound_files import wav_bytes
+from encoder.measure import patches
+from encoder.trace.trace import Trace
+from pages.components import plot
+from pages.components.patch_map import patch_map
+from pages.core.inputs import edited, image_input
+from pages.core.view.view import View
+from pages.core.widgets import class_head, occlusion, prediction
+from pages.core.widgets.export import Export, title
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import errors_said, plain
+from pages.state import links
+
+#: Classes with a bar, and the pixels of one.
+SHOWN, ROW, AROUND = 12, 26, 60
+SIZE = 300
+
+
+def show(view: View) -> None:
+    """The classes of the input in this model, and what they depend on."""
+    view = edited.applied(view)
+    edited.mark(view)
+    opening("Which class does the model name, and which part of the input does it depend on?")
+    if view.loaded.takes == "text":
+        prediction.draw(view)
+        links.button(
+            "contribution", "Which tokens raise a class?", "balance", "predict:class", {"beyond": "class"},
+            type="tertiary",
+        )  # fmt: skip
+        if class_head.model_of(view).classifier is not None:
+            exported(view, "").draw()
+        return
+    bars, *pictures = st.columns(3 if view.loaded.takes == "image" else 2, gap="medium")
+    with bars:
+        draw_bars(view)
+    lines = ""
+    if view.loaded.takes == "image":
+        with errors_said(st.info, icon=":material/info:"):
+            lines = of_image(view, *pictures)
+    else:
+        with pictures[0]:
+            st.audio(wav_bytes(view.given), format="audio/wav")
+            links.button(
+                "heads", "What does each part of the sound attend to?", "graphic_eq", "predict:heads", {"view": "text"},
+                type="tertiary",
+            )  # fmt: skip
+    exported(view, lines).draw()
+
+
+def draw_bars(view: View) -> None:
+    """The most probable classes, each with its bar."""
+    predicted = classify.predict(view.loaded, view.trace)
+    found = dict(zip(predicted.labels, predicted.probabilities, strict=True))
+    best = sorted(found, key=found.__getitem__, reverse=True)[:SHOWN]
+    st.markdown(f"Class: **{plain(best[0])}**, probability {found[best[0]]:.3f}.")
+    shown = [name for name in found if name in best]  # in the head's order, so that bars keep their places
+    plot(
+        figures.caption_bars(shown, [found[name] for name in shown], marked=best[0]),
+        key="class-bars",
+        height=AROUND + ROW * len(shown),
+        mode_bar=False,
+        alt=f"Probability of {len(shown)} classes. Highest: {best[0]}.",
+    )
+    if len(found) > SHOWN:
+        st.caption(f"Shown: {SHOWN} of {len(found):,} classes.")
+
+
+def of_image(view: View, left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator) -> str:
+    """Attention next to occlusion, over the same image. Returns Python lines that give the falls."""
+    grid = patches.grid(view.trace)
+
+    def make(trace: Trace) -> np.ndarray:
+        return patches.over_image(trace, patches.rollout_rows(trace, 0)[-1]).cpu().numpy()
+
+    with left:
+        weights = view.derived("rollout over patches", make)
+        st.markdown(f"Attention rollout of {plain(view.trace.labels[0])}")
+        over(view, weights, "class-attention", "rollout", figures.thumbnails_lut(view.colours))
+    with right:
+        above = st.container()
+        covered = occlusion.controls(view)
+        falls = covered.alone()
+        if falls is None:
+            return ""
+        with above:
+            st.markdown(f"Occlusion: fall of the {plain(covered.measured)}")
+            over(view, falls.reshape(grid.rows, grid.columns), "class-occlusion", "fall", signed_lut(), signed=True)
+    st.caption(
+        occlusion.agreement(falls, weights.ravel(), "the rollout")
+        + " Teal: covering this patch lowers the class. Orange: it raises it."
+    )
+    return covered.python_lines()
+
+
+def over(view: View, values: np.ndarray, key: str, label: str, colours: np.ndarray, *, signed: bool = False) -> None:
+    """Values [R, C] over the patches of the image."""
+    patch_map(
+        image_input.IMAGES.shown(view.loaded, view.text), values, key=key, label=label, colorscale=colours,
+        signed=signed, size=SIZE,
+        alt=f"The image in {values.shape[0]} x {values.shape[1]} patches, coloured by {label}.",
+    )  # fmt: skip
+
+
+def exported(view: View, lines: str) -> Export:
+    """The classes with their probabilities, or the tag of each token. lines: further lines of Python."""
+    model = class_head.model_of(view)
+    tags = model.classifier is not None and model.classifier.config.kind == "token"
+
+    def frame() -> pd.DataFrame:
+        if tags:
+            return pd.DataFrame([dataclasses.asdict(one) for one in classify.tags(model, view.trace)])
+        found = classify.predict(model, view.trace)
+        return pd.DataFrame({"class": found.labels, "probability": found.probabilities})
+
+    call = "tags" if tags else "predict"
+    code = f"from encoder import classify\nfound = classify.{call}(model, trace)\n{lines}"
+    return Export(view, title(view, "Classes"), frame, lines=code)

@@ -1,0 +1,190 @@
+"""Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.figures.words import word_bars
+from encoder.model.mlm import MaskedPrediction
+from pages.components import plot
+from pages.core.inputs import edited
+from pages.core.stores import model_store, trained
+from pages.core.view import text_words
+from pages.core.view.view import View
+from pages.core.widgets.export import Export, title
+from pages.core.words import references
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import plain, say_error
+from pages.predict import prediction
+from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
+from pages.predict.shown import Shown, shown, with_edits
+from pages.state.url_state import controlled, state
+
+#: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
+MOST_BUTTONS, MOST_MASKS = 40, 8
+
+#: Name of a model -> its prediction at one mask.
+Predictions = dict[str, MaskedPrediction]
+
+
+def show(view: View) -> None:
+    """The page with this task: a word to hide, and the words that the models predict there."""
+    chosen = with_edits(shown(view, state.read(Params)), view)
+    edited.mark(chosen.view(view))
+    opening(f"Which words does the model predict at **{plain(chosen.mask)}**, from the tokens on both sides?")
+    if view.loaded.mlm_head is None:
+        st.caption(
+            no_head(view),
+            help="Other pages keep your model and your input. Choose another model with a masked-word head in the "
+            "sidebar.",
+        )
+    choose_word(view, chosen)
+    sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")
+    with sentence:
+        masked_sentence(chosen)
+    with number:
+        top = state.bound(
+            st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS,
+            help="Number of words shown for each mask.",
+        )  # fmt: skip
+    predict(chosen, top)
+    how_trained()
+    exported(chosen.view(view), top).draw()
+
+
+def exported(of: View, top: int) -> Export:
+    """The most probable words at each mask."""
+
+    def frame() -> pd.DataFrame:
+        rows = [
+            (entry.position, rank, token, probability)
+            for entry in of.loaded.predict_masked(of.trace, top)
+            for rank, (token, probability) in enumerate(zip(entry.tokens, entry.probabilities, strict=True), start=1)
+        ]
+        return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
+
+    lines = f"guesses = model.predict_masked(trace, {top})"
+    return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
+
+
+def masked_sentence(chosen: Shown) -> None:
+    """The sentence with its masks; the page's own one can be changed here."""
+    if chosen.of_page:
+        state.bound(
+            st.text_input, Params.sentence, f"Sentence with {chosen.mask}",
+            help="Shown while your sentence in the sidebar has no mask. You can type another one here.",
+        )  # fmt: skip
+    else:
+        st.markdown(plain(chosen.text))
+
+
+def predict(chosen: Shown, top: int) -> None:
+    """The words at every mask, or what to do where there is none."""
+    try:
+        found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
+    except EncoderError as error:
+        say_error(error, st.info, icon=":material/edit:")
+        return
+    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+    draw(
+        {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
+    )
+
+
+def no_head(view: View) -> str:
+    """Why the page shows the twins instead of the selected model."""
+    if view.model.scratch is not None:
+        why = "its weights are random"
+    elif view.model.source.startswith(trained.TRAINED):
+        why = "it was trained for another task"
+    else:
+        why = "it was trained for another task, or its checkpoint lacks the head"
+    return f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why})."
+
+
+def how_trained() -> None:
+    """Which tokens training selects."""
+    with st.expander("How training selects the tokens"):
+        references.markdown(
+            "BERT selects 15% of the tokens for prediction. Of these, 80% become [MASK], 10% become a random token, "
+            "and 10% stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
+            "Other models differ: ModernBERT selects 30% (Warner et al. 2024)."
+        )
+
+
+def choose_word(view: View, chosen: Shown) -> None:
+    """The words of the sentence, to hide one of them. Other pages keep the sentence."""
+    words = text_words.words(view.trace, chosen.mask)
+    if not words:
+        return
+    few = len(words) <= MOST_BUTTONS
+    controlled(
+        st.pills if few else st.selectbox, "Hide a word of your sentence", range(len(words)), key="predict:word",
+        value=chosen.word, take=partial(state.put, Params.word), format_func=lambda number: words[number].text,
+        **({} if few else {"placeholder": "Choose a word"}),
+    )  # fmt: skip
+
+
+def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chosen: Shown) -> None:
+    """Bars for every mask, the models side by side."""
+    if len(by_mask) > MOST_MASKS:
+        st.info(f"This text has {len(by_mask):,} masks. Shown: the first {MOST_MASKS}.")
+    for index, predictions in enumerate(by_mask[:MOST_MASKS]):
+        if len(by_mask) > 1:
+            position = next(iter(predictions.values())).position
+            st.header(f"Mask {index + 1} (token {position})", anchor=False)
+        hidden = chosen.hidden if len(by_mask) == 1 else ""
+        bars(index, top, placements, predictions, hidden)
+        st.caption(" ".join([*in_words(predictions, top), *rank_in_words(predictions, hidden)]))
+
+
+def bars(index: int, top: int, placements: dict[str, str], predictions: Predictions, hidden: str) -> None:
+    """The most probable words at one mask, on the same scale for every model."""
+    largest = max(entry.probabilities[0] for entry in predictions.values())
+    for column, (name, entry) in zip(st.columns(len(predictions), gap="medium"), predictions.items(), strict=True):
+        placement, rank = placements[name], prediction.rank(entry, hidden) if hidden else None
+        with column:
+            st.markdown(f"**{plain(name)}** ({PLACEMENT_NAMES[placement]})")
+            plot(
+                word_bars(
+                    [prediction.readable(token) for token in entry.tokens[:top]],
+                    entry.probabilities[:top],
+                    placement=placement,
+                    largest=largest,
+                    marked=prediction.readable(entry.tokens[rank[0] - 1]) if rank else None,
+                ),
+                key=f"words-{name}-{index}",
+                height=70 + 30 * top,
+                mode_bar=False,
+                alt=f"The {top} most probable words at token {entry.position} in {name}, with their probabilities.",
+            )
+
+
+def in_words(predictions: Predictions, top: int) -> list[str]:
+    """The most probable word of each model, and the words that both models share."""
+    sentences = []
+    for name, entry in predictions.items():
+        word = plain(prediction.readable(entry.tokens[0]))
+        total = sum(entry.probabilities[:top])
+        sentences.append(f"{name}: “{word}” {entry.probabilities[0]:.3f}; the {top} words together: {total:.1%}.")
+    if len(predictions) == 2:
+        first, second = (set(entry.tokens[:top]) for entry in predictions.values())
+        sentences.append(f"Words in both lists: {len(first & second)} of {top}.")
+    return sentences
+
+
+def rank_in_words(predictions: Predictions, hidden: str) -> list[str]:
+    """Rank and probability of the hidden word."""
+    if not hidden:
+        return []
+    ranks = {name: prediction.rank(entry, hidden) for name, entry in predictions.items()}
+    listed = [f"rank {rank[0]:,}, probability {rank[1]:.4f} in {name}" for name, rank in ranks.items() if rank]
+    word = f"Hidden word “{plain(hidden)}”:"
+    if not listed:
+        return [f"{word} no rank, as it is not a single entry of the vocabulary."]
+    return [f"{word} {'; '.join(listed)}."]

@@ -1,0 +1,47 @@
+"""The values of the page “Predict” in the address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from encoder.inputs.captions import WORDS, filled
+from pages.state.params import Param, choice, number, string, whole_number
+from pages.state.url_state import state
+
+TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
+LEAST_WORDS, MOST_WORDS = 1, 20
+#: Shown while the sidebar's sentence has no mask: both twins predict the right kind of word here.
+EXAMPLE = "A tropical [MASK] with large leaves"
+FIRST_TEMPLATE = "a handwritten {number}"
+TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)
+#: Factors of the trained scale.
+SCALES = ("0.0625", "0.125", "0.25", "0.5", "1", "2", "4", "8")
+CELLS = {"probability": "Probability", "cosine": "Cosine"}
+
+
+@state.register
+@dataclass(frozen=True)
+class Params:
+    """task: what is predicted, "": what the model was trained for; top: how many words are shown per [MASK]; word:
+    number of the hidden word in the sidebar's sentence; sentence: what is shown while that sentence has no mask;
+    hidden: the word that [MASK] replaced in an older link."""
+
+    task: Param[str] = choice("", ("", *TASKS), url="predict")
+    top: Param[int] = whole_number(5, LEAST_WORDS, MOST_WORDS)
+    word: Param[int | None] = whole_number(None, url="hidden_word")
+    sentence: Param[str] = string(EXAMPLE, url="masked")
+    hidden: Param[str] = string()
+
+
+@state.register
+@dataclass(frozen=True)
+class CaptionParams:
+    """captions: one a line; caption: the selected one, None: the one that fits best; word: a token of it."""
+
+    captions: Param[str] = string(TEN_DIGITS)
+    caption: Param[int | None] = whole_number(None)
+    word: Param[int | None] = whole_number(None, url="caption_word")
+    scale: Param[str] = choice("1", SCALES, url="scale_times")
+    cells: Param[str] = choice("probability", CELLS, url="pair_cells")
+    template: Param[str] = string(FIRST_TEMPLATE)
+    opacity: Param[float] = number(0.5, 0.0, 1.0, url="word_opacity")

@@ -1,0 +1,227 @@
+"""Gradients at initialisation: the gradient norm of each layer before any training, in both norm placements."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.figures import gradients as drawn
+from encoder.figures.placements import PLACEMENT_NAMES
+from encoder.model.config import NORM_PLACEMENTS
+from encoder.train import gradients
+from pages.components import plot
+from pages.core.stores import cache
+from pages.core.widgets.export import Export, arguments
+from pages.core.words import references
+from pages.core.words.formulas import number
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import say_error
+from pages.state.url_state import controlled, state
+from pages.training.params import DEPTHS, GRADIENT_WIDTHS, MOST_HEADS, MOST_SEEDS, GradientParams
+
+SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
+
+
+def show() -> None:
+    """The page with this part."""
+    opening(
+        "How large is the gradient of each layer before the first step of training? Xiong et al. (2020): post-norm "
+        "needs warm-up as these gradients stay large."
+    )
+    controls()
+    params = state.read(GradientParams)
+    setting = chosen_setting(params)
+    if not params.depths:
+        st.info("No depth is chosen: choose at least one, or two for a slope.")
+    elif setting.d_model % setting.n_heads:
+        st.warning(heads_that_fit(setting), icon=":material/edit:")
+    else:
+        results(setting, sorted(params.depths), range(params.seeds))
+    limits(setting)
+
+
+def controls() -> None:
+    """What to measure."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = state.segmented(
+            GradientParams.setting, "Setting", SETTINGS,
+            help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
+            "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
+        )  # fmt: skip
+        state.segmented(GradientParams.width, "Width d", GRADIENT_WIDTHS)
+        state.bound(st.number_input, GradientParams.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
+        if kind == "real":
+            state.bound(st.number_input, GradientParams.heads, "Heads", min_value=1, max_value=MOST_HEADS, width=110)
+    state.bound(st.segmented_control, GradientParams.depths, "Depths L", list(DEPTHS), selection_mode="multi")
+
+
+def chosen_setting(params: GradientParams) -> gradients.Setting:
+    """The encoders that the controls describe."""
+    width = int(params.width)
+    if params.setting == "theory":
+        return gradients.Setting(d_model=width)
+    return gradients.Setting(
+        d_model=width, n_heads=params.heads, d_ffn=4 * width, activation="gelu", uniform_attention=False
+    )
+
+
+def heads_that_fit(setting: gradients.Setting) -> str:
+    """The remedy for a width that the heads cannot share."""
+    fitting = [str(heads) for heads in range(1, MOST_HEADS + 1) if setting.d_model % heads == 0]
+    return (
+        f"Width {setting.d_model} cannot be split among {setting.n_heads} heads: "
+        f"choose {', '.join(fitting[:-1])} or {fitting[-1]} heads."
+    )
+
+
+def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None:
+    """Measure, then draw the charts and offer the export."""
+    try:
+        measurements = measured(setting, depths, seeds)
+    except EncoderError as error:
+        say_error(error)
+        return
+    frame = gradients.to_frame(measurements)
+    over_depth(frame, measurements, setting)
+    by_layer(frame, setting, depths)
+    Export(
+        None,
+        "Gradients at initialisation",
+        lambda: frame,
+        figures=lambda: {"The last layer's gradient over depth": drawn.last_layer_gradients(frame, {})},
+        program="from encoder.train import gradients\n"
+        f"found = gradients.measure_all({depths}, {seeds!r}, gradients.Setting({arguments(setting)}))\n"
+        "table = gradients.to_frame(found)\n",
+        settings={"Width": setting.d_model, "Heads": setting.n_heads, "Depths": depths, "Seeds": len(seeds)},
+    ).draw()
+
+
+def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:
+    """Every depth, seed and placement, the cheapest first, with progress. Each measurement is cached."""
+    total = gradients.count(depths, seeds)
+    found = []
+    bar = st.progress(0.0, "Measuring …")
+    for depth, seed, placement in itertools.product(depths, seeds, NORM_PLACEMENTS):
+        what = f"{PLACEMENT_NAMES[placement]}, {depth} layers, seed {seed}"
+        bar.progress(len(found) / total, f"{what}: {len(found)} of {total} backward passes done")
+        run = (depth, placement, seed, setting)
+        found.append(cache.computed(("gradients", *run), lambda run=run: gradients.measure(*run), heavy=True))
+    bar.empty()
+    return found
+
+
+def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], setting: gradients.Setting) -> None:
+    """The last layer's gradient over depth, with the fitted slopes and the lines of Theorem 1."""
+    depths = sorted(set(frame.depth))
+    last = frame[frame.layer == frame.depth - 1]
+    theory = {}
+    if setting.is_theory and len(depths) > 1:
+        for placement in NORM_PLACEMENTS:
+            rows = last[(last.placement == placement) & (last.depth == depths[0])]
+            through = float(rows.gradient_norm.mean())
+            theory[placement] = (depths, gradients.theorem_line(depths, placement, setting.d_model, through))
+    st.header("The last layer, by depth", anchor=False)
+    plot(
+        drawn.last_layer_gradients(frame, theory), key="gradients-depth", height=380,
+        alt="Gradient norm of the last layer over the number of layers, both logarithmic, a line for each placement.",
+    )  # fmt: skip
+    st.caption(slopes(measurements, setting))
+
+
+def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting) -> str:
+    """The fitted slopes next to the exponents of the theory."""
+    fitted_slopes = {placement: gradients.fit_slope(measurements, placement) for placement in NORM_PLACEMENTS}
+    if None in fitted_slopes.values():
+        return "Choose a second depth for a slope."
+    bounds = {placement: number(gradients.theorem_exponent(placement), 2) for placement in NORM_PLACEMENTS}
+    fitted = "; ".join(
+        f"{PLACEMENT_NAMES[p]} {number(slope, 2)} (bound {bounds[p]})" for p, slope in fitted_slopes.items()
+    )
+    if setting.is_theory:
+        lines = (
+            "Dotted: the upper bounds of Theorem 1, O(d √(ln d / L)) for pre-norm and O(d √(ln d)) for post-norm. "
+            "Their constants are unknown; each line starts where the measurement starts."
+        )
+    else:
+        lines = "Theorem 1 is about the other setting; its exponents are here for comparison."
+    return f"Fitted exponent of the number of layers L: {fitted}. {lines}"
+
+
+def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int]) -> None:
+    """Every layer of the encoders of one depth: gradients, and squared norms of the residual stream."""
+    asked = state.get(GradientParams.depth)
+    depth = int(asked) if asked and int(asked) in depths else depths[-1]
+    if len(depths) > 1:
+        depth = controlled(
+            st.segmented_control, "Layer by layer, for depth", depths, key="gradients-one-depth", value=depth,
+            take=lambda chosen: state.put(GradientParams.depth, str(chosen)), required=True,
+        )  # fmt: skip
+    rows = frame[frame.depth == depth]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.header(f"Gradients in all {depth} layers", anchor=False)
+        plot(
+            drawn.layer_gradients(rows), key="gradients-layers", height=320,
+            alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
+        )  # fmt: skip
+        st.caption(first_and_last(rows, depth))
+    with right:
+        st.header("Squared norm of the residual stream", anchor=False)
+        plot(
+            drawn.squared_norms(rows, bounds=setting.is_theory), key="gradients-norms", height=320,
+            alt="Squared norm over d of the residual stream after each layer, with the lemma's bounds.",
+        )  # fmt: skip
+        st.caption(squared_norms(rows, setting))
+
+
+def first_and_last(rows: pd.DataFrame, depth: int) -> str:
+    """The gradients of the first and the last layer, and their ratio."""
+    means = rows.groupby(["placement", "layer"]).gradient_norm.mean()
+    ends = []
+    for placement in NORM_PLACEMENTS:
+        first, last = float(means[placement, 0]), float(means[placement, depth - 1])
+        ends.append(
+            f"{PLACEMENT_NAMES[placement]}: L0 {number(first)}, L{depth - 1} {number(last)}, ratio "
+            f"{number(last / first, 2)}"
+        )
+    return f"Means over the seeds. {'; '.join(ends)}."
+
+
+def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
+    """The squared norms next to the bounds of Lemma 2, which is about expectations: so means over the seeds."""
+    means = rows.groupby(["placement", "layer"])[["squared_norm", "lower", "upper"]].mean()
+    post, pre = means.loc["post"], means.loc["pre"]
+    measured_norms = (
+        f"Post-norm, before the last LayerNorm of each layer: {post.squared_norm.min():.2f} to "
+        f"{post.squared_norm.max():.2f}. Pre-norm: {pre.squared_norm.iloc[0]:.2f} after the first layer, "
+        f"{pre.squared_norm.iloc[-1]:.2f} after the last."
+    )
+    if not setting.is_theory:
+        return f"{measured_norms} Lemma 2 is about the other setting."
+    inside = int(pre.squared_norm.between(pre.lower, pre.upper).sum())
+    return (
+        f"{measured_norms} Lemma 2 expects 3/2 for post-norm, and between 1 + l/2 and 1 + 3l/2 after l layers of "
+        f"pre-norm: {inside} of {len(pre)} layers are in this range."
+    )
+
+
+def limits(setting: gradients.Setting) -> None:
+    """What is measured, and what it does not show."""
+    with st.expander("What is measured, and what it does not show", icon=":material/help:"):
+        references.markdown(
+            "**Gradient.** The chart shows the norm of the loss' gradient in the second FFN matrix, W_out, of a layer. "
+            f"An untrained encoder of width {setting.d_model} reads {setting.n_rows} rows of {setting.n_tokens} random "
+            f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
+            "cross-entropy. With one seed, both placements have the same weights and tokens.\n\n"
+            "**Theory.** Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, sections 3.2 and "
+            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/experiments.md` "
+            "has the figures of `python -m benchmarks.gradients`, at width 256 and up to 24 layers.\n\n"
+            "**Limits.** Theorem 1 gives upper bounds, at initialisation only. Adam divides each gradient by its "
+            "running size, so a large gradient need not make a large step. Whether these gradients explain warm-up is "
+            "disputed. Liu et al. 2020, *Understanding the Difficulty of Training Transformers*, find that unbalanced "
+            "gradients are not the root cause. In their analysis post-norm depends more on its residual branches, "
+            "which amplifies small changes of the parameters."
+        )

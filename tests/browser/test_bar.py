@@ -1,0 +1,90 @@
+"""The bar above every page in Chromium: its groups, by mouse, by keys and by touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import settle, wait_for_query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+#: How many steps of the Tab key lead from the beginning of the document into the page's own part.
+TABS_TO_PAGE = """() => document.activeElement?.closest('.stMain') && !document.activeElement.closest('.enc-pages')"""
+
+
+def bar(page: Page) -> Locator:
+    return page.get_by_role("navigation", name="Pages")
+
+
+def test_one_row_of_groups_opens_their_pages_by_mouse(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three")
+    groups = page.locator("#enc-groups > li")
+    assert 1 <= groups.count() <= 7
+    tops = {round(groups.nth(number).bounding_box()["y"]) for number in range(groups.count())}
+    assert len(tops) == 1
+    assert bar(page).get_by_role("link", name="Positions").count() == 0  # closed
+    bar(page).get_by_role("button", name="Layer", exact=True).click()
+    bar(page).get_by_role("link", name="Positions").click()
+    page.get_by_role("heading", name="Positions", level=1).wait_for()
+    wait_for_query(page, text="one two three")
+    assert bar(page).get_by_role("link", name="Positions").count() == 0  # closed again
+    assert page.locator("#enc-groups [aria-current=page]").count() == 1
+    opener = bar(page).get_by_role("button", name="Layer")
+    assert "open page" in opener.inner_text()
+    # A click elsewhere closes an open group.
+    opener.click()
+    bar(page).get_by_role("link", name="Positions").wait_for()
+    page.locator(".stMain h1").click()
+    bar(page).get_by_role("link", name="Positions").wait_for(state="detached")
+
+
+def test_the_bar_by_keys(visit: Callable[..., Page]) -> None:
+    page = visit("/positions")
+    bar(page).get_by_role("button", name="Layer").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.ariaExpanded") == "true"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.ariaExpanded") == "false"
+    page.keyboard.press("ArrowDown")  # opens the group; the next one enters it
+    assert page.evaluate("document.activeElement.matches('#enc-groups ul a')")
+    page.keyboard.press("ArrowDown")
+    name = page.evaluate("document.activeElement.querySelector('b').textContent")
+    page.keyboard.press("Enter")
+    page.locator(f"#enc-groups [aria-current=page] b:text-is('{name}')").wait_for(state="attached")
+
+
+def test_few_steps_lead_from_the_link_to_the_page_into_it(visit: Callable[..., Page]) -> None:
+    page = visit("/heads")
+    page.keyboard.press("Tab")
+    assert "Skip" in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        if page.evaluate(TABS_TO_PAGE):
+            break
+    else:
+        raise AssertionError("four steps and still in the bar")
+
+
+def test_the_bar_of_a_phone(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two", width=390, height=844, has_touch=True, is_mobile=True)
+    bar(page).get_by_role("button", name="Pages").tap()
+    bar(page).get_by_role("button", name="Layer", exact=True).tap()
+    link = bar(page).get_by_role("link", name="Positions")
+    link.wait_for()
+    box = link.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert box["height"] >= 40
+    link.tap()
+    page.get_by_role("heading", name="Positions", level=1).wait_for()
+    wait_for_query(page, text="one two")
+    settle(page)
+    assert bar(page).get_by_role("link", name="Positions").count() == 0

@@ -1,0 +1,265 @@
+"""The front page as a new visitor meets it, presentation mode, and a long text, each in one visit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+import encoder
+from encoder import causal
+from encoder.edits import AblateHead
+from encoder.export.model_parts import PARTS
+from encoder.figures.numbers import three_digits
+from tests.conftest import open_page, query, settle, wait_for_query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+BANK = "She sat on the bank of the river and thought."
+#: The sizes in pixels of all type that is shown, smallest first, with the text.
+TYPE = """() => {
+  const walk = document.createTreeWalker(document.querySelector('.stMain'), NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement;
+    const text = walk.currentNode.data.trim();
+    const hidden = '.enc-aloud, .enc-tip, .katex, .katex-mathml, [data-testid="stIconMaterial"], style, script';
+    if (!text || element.closest(hidden) || !element.checkVisibility({ visibilityProperty: true })) continue;
+    const box = element.getBoundingClientRect();
+    if (box.width > 1 && box.height > 1) found.push([parseFloat(getComputedStyle(element).fontSize), text]);
+  }
+  return found.sort((a, b) => a[0] - b[0]).filter(([size]) => size < 20);
+}"""
+
+
+def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Callable[..., Page]) -> None:
+    page = visit("/", width=1366, height=768)
+    expect(page).to_have_title(re.compile("^Model"))
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.fill(BANK)
+    field.press("Enter")
+    wait_for_query(page, text=BANK)
+
+    page.locator(".enc-model-names text", has_text="bank").click()  # action 1: what she asks for
+    wait_for_query(page, i="5")
+    answer = page.locator(".stMain p", has_text=re.compile(r"bank.* attends to .+: \d"))
+    expect(answer).to_be_in_viewport()
+    page.get_by_role("button", name="How scores become weights").click()  # 1 more: the numbers
+    expect(page.locator(".enc-model-opened h2")).to_contain_text("bank")
+    wait_for_query(page, step="softmax")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Pre-norm", exact=True).click()  # 1: the other norm placement
+    wait_for_query(page, norm="pre")
+    assert query(page)["i"] == "5"
+    assert query(page)["text"] == BANK
+
+    open_page(page, "Train")  # 1
+    page.get_by_role("heading", level=1).wait_for()
+    settle(page)
+    page.locator(".stMain").get_by_role("button", name="Train", exact=True).click()  # 2
+    page.get_by_text(re.compile(r"step [\d,]+ of")).first.wait_for()
+    page.locator(".stMain").get_by_role("button", name="Stop", exact=True).click()
+
+
+def number(text: str) -> float:
+    """A number as the picture writes it."""
+    return float(text.replace("−", "-"))
+
+
+def strip_number(page: Page, name: str) -> tuple[int, float]:
+    """(component, number) of a vector of the open part; a number of -1 before the selected component is known."""
+    opened = page.locator(".enc-model-opened")
+    component = re.search(r"component (\d+)", opened.locator(".enc-model-strips em").inner_text())
+    assert component is not None
+    names = opened.locator(".enc-model-strips span").all_inner_texts()
+    return int(component[1]), number(opened.locator(".enc-model-strips b").nth(names.index(name)).inner_text())
+
+
+def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..., Page]) -> None:
+    layer, head, i = 2, 3, 5
+    page = visit(f"/?start=1&text={BANK.replace(' ', '+')}&layer={layer}&head={head}&i={i}", width=1366, height=768)
+    trace = encoder.load("minilm", device="cpu").trace(BANK)
+    q, k, v = (one[head].numpy() for one in trace.layer_qkv(layer))
+    weights, scores = trace.attention(layer, head)[i], trace.scores(layer, head)[i]
+    j = int(weights.argmax())
+    values = {name: value.numpy() for name, value in trace.values.items()}
+    before, after = values[f"layers.{layer - 1}.after_ffn"][i], values[f"layers.{layer}.after_ffn"][i]
+    middle = values[f"layers.{layer}.after_attention"][i]
+    sums = {part: values[f"layers.{layer}.{part}_norm.input"][i] for part in ("attention", "ffn")}
+    # Part -> its vectors by their names.
+    expected = {
+        "embedding": {"token": values["embedding.tokens"][i], "LayerNorm": values["embedding"][i]},
+        "q": {"input x": before, "query": q[i]},
+        "k": {"key": k[j]},
+        "v": {"value": v[j]},
+        "scores": {"query": q[i], "key": k[j], "products": q[i] * k[j]},
+        "mixing": {"z": trace.z(layer, head)[i].numpy()},
+        "heads": {"result": sums["attention"] - before},
+        "add-attention": {"residual stream": before, "sum": sums["attention"]},
+        "norm-attention": {"output": middle},
+        "ffn": {"input": middle, "output": sums["ffn"] - middle},
+        "add-ffn": {"sum": sums["ffn"]},
+        "norm-ffn": {"output": after},
+        "output": {"sentence vector": trace.output.mean(0).numpy()},
+    }
+    page.locator(".enc-model-body").focus()
+    page.keyboard.press("Enter")  # the strongest weight of the selected token
+    wait_for_query(page, i=str(i), j=str(j), step="softmax")
+    opened = page.locator(".enc-model-opened")
+    expect(opened.locator("h2")).to_contain_text(three_digits(float(weights[j])))
+    expect(opened.locator("li.enc-now em")).to_contain_text(three_digits(float(scores[j])))
+    page.get_by_role("button", name="How the text becomes tokens").click()
+    expect(opened.locator("li.enc-now b")).to_have_text(str(trace.ids[i]))
+    seen = ["ids"]
+    while (following := opened.locator("nav button", has_text="→")).count():
+        following.focus()
+        page.keyboard.press("ArrowRight")
+        page.locator(f".enc-model:not([data-opened='{seen[-1]}'])").wait_for()
+        seen.append(page.locator(".enc-model").get_attribute("data-opened") or "")
+        settle(page)
+        for name, vector in expected.get(seen[-1], {}).items():
+            component, shown = strip_number(page, name)
+            assert shown == pytest.approx(float(vector[component]), rel=6e-3, abs=2e-5), (seen[-1], name)
+    assert {"ids", "softmax", *expected} == set(seen)
+    assert set(seen) <= set(PARTS)
+    for _ in seen:  # Escape leads back through the parts, then to the whole
+        page.keyboard.press("Escape")
+        settle(page)
+    page.keyboard.press("Escape")
+    expect(opened).to_be_hidden()
+    wait_for_query(page, step=None)
+
+
+def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2&j=3&step=scores")
+    opened = page.locator(".enc-model-opened")
+    row = opened.locator(".enc-model-rows button").nth(1)
+    component = re.sub(r"\D", "", row.inner_text())
+    row.click()
+    wait_for_query(page, component=component)
+    page.get_by_role("button", name="Check this number").click()
+    wait_for_query(page, check="1")
+    cells = opened.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert number(cells[1]) == pytest.approx(number(cells[2]), rel=1e-4)
+    assert all("equal" in text for text in opened.locator("tbody td:last-child").all_inner_texts())
+    opened.get_by_role("button", name="Divide by √K").click()  # the same part, computed otherwise
+    wait_for_query(page, scaled="0")
+
+
+@pytest.mark.parametrize(
+    ("address", "part"),
+    [
+        ("/forward_pass?step=norm&part=ffn&text=a+cat&i=1", "norm-ffn"),
+        ("/forward_pass?step=qkv&vector=v&text=a+cat", "v"),
+        ("/steps", "ids"),
+        ("/architecture?block=q&text=a+cat", ""),
+    ],
+)
+def test_a_former_address_opens_the_same_part(visit: Callable[..., Page], address: str, part: str) -> None:
+    page = visit(address)
+    page.locator(f".enc-model[data-opened='{part}']").wait_for()
+    assert page.locator(".stAlert").count() == 0
+
+
+def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1", reduced_motion="reduce")
+    answer = page.locator(".stMain p", has_text=re.compile("^In L"))
+    said = re.compile(r"In (L\d+ H\d+).*?, (\S+) attends to (\S+): (\S+)\. Rank")
+    before = said.match(answer.inner_text())
+    norms = ".enc-model-norm.enc-{}"
+    expect(page.locator(norms.format("post"))).to_have_count(2)
+    page.get_by_role("button", name="Pre-norm", exact=True).click()
+    wait_for_query(page, norm="pre")
+    expect(page.locator(norms.format("pre"))).to_have_count(2)
+    expect(page.locator(".enc-model-caption")).to_contain_text("→")
+    after = said.match(answer.inner_text())
+    assert before is not None
+    assert after is not None
+    assert before.groups()[:3] == after.groups()[:3]
+    expect(answer).to_contain_text(f"In the unchanged model: {before[4]}")  # the same weight, before
+
+
+def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?start=1&text={BANK.replace(' ', '+')}&layer=2&head=3&i=5")
+    model = encoder.load("minilm", device="cpu")
+    plain, without = model.trace(BANK), model.trace(BANK, edits=[AblateHead(2, 3)])
+    before, after = causal.outcomes_of(model, plain, [without], "sentence")
+    power = page.get_by_role("button", name="head 3", exact=True)
+    power.click()
+    wait_for_query(page, edits="ablate_l2_h3", i="5", layer="2", head="3")
+    expect(page.locator(".enc-model-caption")).to_contain_text(f"{three_digits(before)} → {three_digits(after)}")
+    expect(page.locator(".enc-model-end")).to_contain_text(three_digits(after))
+    expect(power).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="All heads through W_O").click()
+    expect(page.locator(".enc-model-rows li", has_text="head 3").locator("b")).to_have_text("0")
+    page.keyboard.press("Escape")
+    power.click()
+    wait_for_query(page, edits=None)
+
+
+def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=one+two+three", reduced_motion="reduce")
+    page.get_by_role("button", name="Play the story of this sentence").click()
+    caption, said = page.locator(".enc-model-caption"), []
+    for step in range(12):
+        expect(page.locator(f".enc-model[data-step='{step}']")).to_have_count(1)
+        said.append(caption.inner_text())
+        page.get_by_role("button", name="One step forward").click()
+    assert len(set(said)) == 12
+    scrubber = page.get_by_role("slider", name="Step of the story")
+    scrubber.fill("3")
+    expect(page.locator(".enc-model[data-step='2']")).to_have_count(1)
+    assert caption.inner_text() == said[2]
+    scrubber.fill("0")
+    expect(page.locator(".enc-model[data-step='-1']")).to_have_count(1)
+    assert all(len(text.split()) <= 21 for text in said)
+    page.locator(".enc-model-heads button").nth(4).click()
+    wait_for_query(page, head="4")
+    expect(page.locator(".enc-model-heads button[aria-pressed='true']")).to_have_text("H4")
+
+
+def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Page]) -> None:
+    page = visit("/?text=one+two+three&view=lines", width=1920, height=1080)
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.press("End")
+    field.press("f")  # while typing, it is a letter
+    assert "present" not in query(page)
+    field.press("Enter")
+    wait_for_query(page, text="one two threef")
+    page.locator("h1").first.click()
+    page.keyboard.press("f")
+    wait_for_query(page, present="1")
+    for part in ("stSidebar", "stHeader"):
+        expect(page.get_by_test_id(part)).to_be_hidden()
+    page.wait_for_function(f"() => !({TYPE})().length")
+    page.keyboard.press("PageDown")
+    page.get_by_role("heading", level=1, name="Head types").wait_for()
+    settle(page)
+    assert query(page)["present"] == "1"
+    page.keyboard.press("PageUp")
+    page.get_by_role("heading", level=1, name="Heads").wait_for()
+    settle(page)
+    page.keyboard.press("Escape")
+    wait_for_query(page, present=None)
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_a_long_text_survives_a_reload(visit: Callable[..., Page]) -> None:
+    page = visit("/heads")
+    text = "attention is all you need " * 200
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.fill(text)
+    field.press("Enter")
+    page.wait_for_function("() => new URL(location).searchParams.has('kept_text')")
+    settle(page)
+    page.reload()
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(text)
+    elsewhere = visit(page.url[page.url.index("/", 8) :])  # another tab has no such text, and says so
+    elsewhere.locator(".stAlert", has_text="Paste").wait_for()

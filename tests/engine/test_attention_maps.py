@@ -1,0 +1,182 @@
+"""Attention maps without a model: the numbers of the model that gave them, and a sentence for all else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import encoder
+from encoder import EncoderError, LoadError, export
+from encoder.measure import heads, rollout
+
+TEXT = "The cat sat on the mat because it was tired, and the dog was tired, too."
+
+
+@pytest.fixture(scope="module")
+def trace() -> encoder.Trace:
+    return encoder.load("twin-pre", device="cpu").trace(TEXT)
+
+
+def maps_of(trace: encoder.Trace) -> torch.Tensor:
+    return torch.stack([trace.layer_attention(layer) for layer in range(trace.config.n_layers)]).contiguous()
+
+
+def test_measures_pictures_and_export_are_those_of_the_model(trace: encoder.Trace):
+    found = encoder.attentions(maps_of(trace), trace.tokens)
+    assert isinstance(found, encoder.Trace)
+    measured, expected = heads.head_measures(found).values, heads.head_measures(trace).values
+    assert set(measured) == set(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(measured[name], values, atol=1e-5, err_msg=name)
+    for size in (7, 64):
+        torch.testing.assert_close(found.thumbnails(size), trace.thumbnails(size), atol=1e-6, rtol=0.0)
+    for queries, keys in ((None, None), (slice(2, 5), slice(0, 3))):
+        ours, theirs = (one.attention(1, 2, queries, keys) for one in (found, trace))
+        torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0.0)
+    torch.testing.assert_close(found.rows_of_token(3), trace.rows_of_token(3), atol=1e-6, rtol=0.0)
+    torch.testing.assert_close(rollout.rollout(found, 3), rollout.rollout(trace, 3), atol=1e-5, rtol=0.0)
+    columns = ["query", "key", "weight"]
+    one, other = (export.map(each, 0, 2).frame() for each in (found, trace))
+    assert set(columns) <= set(one.columns)
+    np.testing.assert_allclose(one["weight"], other["weight"], atol=1e-6)
+    assert len(export.lines(found, [(0, 2)], threshold=0.1).frame())
+
+
+def test_long_maps_are_walked_through_in_chunks():
+    generator = torch.Generator().manual_seed(0)
+    maps = torch.randn(2, 3, 300, 300, generator=generator).softmax(-1)
+    found = encoder.attentions(maps, [f"w{index}" for index in range(300)])
+    entropy = torch.special.entr(maps).sum(-1).mean(-1)
+    np.testing.assert_allclose(heads.head_measures(found).values["entropy"], entropy.numpy(), rtol=1e-4)
+    assert found.pooled_attention(1, 1, 10).shape == (10, 10)
+    assert float(found.pooled_attention(1, 1, 10)[0, 0]) == float(maps[1, 1, :30, :30].max())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda trace: trace.q,
+        lambda trace: trace.scores(0, 0),
+        lambda trace: trace.output,
+        lambda trace: trace.norms["final_norm"].input,
+        lambda trace: trace.residual,
+        lambda trace: trace.z(0, 0),
+        lambda trace: export.model(trace, 0, 0),
+    ],
+)
+def test_what_needs_the_model_says_so(ask: Callable[[Any], Any], trace: encoder.Trace):
+    with pytest.raises(EncoderError, match="attention maps only"):
+        ask(encoder.attentions(maps_of(trace), trace.tokens))
+
+
+def test_forms_that_transformers_gives():
+    maps = torch.rand(3, 2, 4, 4).softmax(-1)
+    tokens = ["[CLS]", "a", "##b", "<s>"]
+    for given in (maps, maps.numpy(), list(maps), [one[None] for one in maps], maps[:, None], maps.double()):
+        found = encoder.attentions(given, tokens)
+        torch.testing.assert_close(found.maps, maps)
+    assert found.source.special == (True, False, False, True)
+    assert found.source.words == (-1, 0, 0, -1)
+    assert not found.config.causal
+    assert encoder.attentions(maps.tril() / maps.tril().sum(-1, keepdim=True), tokens).config.causal
+
+
+@pytest.mark.parametrize(
+    ("maps", "tokens", "word"),
+    [
+        (torch.zeros(2, 3, 4), ["a"] * 4, "layers, heads"),
+        (torch.zeros(2, 3, 4, 4), ["a"] * 5, "5 tokens"),
+        (torch.full((1, 1, 2, 2), float("nan")), ["a", "b"], "softmax"),
+        (torch.tensor([[[[3.0, -2.0], [0.5, 0.5]]]]), ["a", "b"], "softmax"),
+        (torch.full((1, 1, 2, 2), 0.5), "ab", "list"),
+        ("maps", ["a"], "array"),
+    ],
+)
+def test_maps_that_do_not_fit(maps: Any, tokens: Any, word: str):
+    with pytest.raises(EncoderError, match=word):
+        encoder.attentions(maps, tokens)
+
+
+def test_rows_that_do_not_sum_to_one_are_named():
+    maps = torch.full((2, 2, 4, 4), 0.25)
+    maps[1, 0, 2] = 0.1
+    (note,) = encoder.attentions(maps, list("abcd")).notes
+    assert "L1 H0" in note
+    assert "row 2" in note
+    assert "1 of 16" in note
+
+
+def test_cross_attention_is_drawn_with_its_own_keys():
+    maps = torch.randn(2, 3, 4, 7).softmax(-1)
+    found = encoder.attentions(maps, list("abcd"), keys=list("uvwxyz!"))
+    assert torch.equal(found.attention(1, 2), maps[1, 2])
+    drawn = encoder.figures.attention_heatmap(found.attention(1, 2), found.tokens, key_labels=found.keys).data[0]
+    assert np.asarray(drawn.z).shape == (4, 7)
+    uniform = encoder.attentions(torch.full((1, 1, 4, 7), 1 / 7), list("abcd"), keys=list("uvwxyz!"))
+    assert float(uniform.entropy()) == pytest.approx(1.0)
+    with pytest.raises(EncoderError, match="0 to 2"):
+        found.attention(0, 3)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def table(maps: torch.Tensor, tokens: list[str]) -> pd.DataFrame:
+    places = torch.cartesian_prod(*map(torch.arange, maps.shape)).numpy()
+    found = pd.DataFrame(places, columns=["layer", "head", "query", "key"])
+    found["weight"] = maps.flatten().numpy()
+    found["query_token"] = [tokens[place] for place in found["query"]]
+    found["key_token"] = [tokens[place] for place in found["key"]]
+    return found
+
+
+def test_a_file_opens_as_a_model(trace: encoder.Trace, tmp_path: Path):
+    maps = maps_of(trace)
+    metadata = {"tokens": json.dumps(trace.tokens)}
+    save_file({"attentions": maps}, tmp_path / "a.safetensors", metadata=metadata)
+    rows = table(maps, list(trace.tokens))
+    rows[rows["weight"] > 0.01].to_parquet(tmp_path / "b.parquet")  # missing weights are 0
+    for name, expected in (("a.safetensors", maps), ("b.parquet", torch.where(maps > 0.01, maps, 0.0))):
+        model = encoder.load(tmp_path / name)
+        assert model.takes == "maps"
+        assert model.trace().tokens == trace.tokens
+        assert torch.equal(model.trace().maps, expected)
+        with pytest.raises(EncoderError, match="maps only"):
+            model.trace(edits=[encoder.edits.AblateHead(0, 0)])
+    assert any("do not sum" in note for note in model.notes)
+
+
+def test_broken_files_are_one_sentence(tmp_path: Path):
+    maps = torch.full((1, 1, 2, 2), 0.5)
+    for name, tensors, metadata in (
+        ("no-tokens", {"attentions": maps}, {}),
+        ("bad-tokens", {"attentions": maps}, {"tokens": "[1, 2]"}),
+        ("not-json", {"attentions": maps}, {"tokens": "["}),
+        ("few-tokens", {"attentions": maps}, {"tokens": '["a"]'}),
+        ("whole-numbers", {"attentions": maps.long()}, {"tokens": '["a", "b"]'}),
+        ("cross", {"attentions": maps[:, :, :1].contiguous()}, {"tokens": '["a"]', "keys": '["b", "c"]'}),
+        ("weights", {"other": maps}, {}),
+    ):
+        save_file(tensors, tmp_path / f"{name}.safetensors", metadata=metadata)
+        with pytest.raises(LoadError) as found:
+            encoder.load(tmp_path / f"{name}.safetensors")
+        assert name in str(found.value)
+        assert "\n" not in str(found.value)
+    (tmp_path / "cut.safetensors").write_bytes(b"x" * 20)
+    (tmp_path / "cut.parquet").write_bytes(b"x" * 20)
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
+    rows = table(maps, ["a", "b"])
+    rows.assign(layer=[-1, 0, 0, 0]).to_parquet(tmp_path / "negative.parquet")
+    rows.assign(layer=[10**12, 0, 0, 0]).to_parquet(tmp_path / "far.parquet")
+    rows.assign(weight="x").to_parquet(tmp_path / "words.parquet")
+    for name in ("cut.safetensors", "cut.parquet", "other.parquet", "negative.parquet", "far.parquet", "words.parquet"):
+        with pytest.raises(LoadError):
+            encoder.load(tmp_path / name)

@@ -1,0 +1,177 @@
+"""Ablation under AppTest: effects, recipe and outcomes are those of the engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import encoder
+from encoder import causal
+from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
+from encoder.figures.numbers import signed
+from pages.ablation import recipe
+from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
+from pages.core.words.formulas import number
+from tests.pages.apps import assert_well, press, sentences, visit, written
+
+TEXT = "The cat sat on the mat."
+
+
+def metrics(app) -> dict[str, str]:
+    return {one.label: one.value for one in app.metric}
+
+
+def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
+    app = visit("ablation", text=TEXT)
+    assert_well(app)
+    effects = causal.ablate_each_head(minilm, TEXT).numpy()
+    layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
+    assert f"without **L{layer} H{head}** it falls by **{number(abs(float(effects[layer, head])))}**" in written(app)
+    assert metrics(app) == {"Before": "1.000"}
+
+
+def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
+    steps = (Step(AblateHead(5, 11)), Step(MaskKeys((2,)), on=False), Step(UniformAttention(0, 1)))
+    assert parse_recipe(format_recipe(steps)) == steps
+    app = visit("ablation", text=TEXT, edits=format_recipe(steps))
+    assert_well(app)
+    plain = minilm.trace(TEXT)
+    edited = minilm.trace(TEXT, edits=[AblateHead(5, 11), UniformAttention(0, 1)])
+    before, after = causal.outcomes_of(minilm, plain, [edited], "sentence")
+    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+    assert [box.value for box in app.checkbox] == [True, False, True]
+    app.checkbox[2].uncheck().run()
+    only = causal.outcomes_of(minilm, plain, [minilm.trace(TEXT, edits=[AblateHead(5, 11)])], "sentence")[1]
+    assert metrics(app)["After"] == number(only)
+    app.button(key="edits:earlier:1").click().run()
+    assert app.query_params["edits"] == "!mask_k2~ablate_l5_h11~!uniform_l0_h1"
+    app.button(key="edits:remove:1").click().run()
+    assert metrics(app) == {"Before": "1.000"}
+    press(app, "Undo all edits")
+    assert "edits" not in app.query_params
+
+
+def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
+    app = visit("ablation", text=TEXT, layer="3", head="4")
+    app.session_state["lazy:add-edit"] = True
+    app.run()
+    for kind in recipe.KINDS:
+        app.selectbox(key="add:kind").set_value(kind).run()
+        if {"text", "any_text"} & {*recipe.KINDS[kind].fields}:
+            app.text_input(key="add:text").set_value("A dog ran to the bus.").run()
+        app.button(key="add:go").click().run()
+        assert_well(app)
+        assert not app.warning, (kind, sentences(app))
+    steps = parse_recipe(app.query_params["edits"])
+    assert len(steps) == len(recipe.KINDS)
+    assert steps[0].edit == AblateHead(3, 4)
+    assert [box.label for box in app.checkbox] == [describe(step.edit, minilm.trace(TEXT).labels) for step in steps]
+
+
+def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
+    app = visit("ablation", text=TEXT, edits="ablate_l9_h0")
+    assert not app.exception
+    assert "0 to 5" in sentences(app)
+    assert metrics(app) == {"Before": "1.000"}
+    with pytest.raises(ValueError, match="unknown edit 'nonsense'"):
+        parse_recipe("ablate_l1_h2~nonsense_l1")
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ({"outcome": "similarity", "outcome_text": "A dog ran."}, causal.Similarity("A dog ran.")),
+        ({"outcome": "token", "outcome_token": "3"}, causal.TokenVector(3)),
+        ({"outcome": "word", "outcome_word": "cat", "outcome_minus": "dog"}, causal.MaskedWord("cat", "dog")),
+        ({"outcome": "word", "outcome_word": "cat", "outcome_scale": "probability"},
+         causal.MaskedWord("cat", None, "probability")),
+    ],
+)  # fmt: skip
+def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
+    model = encoder.load("twin-post", device="cpu")
+    text = "The [MASK] sat on the mat."
+    app = visit("ablation", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
+    assert_well(app)
+    edited = model.trace(text, edits=[Scale("z", 3.0, layer=0, heads=(1,))])
+    before, after = causal.outcomes_of(model, model.trace(text), [edited], outcome)
+    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+
+
+def test_without_a_word_the_outcome_is_that_of_the_likeliest_one() -> None:
+    model, text = encoder.load("twin-post", device="cpu"), "The [MASK] sat on the mat."
+    app = visit("ablation", text=text, model="twin-post", outcome="word")
+    assert_well(app)
+    outcome = causal.MaskedWord(causal.likeliest_word(model, model.trace(text)))
+    assert metrics(app) == {"Before": number(causal.outcomes_of(model, model.trace(text), [], outcome)[0])}
+    assert f"“{outcome.word}”" in written(app)
+
+
+def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
+    app = visit("ablation", text=TEXT, outcome="word", outcome_word="cat")
+    assert not app.exception
+    assert "masked-word head" in sentences(app)
+
+
+def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
+    from pages.ablation import effects
+    from pages.ablation.params import Params
+    from pages.state.url_state import state
+
+    found = {}
+    patch = pytest.MonkeyPatch()
+    patch.setattr(state, "newest", lambda param: found.get(param.name, param.default))
+    patch.setattr(state, "put", lambda param, value: found.update({param.name: value}))
+    try:
+        effects._clicked(2, 3)
+        assert found["edits"] == (Step(AblateHead(2, 3)),)
+        assert (found["layer"], found["head"]) == (2, 3)
+        effects._clicked(2, 3)
+        assert found["edits"] == ()
+        found[Params.click.name] = "open"
+        effects._clicked(4, 1)
+        assert found["edits"] == ()
+        assert (found["layer"], found["head"]) == (4, 1)
+    finally:
+        patch.undo()
+
+
+def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
+    app = visit("ablation", text=TEXT, edits="ablate_l5_h11")
+    app.session_state["lazy:predictors"] = True
+    app.session_state["lazy:take"] = True
+    app.run()
+    assert_well(app)
+    found = causal.token_effects(minilm, minilm.trace(TEXT))
+    for one in found.correlations.values():
+        value, low, high = (signed(number, 2) for number in (one.value, one.low, one.high))
+        assert f"**{value}** (95% interval {low} to {high})" in written(app)
+    np.testing.assert_allclose(app.dataframe[0].value["Effect when hidden"], found.effects, atol=1e-6)
+    names: dict = {}
+    exec(app.get("code")[-1].value, names)
+    assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
+
+
+def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder) -> None:
+    app = visit("ablation", text=TEXT, outcome="token", outcome_token="3")
+    app.session_state["lazy:connections"] = True
+    app.run()
+    assert_well(app)
+    assert app.selectbox(key="knock-out:query").value == 3
+    app.selectbox(key="knock-out:query").set_value(2).run()
+    assert app.query_params["knock_out_query"] == "2"
+    found = causal.knock_out(minilm, TEXT, 2, causal.TokenVector(3)).numpy()
+    layer = int(np.unravel_index(np.abs(found).argmax(), found.shape)[0])
+    assert f"around layer {layer}, **{number(float(found[layer].flat[np.abs(found[layer]).argmax()]))}**" in written(
+        app
+    )
+
+
+def test_a_longer_text_is_measured_on_request() -> None:
+    app = visit("ablation", text="cat " * 120, model="twin-post")
+    assert "Largest" in written(app)  # 16 heads of 122 tokens are few
+    app = visit("ablation", text="cat " * 120)
+    assert_well(app)
+    assert "Largest" not in written(app)
+    press(app, "Measure all heads")
+    assert_well(app)
+    assert "Largest" in written(app)

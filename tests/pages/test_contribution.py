@@ -1,0 +1,194 @@
+"""Beyond attention weights under AppTest: every part with odd texts, links, and the numbers in the sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder import classify, similarity
+from encoder.classify.class_heads import linear_head
+from encoder.figures.numbers import three_digits
+from encoder.measure import norm_weighted
+from encoder.measure.deletion import deletion_test
+from encoder.measure.qk_space import qk_space
+from encoder.measure.rollout import rollouts
+from encoder.model.classifier import ClassifierConfig
+from encoder.trace.trace import Trace
+from pages.contribution.deletion import SEEDS
+from pages.core.words.formulas import number
+from tests.pages.apps import assert_well, sentences, visit
+
+PAGE, TEXT = "contribution", "The keys to the old wooden cabinet are on the table."
+PARTS = ["moves", "rollout", "plane", "deletion", "class"]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> encoder.TextEncoder:
+    return encoder.load("minilm", device="cpu")
+
+
+def written(app: AppTest) -> str:
+    """The page's running text, without Markdown's escapes."""
+    texts = [element.value for kind in ("markdown", "caption", "header", "subheader") for element in app.main.get(kind)]
+    return "\n".join(texts).replace("\\", "")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_every_text(part: str) -> None:
+    app = visit(PAGE, beyond=part, text="one two three", layer="3", head="7", i="2", j="1")
+    assert_well(app)
+    assert app.query_params["i"] == "2"
+    for text in ("", "the the **b** $x$ `c` :smile: [a](b) שלום"):
+        app.sidebar.text_area(key="view:text").set_value(text).run()
+        assert_well(app)
+
+
+@pytest.mark.parametrize(
+    ("positions", "norm", "extra"),
+    [("rotary", "pre", {}), ("none", "post", {"layers": "1", "heads": "1", "width": "4"})],
+)
+def test_every_part_of_every_kind_of_encoder(positions: str, norm: str, extra: dict[str, str]) -> None:
+    sizes = {"layers": "2", "heads": "2", "width": "12", "ffn": "20", "head": "0"} | extra
+    for part in PARTS:
+        assert_well(visit(PAGE, beyond=part, model="scratch", norm=norm, positions=positions, text="a b a", **sizes))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_long_text(part: str) -> None:
+    app = visit(PAGE, beyond=part, text="attention is all you need " * 60, i="270", moved="length", range="head")
+    assert_well(app)
+    assert ("deletion:run" in [button.key for button in app.main.button]) == (part == "deletion")
+
+
+def test_a_second_sentence() -> None:
+    for part in PARTS:
+        assert_well(visit(PAGE, beyond=part, text="one two", pair="three four"))
+
+
+def test_the_opening_token_against_an_average_word(minilm: encoder.TextEncoder) -> None:
+    trace = minilm.trace(TEXT)
+    shown = written(visit(PAGE, text=TEXT, layer="2"))
+    every = [norm_weighted.layer_shares(trace, layer) for layer in range(6)]
+    opening, word = every[2].on_opening(), every[2].on_average_word()
+    for share in (*opening, *word):
+        assert f"{share:.1%}" in shown
+    assert f"**{opening[1] / word[1]:.2f}**" in shown
+    attention = [one.on_opening()[0] for one in every]
+    peak = max(range(6), key=attention.__getitem__)
+    assert f"layer {peak}, {attention[peak]:.1%}" in shown
+    sinks = [
+        str(layer)
+        for layer, one in enumerate(every)
+        if one.on_opening()[0] > 3 * one.on_average_word()[0] and one.on_opening()[1] < one.on_average_word()[1]
+    ]
+    assert f": {', '.join(sinks)}." in shown
+
+
+def test_the_keys_of_a_query(minilm: encoder.TextEncoder) -> None:
+    trace = minilm.trace(TEXT)
+    app = visit(PAGE, text=TEXT, layer="3", head="4", i="2")
+    table = app.main.dataframe[0].value.set_index("position")
+    shares, weights = norm_weighted.norm_weighted_shares(trace, 3, 4)[2], trace.attention(3, 4)[2]
+    best = int(shares.argmax())
+    assert table.index[0] == best
+    assert table["norm_weighted"][best] == pytest.approx(float(shares[best]), rel=1e-5)
+    assert table["attention"][int(weights.argmax())] == pytest.approx(float(weights.max()), rel=1e-5)
+
+
+def test_rollout_follows_the_layer(minilm: encoder.TextEncoder) -> None:
+    made = rollouts(minilm.trace(TEXT))
+    app = visit(PAGE, text=TEXT, beyond="rollout", layer="1", i="3")
+    table = app.main.dataframe[0].value.set_index("position")["share"]
+    assert table[3] == pytest.approx(float(made[1, 3, 3]), rel=1e-4)
+    app.main.slider[0].set_value(5).run()
+    assert_well(app)
+    assert app.query_params["layer"] == "5"
+    table = app.main.dataframe[0].value.set_index("position")["share"]
+    assert table.iloc[0] == pytest.approx(float(made[5, 3].max()), rel=1e-4)
+
+
+def test_the_plane_names_the_strongest_key(minilm: encoder.TextEncoder) -> None:
+    space = qk_space(minilm.trace(TEXT), 0, 2)
+    hits, of = space.nearest_is_strongest()
+    shown = written(visit(PAGE, text=TEXT, beyond="plane", layer="0", head="2", i="5"))
+    assert f"{hits} of {of}" in shown
+    assert f"**the** (4): {space.weights[5]:.3f}" in shown
+
+
+def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> None:
+    short = "The cat sat on the mat"
+    found = deletion_test(minilm, minilm.trace(short), 3, 4, seeds=SEEDS, scope="head", candidates="all")
+    shown = written(visit(PAGE, text=short, beyond="deletion", layer="3", head="4", hide="head", among="all"))
+    assert f"**{three_digits(float(found.by_attention[0]))}**" in shown
+    assert three_digits(float(found.random[:, 0].mean())) in shown
+    above, inside, below = found.against_random()
+    assert f"for {above} of {len(found.counts)}" in shown
+    assert f"for {inside}" in shown
+    assert f"for {below}" in shown
+    assert "2019" in shown, "the debate is cited"
+
+
+def test_a_class_is_split_among_tokens_and_dropped_by_hiding_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    torch.manual_seed(0)
+    twin = encoder.load("twin-post", device="cpu")
+    for kind, position in (("sequence", None), ("token", 2)):
+        head = linear_head(
+            torch.randn(3, twin.config.d_model), torch.zeros(3), ClassifierConfig(kind, ("good", "B-bad", "O"))
+        )
+        model = classify.with_head(twin, head)
+        encoder.save(model, tmp_path / kind)
+        trace = model.trace(TEXT)
+        link = {"model": "other", "source": kind, "text": TEXT, "outcome_token": "2", "outcome_class": "good"}
+        app = visit(PAGE, beyond="class", **link)
+        assert_well(app)
+        found = similarity.attribute_class(model, trace.source, "good", position)
+        assert number(float(found.values.max())) in written(app)
+        assert f"**{number(float(found.values.sum()), 3)}**" in written(app)
+
+        app = visit(PAGE, beyond="deletion", change_of="class", layer="3", head="2", **link)
+        assert_well(app)
+
+        def outcome(run: Trace, model: encoder.TextEncoder = model, position: int | None = position) -> float:
+            return classify.probability(model, run, "good", position)
+
+        tested = deletion_test(twin, trace, 3, 2, seeds=SEEDS, candidates="words", outcome=outcome)
+        drop = float(tested.by_attention[0])
+        assert f"**{'−' if drop < 0 else ''}{three_digits(abs(drop))}**" in written(app)
+
+
+def test_nothing_to_hide_is_a_sentence() -> None:
+    app = visit(PAGE, text="", beyond="deletion", among="words")
+    assert_well(app)
+    assert "token to hide" in sentences(app)
+
+
+def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
+    app = visit(text="a b", role="previous", scale="log", range="head")
+    for page in ("head_types", "contribution", "norms", "heads"):
+        app.switch_page(f"pages/{page}/page.py").run()
+        assert_well(app)
+        assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (
+            "previous", "log", "head",
+        ), page  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "said"),
+    [
+        ("heads", {"layer": "0", "head": "2", "i": "1", "j": "5"}, ["**the** (1)", "**the** (5)"]),
+        ("heads", {"layer": "0", "head": "2", "i": "2", "j": "1"}, ["**cat** ", "**the** (1)"]),
+        ("heads", {"view": "vectors", "layer": "0", "head": "2", "i": "2", "j": "5"}, ["“the” (1)"]),
+        (PAGE, {"beyond": "rollout", "layer": "0", "i": "6"}, ["**mat** (token 6)"]),
+        (PAGE, {"beyond": "deletion", "layer": "0", "head": "2"}, ["“the” (5)"]),
+    ],
+)
+def test_repeated_words_are_named_with_their_position(page: str, query: dict[str, str], said: list[str]) -> None:
+    shown = written(visit(page, text="the cat sat on the mat", **query))
+    assert all(part in shown for part in said)

@@ -1,0 +1,74 @@
+"""SPLADE's words and answers on Predict, MaxSim on Similarity, alignments on Head types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import encoder
+from encoder import classify, similarity
+from encoder.measure.head_alignment import read_pairs, score_heads
+from pages.components.lazy import KEY
+from pages.core.access import visitors
+from pages.core.view.view import FIRST_SENTENCE
+from pages.head_types.params import EXAMPLE_PAIRS
+from pages.similarity.params import OTHER_SENTENCE
+from tests.load.conftest import checkpoint as checkpoint  # a fixture
+from tests.load.conftest import quiet_transformers as quiet_transformers
+from tests.load.reference import sentence
+from tests.pages.apps import assert_well, charts, sentences, visit, words
+
+
+def test_splade_words():
+    model = encoder.load("twin-pre", device="cpu")
+    found = classify.sparse_vector(model, model.trace(FIRST_SENTENCE))
+    app = visit("predict", model="twin-pre", predict="sparse")
+    assert_well(app)
+    assert f"{len(found.ids):,} words have a weight" in words(app)
+    assert float(charts(app)[0][0]["text"][0]) == pytest.approx(found.weights[0], abs=1e-3)
+    assert "masked-word head" in sentences(visit("predict", model="minilm", predict="sparse"))
+
+
+def test_answers(checkpoint: Callable, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    pair = checkpoint("bert", "ForQuestionAnswering")
+    question, passage = sentence(3), sentence(12, seed=1)
+    best = classify.answers(pair.ours, pair.ours.trace(question, passage))[0]
+    app = visit("predict", model="other", source=str(pair.folder), text=question, pair=passage)
+    assert_well(app)
+    assert float(charts(app)[0][0]["text"][0]) == pytest.approx(best.probability, abs=1e-3)
+    alone = visit("predict", model="other", source=str(pair.folder), text=question, predict="answer")
+    assert "passage" in sentences(alone)
+    assert "question-answering head" in sentences(visit("predict", model="minilm", predict="answer"))
+
+
+def test_late_interaction():
+    from streamlit.testing.v1 import AppTest
+    from streamlit.util import calc_hash
+
+    from tests.conftest import ROOT
+    from tests.pages.apps import PATIENCE
+
+    model = encoder.load("minilm", device="cpu")
+    found = similarity.late_interaction(model, FIRST_SENTENCE, OTHER_SENTENCE)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app.session_state[f"{KEY}late"] = True
+    app._page_hash = calc_hash("similarity")
+    app.run()
+    assert_well(app)
+    assert f"{found.score:.3f}" in words(app)
+    assert "not trained" in words(app)
+
+
+def test_an_alignment():
+    model = encoder.load("minilm", device="cpu")
+    trace = model.trace(FIRST_SENTENCE)
+    scores = score_heads(trace, read_pairs(EXAMPLE_PAIRS, trace))
+    layer, head = scores.best
+    app = visit("head_types", find="align")
+    assert_well(app)
+    assert f"L{layer} H{head}" in words(app)
+    other = visit("head_types", find="align", text="Other words")
+    assert not other.exception
+    assert "'it'" in sentences(other)

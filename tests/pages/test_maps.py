@@ -1,0 +1,57 @@
+"""A file of attention maps in the app: two pages show it, all others say what they need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import encoder
+from pages.core.access import visitors
+from tests.conftest import ROOT
+from tests.pages.apps import assert_well, sentences, visit, words
+
+PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
+SHOWN = ("heads", "head_types")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    trace = encoder.load("twin-pre", device="cpu").trace("The cat sat on the mat because it was tired.")
+    maps = torch.stack([trace.layer_attention(layer) for layer in range(trace.config.n_layers)]).contiguous()
+    path: Path = tmp_path_factory.mktemp("maps") / "cats.safetensors"
+    save_file({"attentions": maps}, path, metadata={"tokens": json.dumps(trace.tokens)})
+    return str(path)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_shows_the_maps_or_says_what_it_needs(page: str, file: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    app = visit(page, model="other", source=file)
+    assert not app.exception
+    if page in SHOWN:
+        assert_well(app)
+        assert "cats" in words(app)
+    elif any("cats" in box.value for box in app.info):
+        assert "attention maps" in sentences(app)
+        app.button(key="other-input").click().run()
+        assert not app.exception
+    else:  # it needs no model, or has models of its own
+        assert not app.error
+
+
+@pytest.mark.parametrize("view", ["map", "lines", "text"])
+def test_heads_draws_every_view_of_a_head(view: str, file: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    app = visit("heads", model="other", source=file, view=view, layer="1", head="2", i="3", special="renormalise")
+    assert_well(app)
+
+
+def test_edits_in_a_link_are_refused_by_a_sentence(file: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    app = visit("heads", model="other", source=file, edits=encoder.edits.format([encoder.edits.AblateHead(0, 0)]))
+    assert not app.exception
+    assert "attention maps only" in sentences(app)

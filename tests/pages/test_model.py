@@ -1,0 +1,256 @@
+"""The front page: the picture of the visitor's sentence, old links, and every observation that the page promises."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import encoder
+from encoder import causal
+from encoder.edits import AblateHead, CausalMask
+from encoder.figures.numbers import three_digits
+from encoder.measure import norm_weighted, positions, stream
+from encoder.trace.trace import Trace
+from encoder.train import gradients
+from pages.model import switches, ways
+from pages.training.params import GradientParams
+from tests.pages.apps import assert_well, registered, visit, words, written
+from tests.test_components import unpack
+
+WAYS = [*ways.NEW.values(), *(lesson.way for lesson in ways.LESSONS.values()), *ways.RESEARCH]
+
+
+def attention(trace: Trace, values: dict[str, str]) -> np.ndarray:
+    """The map of the head that a view opens."""
+    return trace.attention(int(values["layer"]), int(values["head"])).numpy()
+
+
+def answer(text: str) -> tuple[str, ...]:
+    """Layer, head, query, key and weight of the picture's line."""
+    found = re.search(r"In L(\d+) H(\d+) \(.*?\), \*\*(.+?)\*\*.* attends to \*\*(.+?)\*\*.*?: (\d\S*)\. ", text)
+    assert found is not None, text
+    return found.groups()
+
+
+def test_the_front_page_answers_about_the_sentence() -> None:
+    app = visit("model")
+    assert_well(app)
+    assert not app.query_params
+    app.text_area(key="view:text").set_value(ways.BANKS).run()
+    assert_well(app)
+    layer, head, query, key, weight = answer(written(app))
+    trace = encoder.load("minilm", device="cpu").trace(ways.BANKS)
+    row = trace.attention(int(layer), int(head))[trace.labels.index(query)]
+    assert any(abs(float(row[j]) - float(weight)) < 1e-3 for j, label in enumerate(trace.labels) if label == key)
+    assert app.query_params == {"text": ways.BANKS, "start": "1"}
+
+
+def test_its_sentence_goes_along_to_every_page() -> None:
+    app = visit("model")
+    app.text_area(key="view:text").set_value("one two three").run()
+    app.switch_page("pages/heads/page.py").run()
+    assert app.sidebar.text_area(key="view:text").value == "one two three"
+
+
+@pytest.mark.parametrize("text", ["", "x", "the the", "القطة", "**b** $x$", "one two " * 300], ids=range(6))
+def test_any_sentence_opens(text: str) -> None:
+    app = visit("model")
+    app.text_area(key="view:text").set_value(text).run()
+    assert_well(app)
+
+
+def test_an_old_link_to_the_first_page_opens_attention_heads() -> None:
+    app = visit(text="one two three", layer="3")  # at "/"
+    assert_well(app)
+    assert app.title[0].value == "Heads"
+    assert app.sidebar.number_input(key="view:layer").value == 3
+
+
+def test_its_own_link_opens_it() -> None:
+    app = visit(text="one two three", start="1", at_front=True)
+    assert_well(app)
+    assert app.text_area(key="view:text").value == "one two three"
+    assert not app.warning
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.label)
+def test_every_way_opens_its_view(way: ways.Way) -> None:
+    params = registered()
+    for name, value in way.values.items():
+        assert params[name].format(params[name].parse(value)) == value
+    app = visit(way.folder, **way.values)
+    if way.values.get("model") != "other":
+        assert_well(app)
+    assert not app.error
+    assert not app.warning
+
+
+# --- What the ways promise --------------------------------------------------------------------------------------------
+
+
+def test_it_attends_to_animal(minilm: encoder.TextEncoder) -> None:
+    values = ways.NEW["attend"].values
+    trace = minilm.trace(values["text"])
+    i, j = int(values["i"]), int(values["j"])
+    assert (trace.labels[i], trace.labels[j]) == ("it", "animal")
+    row = attention(trace, values)[i]
+    assert row.argmax() == j
+    assert row[j] > 0.5
+
+
+def test_weights_sum_to_one(minilm: encoder.TextEncoder) -> None:
+    values = ways.NEW["weight"].values
+    trace = minilm.trace(values["text"])
+    scores = trace.scores(int(values["layer"]), int(values["head"]))[int(values["i"])]
+    row = attention(trace, values)[int(values["i"])]
+    assert row.sum() == pytest.approx(1, abs=1e-5)
+    assert np.allclose(scores.softmax(-1), row, atol=1e-5)
+
+
+def test_the_reversed_sentence_has_other_vectors(minilm: encoder.TextEncoder) -> None:
+    found = positions.order_effect(minilm.trace(ways.NEW["order"].values["text"]))
+    assert found.moved.any()
+    assert found.cosine[found.moved].max() < 0.95
+
+
+def test_the_residual_stream_grows_in_pre_norm_alone() -> None:
+    values = ways.NEW["norm"].values
+    norms = {
+        placement: stream.measure(encoder.load(f"twin-{placement}", device="cpu").trace(values["text"])).length
+        for placement in ("pre", "post")
+    }
+    assert (np.diff(norms["pre"]) > 0).all()
+    assert norms["pre"][-1] > 3 * norms["pre"][0]
+    assert norms["post"].max() < 1.2 * norms["post"].min()
+
+
+def test_both_banks_attend_to_river(minilm: encoder.TextEncoder) -> None:
+    values = ways.LESSONS["bank"].way.values
+    trace = minilm.trace(values["text"])
+    labels = list(trace.labels)
+    first, second = (place for place, label in enumerate(labels) if label == "bank")
+    river = labels.index("river")
+    assert (first, river) == (int(values["i"]), int(values["j"]))
+    weights = attention(trace, values)
+    assert weights[first].argmax() == weights[second].argmax() == river
+    assert weights[first, river] > 0.5
+
+
+@pytest.mark.parametrize("text", [ways.BANKS, "I like green tea.", "Any other sentence has this diagonal, too!"])
+def test_a_head_attends_to_the_token_before(minilm: encoder.TextEncoder, text: str) -> None:
+    weights = attention(minilm.trace(text), ways.LESSONS["previous"].way.values)
+    assert np.diagonal(weights, -1).min() > 0.99
+
+
+def test_a_large_weight_is_no_large_contribution(minilm: encoder.TextEncoder) -> None:
+    values = ways.LESSONS["contribution"].way.values
+    trace = minilm.trace(values["text"])
+    shares = norm_weighted.norm_weighted_shares(trace, int(values["layer"]), int(values["head"]))
+    assert attention(trace, values)[:, 0].mean() > 0.8
+    assert float(shares[:, 0].mean()) < 0.2
+
+
+def test_only_pre_norms_last_gradient_falls_with_depth() -> None:
+    usual = GradientParams()
+    setting = gradients.Setting(d_model=int(usual.width))
+    table = gradients.to_frame(gradients.measure_all(usual.depths, range(usual.seeds), setting))
+    last = table[table.layer == table.depth - 1].groupby(["placement", "depth"]).gradient_norm.mean()
+    assert (np.diff(last["pre"]) < 0).all()
+    assert (abs(last["post"] / last["post"].iloc[0] - 1) < 0.25).all()
+
+
+def test_the_python_lines_run() -> None:
+    names: dict = {}
+    exec(ways.PYTHON, names)
+    assert names["trace"].n_tokens
+
+
+def test_every_lesson_is_on_the_page() -> None:
+    said = words(visit("model"))
+    assert all(lesson.observation in said and lesson.answer in said for lesson in ways.LESSONS.values())
+
+
+def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:
+    app = visit("model", start="1", model="twin-pre", layer="9", head="20", i="1")
+    assert not app.error
+    assert answer(written(app))[:2] == ("3", "3")
+
+
+def test_a_drawing_has_the_picture_too() -> None:
+    app = visit("model", start="1", model="digits-pre")
+    assert_well(app)
+    assert not [field for field in app.text_area if field.key == "view:text"]
+
+
+# --- The picture ------------------------------------------------------------------------------------------------------
+
+
+def picture(app: AppTest) -> dict[str, Any]:
+    """The header of the drawn picture."""
+    (drawn,) = (one.proto for one in app.get("bidi_component") if "model_picture" in one.proto.component_name)
+    return unpack(drawn.bytes)[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ({"step": "qkv", "vector": "v"}, "v"),
+        ({"step": "norm", "part": "ffn"}, "norm-ffn"),
+        ({"step": "softmax", "model": "digits-pre"}, "softmax"),
+        ({"step": "ids", "model": "digits-pre"}, ""),  # an image has no words
+        ({"step": "final", "model": "twin-pre"}, "final"),
+    ],
+)
+def test_a_link_opens_a_part(query: dict[str, str], part: str) -> None:
+    app = visit("model", start="1", **query)
+    assert_well(app)
+    assert picture(app)["part"] == part
+
+
+@pytest.mark.parametrize("show", ["diagram", "stream", "cost"])
+def test_former_views_open(show: str) -> None:
+    app = visit("model", start="1", show=show, text="a cat")
+    assert_well(app)
+    if show == "cost":
+        assert "FLOP" in written(app)
+    else:
+        assert picture(app)["curves"] is (show == "stream")
+
+
+def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: encoder.TextEncoder) -> None:
+    text = ways.BANKS
+    app = visit("model", start="1", text=text, layer="3", head="4", i="5", edits="ablate_l3_h4~causal")
+    assert_well(app)
+    header = picture(app)
+    on = {one["name"]: one["on"] for kind in header["switches"].values() for one in kind}
+    assert on == {
+        "norm": False, "causal": True, "positions": True, "attention": True, "head": False, "ffn": True
+    }  # fmt: skip
+    edited = minilm.trace(text, edits=[AblateHead(3, 4), CausalMask()])
+    before, after = causal.outcomes_of(minilm, minilm.trace(text), [edited], "sentence")
+    assert f"{three_digits(before)} → {three_digits(after)}" in header["effect"]
+    assert header["sees"] == "earlier"
+    assert "In the unchanged model" in written(app)
+
+
+def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:
+    app = visit("model", start="1", text=ways.BANKS, layer="3", head="4", i="5")
+    effects = causal.ablate_each_head(minilm, ways.BANKS).abs()
+    rank = 1 + int((effects > effects[3, 4]).sum())
+    assert three_digits(float(effects[3, 4])) in written(app)
+    assert f"{switches.ordinal(rank)} largest of 72" in written(app)
+
+
+@pytest.mark.parametrize(("rank", "said"), [(1, "the"), (2, "2nd"), (11, "11th"), (23, "23rd"), (111, "111th")])
+def test_ranks_in_words(rank: int, said: str) -> None:
+    assert switches.ordinal(rank) == said
+
+
+def test_the_check_of_an_edited_run_says_why_there_is_none() -> None:
+    app = visit("model", start="1", text="a cat", step="softmax", check="1", edits="ablate_l3_h4")
+    assert_well(app)
+    assert "edited" in picture(app)["checkSaid"]
