@@ -199,10 +199,6 @@ def rms_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floats
     return out if bias is None else out + bias
 
 
-#: EncoderConfig.norm_kind -> the norm.
-NORMS = MappingProxyType({"layer": layer_norm, "rms": rms_norm})
-
-
 def sigmoid(x: Floats) -> Floats:
     """The logistic function 1 / (1 + e^-x), without an overflow."""
     out: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))

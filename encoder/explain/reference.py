@@ -176,7 +176,8 @@ class Recomputation:
     def norm(self, x: Floats, name: str) -> Floats:
         """The norm with the gain and bias of that name."""
         gain, shift = self.weight(f"{name}.weight"), self.bias(f"{name}.bias")
-        return arithmetic.NORMS[self.config.norm_kind](x, gain, shift, self.config.norm_eps)
+        norm = arithmetic.rms_norm if self.config.norm_kind == "rms" else arithmetic.layer_norm
+        return norm(x, gain, shift, self.config.norm_eps)
 
     def _layer(self, layer: int) -> str:
         """The name of the layer that owns a layer's weights."""
