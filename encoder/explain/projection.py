@@ -58,6 +58,12 @@ class Projection:
     rotation: Rotation | None
     vector: Floats
     formula: Formula
+    heads: tuple[int, ...] = ()
+
+    @property
+    def shared_by(self) -> tuple[int, ...]:
+        """The heads of queries that use this key or value, where several do; empty for a query."""
+        return () if self.which == "q" or len(self.heads) < 2 else self.heads
 
     @property
     def column(self) -> Floats:
@@ -110,6 +116,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
             rotation = _rotation(which, token, place.component, base if plain else None, angle, before, vector, config)
     start = 0.0 if head_bias is None else float(head_bias[place.component])
     return Projection(
+        heads=tuple(other for other in range(config.n_heads) if config.kv_head(other) == config.kv_head(place.head)),
         which=which,
         place=place,
         token=token,
