@@ -29,7 +29,7 @@ TYPE = """() => {
   while (walk.nextNode()) {
     const element = walk.currentNode.parentElement;
     const text = walk.currentNode.data.trim();
-    const hidden = '.enc-aloud, .enc-tip, .katex, .katex-mathml, [data-testid="stIconMaterial"], style, script';
+    const hidden = '.enc-aloud, .enc-tip, math, .katex, .katex-mathml, [data-testid="stIconMaterial"], style, script';
     if (!text || element.closest(hidden) || !element.checkVisibility({ visibilityProperty: true })) continue;
     const box = element.getBoundingClientRect();
     if (box.width > 1 && box.height > 1) found.push([parseFloat(getComputedStyle(element).fontSize), text]);
@@ -249,6 +249,15 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     page.keyboard.press("Escape")
     wait_for_query(page, present=None)
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_the_picture_and_its_open_part_are_shown_in_large_type(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&present=1&text=one+two+three&i=2", width=1920, height=1080)
+    page.locator(".enc-model-names text").first.wait_for()
+    page.wait_for_function(f"() => !({TYPE})().length")
+    page.get_by_role("button", name="How scores become weights").click()
+    page.locator(".enc-model-opened h3").wait_for()
+    page.wait_for_function(f"() => !({TYPE})().length")
 
 
 def test_a_long_text_survives_a_reload(visit: Callable[..., Page]) -> None:

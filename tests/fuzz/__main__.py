@@ -38,7 +38,7 @@ def main() -> int:
     transformers.logging.set_verbosity(50)
     transformers.logging.disable_progress_bar()
     # Pages run without a browser (AppTest): each asks the log for a session that it does not have.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     _bound_memory()
     found: list[str] = []
     try:

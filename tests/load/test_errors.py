@@ -42,7 +42,7 @@ def refused(source: Any, message: str, **keywords: Any) -> str:
 
 @pytest.mark.parametrize("source", ["", "   ", "\n"])
 def test_no_name(source: str):
-    refused(source, "give a bundled name, a folder or a Hub id")
+    refused(source, "specify a bundled name, a folder or a Hub id")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_weights_that_are_cut_short(kept: float, folder: Path):
 
 def test_weights_that_are_something_else(folder: Path):
     (folder / "model.safetensors").write_bytes(pickle.dumps({"a": 1}) * 50)
-    refused(folder, "no readable safetensors file")
+    refused(folder, "not a readable safetensors file")
 
 
 def test_a_missing_tokenizer(folder: Path):
