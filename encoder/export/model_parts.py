@@ -239,8 +239,9 @@ class _Parts:
         q, k = (array[self.place.head].float().cpu().numpy() for array in trace.layer_qkv(self.place.layer)[:2])
         matching = self.at(q[self.place.query] * k[self.place.key])
         mixed = self.at(explain.weighted_sum(trace, self.place).z)
-        for which, where in (("q", matching), ("k", matching), ("v", mixed)):
-            yield self._projection(which, where)
+        yield self._projection("q", matching)
+        yield self._projection("k", matching)
+        yield self._projection("v", mixed)
         yield self._score(matching)
         yield self._softmax()
         yield self._mixing(mixed)

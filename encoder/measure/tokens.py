@@ -19,7 +19,7 @@ PIECE_MARKS = ("##", "Ġ", "▁", "Ċ")
 
 
 def is_special(trace: Trace) -> tuple[bool, ...]:
-    """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is not a token, so it is not special."""
+    """[T]: True for [CLS], [SEP] and the like that the tokenizer added. Padding is not a token, so not special."""
     if trace.layout is not None:
         return tuple(index < len(trace.layout.before) for index in range(trace.n_tokens))
     if trace.source is None:

@@ -1,4 +1,4 @@
-"""Compare and take away in a real Chromium: a click selects in all maps, files come down, the report opens by itself."""
+"""Comparison and export in a real Chromium: a click selects in all maps, files are saved, the report opens by itself."""
 
 from __future__ import annotations
 

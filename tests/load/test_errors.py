@@ -91,7 +91,7 @@ def test_the_recipe_for_a_pickle_works(folder: Path, monkeypatch: pytest.MonkeyP
     recipe = re.search(r"run in its folder: (.*)[.]$", str(found.value))
     assert recipe is not None
     monkeypatch.chdir(folder)
-    exec(recipe[1], {"torch": torch, "safetensors": safetensors})  # noqa: S102
+    exec(recipe[1], {"torch": torch, "safetensors": safetensors})
     assert torch.equal(encoder.load(folder, device="cpu").trace(sentence(5)).output, expected)
 
 

@@ -1,4 +1,4 @@
-"""CLIP and SigLIP against transformers: both towers, each by itself, what compares their vectors, and their preparation."""
+"""CLIP and SigLIP against transformers: each tower by itself, what compares their vectors, and the preparation."""
 
 from __future__ import annotations
 
