@@ -1,4 +1,4 @@
-"""Comparison and export in a real Chromium: a click selects in all maps, files are saved, the report opens by itself."""
+"""Comparison and export in a real Chromium: a click selects in all maps, files are saved, a report opens by itself."""
 
 from __future__ import annotations
 
