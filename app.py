@@ -104,7 +104,7 @@ def main() -> None:
         page_title="Encoderscope",
         page_icon=ICON,  # before the navigation: otherwise the browser asks another server for the page's icon
         layout="wide",
-        initial_sidebar_state="auto",
+        initial_sidebar_state="collapsed",
         menu_items={"About": "**Encoderscope**: see what a transformer encoder does with a sentence."},
     )
     # Streamlit's own list is hidden: the bar presses its links.
@@ -121,7 +121,8 @@ def main() -> None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{entry.name} · Encoderscope")
     first_paint.draw()
-    bar(SECTIONS, entry.folder, ENTRIES[0].folder, sidebar=bool(entry.uses))
+    links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
+    bar(SECTIONS, entry.folder, ENTRIES[0].folder)
     main_area, in_room = st.container(), None
     try:
         # The spinner starts a thread, so it is left out where nothing is waited for.
@@ -130,10 +131,12 @@ def main() -> None:
             from pages.core.frame import frame
 
             frame.import_params()
+            from pages.core.frame import finding
+
+            finding.draw(SECTIONS)
         from pages.classroom.in_room import InRoom
         from pages.lessons.beside import beside
 
-        links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
         in_room = InRoom(entry.folder, main_area)
         if entry is ENTRIES[0] and frame.is_former_home():
             st.switch_page("pages/heads/page.py", query_params=st.query_params.to_dict())
@@ -155,7 +158,7 @@ def _say(error: Exception, page: str) -> None:
         cache.forget_traces()
         sentence = (
             "The machine ran out of memory. Results of earlier sentences were deleted to free some. "
-            "Use a shorter text or a smaller model, or choose another device or bfloat16 in the sidebar."
+            "Use a shorter text or a smaller model, or choose another device or bfloat16 under Settings."
         )
     elif isinstance(error, EncoderError):
         say_error(error)

@@ -118,7 +118,7 @@ def switch_figures(
     """Another head, another layer; and bertviz' layer switch."""
     turns = {
         "another head chosen": (visitor.next_head, ("ArrowRight", "ArrowLeft")),
-        "another layer chosen in the sidebar": (visitor.next_layer, ("ArrowUp", "ArrowDown")),
+        "another layer chosen above the page": (visitor.next_layer, ("ArrowUp", "ArrowDown")),
     }
     ours: dict[str, list[Chosen]] = {what: [] for what in turns}
     theirs: list[float] = []

@@ -111,7 +111,7 @@ class SimulatedVisitor:
         return Chosen.of(self.measured("keydown", ("heading", "map", "name"), lambda: grid.press("Enter")))
 
     def next_layer(self, key: str = "ArrowUp") -> Chosen:
-        """Select the next layer in the sidebar."""
+        """Select the next layer above the page."""
         box = self.page.get_by_label("Layer", exact=True)
         edge = {"ArrowUp": ("max", "ArrowDown"), "ArrowDown": ("min", "ArrowUp")}[key]
         if box.input_value() == box.get_attribute(edge[0]):

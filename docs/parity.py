@@ -1,4 +1,7 @@
-"""`python -m docs.parity` writes docs/parity.md: how far images, sounds and pairs are from transformers' numbers.
+"""`python -m docs.parity` writes docs/parity.md and the registry of families: how far each is from transformers.
+
+The registry (encoder/load/measured.json, and its table in docs/models.md) has every family alone, in float64 and
+float32; parity.md has images, sounds and pairs by checkpoint and precision.
 
 Every checkpoint is a tiny one with random weights, written by transformers. The largest difference is over output,
 streams between layers, all attention maps, the vector or the probabilities.
@@ -6,6 +9,7 @@ streams between layers, all attention maps, the vector or the probabilities.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,9 +21,13 @@ from torch import Tensor, nn
 
 import encoder
 from encoder.load.native import DISK_TYPES
-from tests.load import joints, reference, sounds
+from encoder.load.refused import REFUSED
+from encoder.load.registry import MEASURED, measured, mechanisms
+from tests.load import every_family, joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
+MODELS = Path(__file__).parent / "models.md"
+BEGIN, END = "<!-- python -m docs.parity writes what follows -->", "<!-- end -->"
 HEAD = """# Images, sounds and pairs next to transformers
 
 `python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
@@ -32,7 +40,7 @@ maps and what the head gives (a vector, or probabilities). The reference: transf
   brackets: transformers itself in bfloat16. There is no promise: numbers of about 1 have two to three digits there.
 
 Images are prepared as the checkpoint's own processor does, within 1e-4; sounds as its feature extractor does, within
-1e-4. Tests compare both (tests/load). BEiT is refused with a sentence: its bias by row and column is not written here.
+1e-4. Tests compare both (tests/load). models.md has every family in float64 and float32.
 
 | family | checkpoint | float32 | float16 file | bfloat16 |
 |---|---|---|---|---|
@@ -206,8 +214,59 @@ def line(row: Row) -> str:
     return f"| {row.family} | {row.kind} | {full:.0e} | {half:.0e} | {ours:.2f} ({theirs:.2f}) |\n"
 
 
+def registry() -> dict[str, Any]:
+    """Every case of tests/load/every_family, the largest difference of each model_type."""
+    import transformers
+
+    found: dict[str, dict[str, Any]] = {}
+    for case in every_family.ALL.values():
+        model_type = getattr(transformers, f"{case.kind}Config").model_type
+        both = [every_family.differences(case, dtype) for dtype in (torch.float64, torch.float32)]
+        figures = [[one.output, one.maps, one.gradient] for one in both]
+        with tempfile.TemporaryDirectory() as place:
+            model = encoder.load(every_family.write(case, case.make(), Path(place) / "model"), device="cpu")
+        row = found.setdefault(model_type, {"family": case.title, "model_type": model_type, "mechanisms": []})
+        row["mechanisms"] += [one for one in mechanisms(model.config) if one not in row["mechanisms"]]
+        for name, some in zip(("float64", "float32"), figures, strict=True):
+            before = row.get(name, [0.0] * 3)
+            row[name] = [float(f"{max(pair):.0e}") for pair in zip(before, some, strict=True)]
+    versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
+    return {"versions": versions, "rows": sorted(found.values(), key=lambda row: row["family"].lower())}
+
+
+def models_table() -> str:
+    """The registry as Markdown, for docs/models.md."""
+    found = measured()
+    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    lines = [
+        f"Measured on random checkpoints with {versions}: the largest difference of output, maps and gradient.",
+        "", "| family | model_type | mechanisms | float64 | float32 |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in found.rows:
+        both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
+        lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
+    lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
+    lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
+    return "\n".join(lines)
+
+
+def write_registry() -> None:
+    """measured.json, and its table between the marks of docs/models.md."""
+    MEASURED.write_text(json.dumps(registry(), indent=1) + "\n", encoding="utf-8")
+    measured.cache_clear()
+    write_models()
+
+
+def write_models() -> None:
+    """The table between the marks of docs/models.md, from measured.json."""
+    before, _, rest = MODELS.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    MODELS.write_text(f"{before}{BEGIN}\n{models_table()}\n{END}{after}", encoding="utf-8")
+
+
 def main() -> None:
     torch.set_num_threads(1)
+    write_registry()
     FILE.write_text(HEAD + "".join(line(row) for row in rows()), encoding="utf-8")
 
 

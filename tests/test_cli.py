@@ -327,7 +327,7 @@ def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureF
     ("content", "more", "message"),
     [
         (b"", [], "empty"),
-        (b"no image", [], "no image"),
+        (b"no image", [], "not an image"),
         (None, [], "no file"),
         (b"no image", ["--pair", "B"], "--pair"),
     ],

@@ -24,6 +24,7 @@ from encoder.cli.arguments import CommandError
 from encoder.cli.corpus import add_corpus
 from encoder.cli.doctor import add_doctor
 from encoder.cli.lesson import add_lesson
+from encoder.cli.models import add_models
 from encoder.cli.ports import DEFAULT_PORT, announcement, as_port, choose_port, is_loopback
 from encoder.cli.serve import add_serve_options, serve
 from encoder.cli.similarity import add_similarity
@@ -301,6 +302,7 @@ COMMANDS = {
     "align": add_align,
     "corpus": add_corpus,
     "lesson": add_lesson,
+    "models": add_models,
     "doctor": add_doctor,
 }
 

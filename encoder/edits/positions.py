@@ -25,7 +25,7 @@ class PositionEdit(Edit):
 
     def check(self, config: EncoderConfig, n_tokens: int) -> None:
         super().check(config, n_tokens)
-        if config.position == "none" and not config.relative_buckets:
+        if config.position == "none" and not config.table_rows and config.disentangled is None:
             raise EncoderError("This model has no positional encodings to edit: choose another model.")
 
 

@@ -41,6 +41,14 @@ def sinusoidal(positions: NDArray[np.integer], width: int) -> NDArray[np.float64
     return np.where(columns % 2 == 0, np.sin(angle), np.cos(angle))
 
 
+def sine_halves(positions: NDArray[np.integer], width: int) -> NDArray[np.float64]:
+    """positions [T] -> [T, width]: sin(p w_c) in the first half, cos(p w_c) in the second, w_c = 10000^(-c / (width/2 -
+    1))."""
+    half = width // 2
+    angle = positions[:, None] * 10_000.0 ** (-np.arange(half) / (half - 1))
+    return np.concatenate((np.sin(angle), np.cos(angle)), axis=1)
+
+
 def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scaling: Any = None) -> Floats:
     """positions [T] -> [T, R/2]: the rotation angle of pair c, position / base^(2c/R), in radians; R is `width`.
 
@@ -48,13 +56,12 @@ def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scali
     """
     pairs = np.arange(width // 2)
     frequency = 1.0 / base ** (2.0 * pairs / width)
+    angle: Floats = positions[:, None] * frequency
     if scaling is None:
-        return positions[:, None] * frequency
+        return angle
     if scaling.kind == "linear":
-        return positions[:, None] * frequency / scaling.factor
-    if scaling.kind == "ntk":
-        longer = base * scaling.factor ** (width / max(width - 2, 1))
-        return positions[:, None] / longer ** (2.0 * pairs / width)
+        angle /= scaling.factor
+        return angle
     turns = scaling.original * frequency / (2.0 * np.pi)  # within the inputs of the training
     if scaling.kind == "llama3":
         ramp = (turns - scaling.slow) / (scaling.fast - scaling.slow)
@@ -67,7 +74,8 @@ def rotary_angles(positions: NDArray[np.integer], width: int, base: float, scali
         low, high = max(low, 0), min(high, width - 1)
         ramp = 1.0 - (pairs - low) / (high - low or 0.001)
     kept = np.clip(ramp, 0.0, 1.0)
-    return positions[:, None] * frequency * (kept + (1.0 - kept) / scaling.factor)
+    angle *= kept + (1.0 - kept) / scaling.factor
+    return angle
 
 
 def rotate(x: Floats, angle: Floats, interleaved: bool = False) -> Floats:
@@ -110,7 +118,8 @@ def alibi(n_heads: int, queries: NDArray[np.integer], keys: NDArray[np.integer])
     power = 2 ** int(np.log2(n_heads))
     more = [2.0 ** (-4.0 * step / power) for step in range(1, 2 * power, 2)]
     slopes = np.array([2.0 ** (-8.0 * (head + 1) / power) for head in range(power)] + more)[:n_heads]
-    return -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
+    bias: Floats = -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
+    return bias
 
 
 def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -186,12 +195,8 @@ def layer_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floa
 
 def rms_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floats:
     """x [..., D] -> [..., D]: x over its root mean square, times gain, plus bias (Zhang and Sennrich 2019)."""
-    out = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain
+    out: Floats = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps) * gain
     return out if bias is None else out + bias
-
-
-#: EncoderConfig.norm_kind -> the norm.
-NORMS = MappingProxyType({"layer": layer_norm, "rms": rms_norm})
 
 
 def sigmoid(x: Floats) -> Floats:

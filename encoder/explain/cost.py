@@ -22,6 +22,8 @@ ELEMENTWISE = {"softmax": 5, "norm": 7, "relu": 1, "silu": 4, "gelu": 5, "gelu_t
 #: Number types by the name of their torch type: bytes of one number.
 BYTES = {"torch.float32": 4, "torch.float16": 2, "torch.bfloat16": 2}
 
+Symbol = tuple[str, int]
+
 
 @dataclass(frozen=True)
 class Term:
@@ -124,7 +126,7 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
         return CostPart(key, title, work, Term(bytes_each * kept.coefficient, kept.factors), product)
 
     return (
-        part("qkv", "Queries, keys, values", Term(6, (n, d, inner)), Term(3, (n, inner))),
+        part("qkv", "Queries, keys, values", *qkv_terms(config, n, d, inner)),
         part("scores", "Scores q·k", Term(2, (n, n, inner)), Term(1, (h, n, n))),
         part("softmax", "Softmax", Term(ELEMENTWISE["softmax"], (h, n, n)), Term(1, (h, n, n)), False),
         part("mixing", "Weighted sum α·v", Term(2, (n, n, inner)), Term(1, (n, inner))),
@@ -133,6 +135,14 @@ def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tu
         part("activation", "Activation", Term(act, (n, f)), Term(maps - 1, (n, f)), False),
         part("norms", "Add & norm, twice", Term(2 * (ELEMENTWISE["norm"] + 1), (n, d)), Term(2, (n, d)), False),
     )
+
+
+def qkv_terms(config: EncoderConfig, n: Symbol, d: Symbol, inner: Symbol) -> tuple[Term, Term]:
+    """Work and output of the maps to queries, keys and values; G heads of keys and values where heads share them."""
+    if config.n_kv_heads == config.n_heads:
+        return Term(6, (n, d, inner)), Term(3, (n, inner))
+    width = ("(H{+}2G)K", inner[1] + 2 * config.n_kv_heads * config.d_head)
+    return Term(2, (n, d, width)), Term(1, (n, width))
 
 
 def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: int = 4) -> Cost:
@@ -176,9 +186,16 @@ def crossover(config: EncoderConfig) -> Crossover:
     """4 n^2 HK = 8 n D HK + 4 n D F (6 with a gate): n = 2 D + D F / HK, which is 6 D for HK = D and F = 4 D."""
     d, f, inner = config.d_model, config.d_ffn, config.n_heads * config.d_head
     ffn = 6 if config.gated else 4
-    n = (8 * d * inner + ffn * d * f) / (4 * inner)
-    usual = inner == d and ffn * f == 16 * d
-    if usual:
+    shared = config.n_kv_heads * config.d_head
+    n = (4 * d * (inner + shared) + ffn * d * f) / (4 * inner)
+    usual = inner == d == shared and ffn * f == 16 * d
+    if shared != inner:
+        formula = (
+            rf"4\,n^2 H K = 4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F \;\Longleftrightarrow\; "
+            rf"n = \frac{{D (H {{+}} G)}}{{H}} + \frac{{{ffn}}}{{4}}\cdot\frac{{D F}}{{H K}}"
+        )
+        numbers = rf"n = {_grouped(round(n))}"
+    elif usual:
         formula = r"4\,n^2 D = 24\,n D^2 \;\Longleftrightarrow\; n = 6 D"
         numbers = rf"n = 6 \cdot {_grouped(d)} = {_grouped(round(n))}"
     else:

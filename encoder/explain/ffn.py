@@ -63,7 +63,7 @@ class FeedForwardStep:
         return (
             reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),
             reference.check("products", self.terms, x * column),
-            reference.check("FFN output", self.output, reference.update(at.layer, "ffn")[at.query], (at.component,)),
+            reference.check("FFN output", self.output, reference.result(at.layer, "ffn")[at.query], (at.component,)),
         )
 
 

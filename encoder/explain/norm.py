@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import torch
 
 from encoder.errors import EncoderError
 from encoder.explain import arithmetic
@@ -16,8 +17,9 @@ from encoder.explain.ffn import feed_forward
 from encoder.explain.latex import Formula, bracketed, calculation, divisor, fraction, number, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import array, norm_of, sublayer, value
+from encoder.explain.source import added_by, array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
+from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
 Part = Literal["attention", "ffn"]
@@ -26,7 +28,10 @@ PARTS: tuple[Part, ...] = ("attention", "ffn")
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """LayerNorm of one vector. input, centred, normalised, gain, bias, output [D] each; bias may be None."""
+    """The norm of one vector. input, centred, normalised, gain, bias, output [D] each; bias may be None.
+
+    kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its variance the mean of the squares.
+    """
 
     name: str
     input: Floats
@@ -38,6 +43,7 @@ class Normalised:
     bias: Floats | None
     output: Floats
     formula: Formula
+    kind: str = "layer"
 
     @property
     def std(self) -> float:
@@ -88,6 +94,8 @@ class AddNorm:
             out = reference.norm(x, str(reference.norm_name(at.layer, self.part)))[0]
             checks.append(reference.check("norm", self.norm.output, out, index))
             mean, variance, _ = arithmetic.normalise(x[0], self.norm.eps)
+            if self.norm.kind == "rms":
+                mean, variance = np.zeros_like(mean), (x[0] ** 2).mean()
             moments = [float(mean), float(np.sqrt(variance + self.norm.eps))]
             checks.append(reference.check("mean and std", [self.norm.mean, self.norm.std], moments, (0,)))
         return tuple(checks)
@@ -124,6 +132,8 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     x, gain, plain, output = (array(part) for part in (norm.input, norm.gain, norm.normalised, norm.output))
     shift = None if norm.bias is None else array(norm.bias)
     mean, variance = float(norm.mean), float(norm.std) ** 2
+    if norm.kind == "rms":
+        mean, variance = 0.0, float(np.square(x).mean())
     return Normalised(
         name=name,
         input=x,
@@ -134,7 +144,10 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
         gain=gain,
         bias=shift,
         output=output,
-        formula=_norm_formula(token, component, x, mean, variance, plain, gain, shift, output),
+        formula=_norm_formula(
+            token, component, x, None if norm.kind == "rms" else mean, variance, plain, gain, shift, output
+        ),
+        kind=norm.kind,
     )
 
 
@@ -161,13 +174,14 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
         total=total,
         norm=norm,
         after=after,
-        formula=_formula(place, part, pre_norm, norm is not None, before, update, total),
+        formula=_formula(place, part, config, norm is not None, before, update, total),
     )
 
 
 def update_of(trace: Trace, place: Place, part: Part) -> Floats:
-    """[D]: the output of a sublayer for token i, computed by its own step."""
-    return output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
+    """[D]: what a sublayer adds for token i, computed by its own step."""
+    result = output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
+    return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result
 
 
 def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
@@ -231,22 +245,28 @@ def _norm_formula(
     i: int,
     c: int,
     x: Floats,
-    mean: float,
+    mean: float | None,
     variance: float,
     plain: Floats,
     gain: Floats,
     shift: Floats | None,
     output: Floats,
 ) -> Formula:
+    """mean: None for RMSNorm, whose variance is the mean of the squares."""
     added = "" if shift is None else rf" + {bracketed(shift[c])}"
-    divided = fraction(f"{number(x[c])} - {bracketed(mean)}", rf"\sqrt{{{divisor(variance)} + \varepsilon}}")
-    rule = (
-        r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}",
-        r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b"),
-    )
+    above = number(x[c]) if mean is None else f"{number(x[c])} - {bracketed(mean)}"
+    divided = fraction(above, rf"\sqrt{{{divisor(variance)} + \varepsilon}}")
+    rule = r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b")
+    if mean is None:
+        first = r"\hat x_i = \frac{x_i}{\sqrt{m_i + \varepsilon}}"
+        symbols: tuple[str, ...] = (first, rule, r"m_i = \frac1D \sum_d x_{i,d}^2")
+    else:
+        first = r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}"
+        moments = (r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2")
+        symbols = (first, rule, *moments)
     scaled = rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}"
     return Formula(
-        symbols=stack(*rule, r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2"),
+        symbols=stack(*symbols),
         # In two steps: one line would be wider than a phone.
         numbers=calculation(
             (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]), (rf"y_{{{i},{c}}}", [scaled, number(output[c])])
@@ -255,18 +275,18 @@ def _norm_formula(
 
 
 def _formula(
-    place: Place, part: Part, pre_norm: bool, has_norm: bool, before: Floats, update: Floats, total: Floats
+    place: Place, part: Part, config: EncoderConfig, has_norm: bool, before: Floats, update: Floats, total: Floats
 ) -> Formula:
     i, c = place.query, place.component
     name = r"\mathrm{Attention}" if part == "attention" else r"\mathrm{FFN}"
-    if not has_norm:
-        rule = rf"x \leftarrow x + {name}(x)"
-    else:
-        rule = (
-            rf"x \leftarrow x + {name}(\mathrm{{Norm}}(x))"
-            if pre_norm
-            else rf"x \leftarrow \mathrm{{Norm}}(x + {name}(x))"
-        )
+    pre_norm = has_norm and config.norm_placement == "pre"
+    # In a parallel block the FFN reads the stream before attention.
+    read = r"x^{\mathrm{in}}" if config.parallel and part == "ffn" else "x"
+    update_rule = rf"{name}(\mathrm{{Norm}}({read}))" if pre_norm else rf"{name}({read})"
+    update_rule = rf"\mathrm{{Norm'}}({update_rule})" if config.output_norms else update_rule
+    rule = rf"x \leftarrow x + {update_rule}"
+    if has_norm and not pre_norm:
+        rule = rf"x \leftarrow \mathrm{{Norm}}(x + {update_rule})"
     numbers = calculation(
         (rf"x_{{{i},{c}}} + u_{{{i},{c}}}", [rf"{number(before[c])} + {bracketed(update[c])}", number(total[c])])
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
@@ -15,6 +16,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, col
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import apply, array, bias, sublayer_input, weight
+from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
 Which = Literal["q", "k", "v"]
@@ -36,8 +38,9 @@ class Projection:
     """One number of q, k or v.
 
     x [D]: the token's vector (x_name: the hook point); weight [D, K]: the head's columns of W; bias [K] or
-    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; rotation: None where positions are not
-    rotary; vector [K]: as the scores use it. token: query i for q, key j for k and v.
+    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; normed [K]: after the norm of q and k,
+    None without one; rotation: None where this component does not rotate; vector [K]: as the scores use it. Where heads
+    share keys and values, weight and bias are those of the shared head. token: query i for q, key j for k and v.
     """
 
     which: Which
@@ -51,9 +54,16 @@ class Projection:
     terms: Floats
     total: float
     projected: Floats
+    normed: Floats | None
     rotation: Rotation | None
     vector: Floats
     formula: Formula
+    heads: tuple[int, ...] = ()
+
+    @property
+    def shared_by(self) -> tuple[int, ...]:
+        """The heads of queries that use this key or value, where several do; empty for a query."""
+        return () if self.which == "q" or len(self.heads) < 2 else self.heads
 
     @property
     def column(self) -> Floats:
@@ -69,8 +79,9 @@ class Projection:
         """The vector, and the products of the selected number, from ids and weights."""
         at = self.place
         vector = reference.qkv(at.layer, self.which)[at.head, self.token]
+        head = at.head if self.which == "q" else reference.config.kv_head(at.head)
         column = reference.of_layer(at.layer, f"attention.w_{self.which}.weight")[
-            at.head * len(self.vector) + at.component
+            head * len(self.vector) + at.component
         ]
         terms = reference.input(at.layer, "attention")[self.token] * column
         return (
@@ -85,20 +96,27 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     place = place.checked(config, trace.n_tokens, config.d_head)
     token = place.query if which == "q" else place.key
     module: nn.Linear = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
-    own_columns = slice(place.head * config.d_head, (place.head + 1) * config.d_head)
+    head = place.head if which == "q" else config.kv_head(place.head)
+    own_columns = slice(head * config.d_head, (head + 1) * config.d_head)
     x_name, entering = sublayer_input(trace, place.layer, "attention", token)
-    x, projected = array(entering), array(apply(module, entering)[own_columns])
+    whole = apply(module, entering)
+    x, projected = array(entering), array(whole[own_columns])
+    normed = normed_head(trace, place.layer, which, whole, own_columns)
     head_weight = weight(module)[:, own_columns]
     whole_bias = bias(module)
     head_bias = None if whole_bias is None else whole_bias[own_columns]
     terms = x * head_weight[:, place.component]
     rotation, vector = None, projected_matrix(trace, place, which, slice(token, token + 1))[0]
     if config.position == "rotary" and which != "v":
-        base = config.rotary_base_of_layer(place.layer)
-        angle = arithmetic.rotary_angles(np.array([token]), config.d_head, base)
-        rotation = _rotation(which, token, place.component, base, angle[0], projected, vector)
+        base, scaling = config.rotary_of_layer(place.layer)
+        angle = arithmetic.rotary_angles(np.array([token]), config.rotary_width, base, scaling)[0]
+        before = projected if normed is None else normed
+        if place.component < config.rotary_width:
+            plain = scaling is None
+            rotation = _rotation(which, token, place.component, base if plain else None, angle, before, vector, config)
     start = 0.0 if head_bias is None else float(head_bias[place.component])
     return Projection(
+        heads=tuple(other for other in range(config.n_heads) if config.kv_head(other) == config.kv_head(place.head)),
         which=which,
         place=place,
         token=token,
@@ -110,10 +128,21 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
         terms=terms,
         total=float(terms.sum() + start),
         projected=projected,
+        normed=normed,
         rotation=rotation,
         vector=vector,
         formula=_formula(which, token, place.component, x, head_weight, head_bias, terms, projected),
     )
+
+
+@torch.no_grad()
+def normed_head(trace: Trace, layer: int, which: Which, whole: Tensor, own: slice) -> Floats | None:
+    """[K]: q or k of one token and head after its norm; None without one. whole: q or k of all heads."""
+    attention = trace.encoder.block(layer).attention
+    norm = {"q": attention.q_norm, "k": attention.k_norm, "v": None}[which]
+    if norm is None:
+        return None
+    return array(norm(whole[own]) if trace.config.qk_norm == "head" else norm(whole)[own])
 
 
 def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:
@@ -136,16 +165,31 @@ def _formula(
     )
 
 
-def _rotation(which: Which, token: int, c: int, base: float, angle: Floats, before: Floats, after: Floats) -> Rotation:
-    half = len(before) // 2
-    first, second = c % half, c % half + half
-    turn = float(angle[first])
+def _rotation(
+    which: Which, token: int, c: int, base: float | None, angle: Floats, before: Floats, after: Floats,
+    config: EncoderConfig,
+) -> Rotation:  # fmt: skip
+    """base: None where the frequencies are scaled."""
+    width = config.rotary_width
+    half = width // 2
+    pair_index = c // 2 if config.rotary_interleaved else c % half
+    first, second = (
+        (2 * pair_index, 2 * pair_index + 1) if config.rotary_interleaved else (pair_index, pair_index + half)
+    )
+    turn = float(angle[pair_index])
     a, b = coloured(which, rf"{which}_{{{first}}}"), coloured(which, rf"{which}_{{{second}}}")
     pair = column(number(before[first]), number(before[second]))
     turned = column(number(after[first]), number(after[second]))
     matrix = r"\begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatrix}"
-    angle_in_symbols = r"\theta = \frac{p}{\beta^{2m/K}}, \quad m = c \bmod \tfrac{K}{2}"
-    angle_in_numbers = rf"\theta = \frac{{{token}}}{{{base:.0f}^{{2 \cdot {first} / {len(before)}}}}} = {number(turn)}"
+    size = "K" if width == config.d_head else "R"
+    index = r"\lfloor c / 2 \rfloor" if config.rotary_interleaved else rf"c \bmod \tfrac{{{size}}}{{2}}"
+    if base is None:
+        angle_in_symbols = rf"\theta = p\,\omega_m, \quad m = {index}"
+        angle_in_numbers = rf"\theta = {token} \cdot {number(turn / max(token, 1))} = {number(turn)}"
+    else:
+        angle_in_symbols = rf"\theta = \frac{{p}}{{\beta^{{2m/{size}}}}}, \quad m = {index}"
+        divisor = rf"{base:.0f}^{{2 \cdot {pair_index} / {width}}}"
+        angle_in_numbers = rf"\theta = \frac{{{token}}}{{{divisor}}} = {number(turn)}"
     formula = Formula(
         symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}", angle_in_symbols),
         numbers=stack(angle_in_numbers, rf"{turned} = {matrix} {pair}"),

@@ -176,7 +176,8 @@ class Recomputation:
     def norm(self, x: Floats, name: str) -> Floats:
         """The norm with the gain and bias of that name."""
         gain, shift = self.weight(f"{name}.weight"), self.bias(f"{name}.bias")
-        return arithmetic.NORMS[self.config.norm_kind](x, gain, shift, self.config.norm_eps)
+        norm = arithmetic.rms_norm if self.config.norm_kind == "rms" else arithmetic.layer_norm
+        return norm(x, gain, shift, self.config.norm_eps)
 
     def _layer(self, layer: int) -> str:
         """The name of the layer that owns a layer's weights."""
@@ -186,12 +187,14 @@ class Recomputation:
 
     def token_rows(self) -> Floats:
         """[T, E]: rows of the token table, times the model's factor; in ESM-2 without masked tokens."""
-        rows = self.weight("embedding.tokens.weight", list(self.ids)) * self.dtype.type(self.config.embedding_scale)
+        scale = np.asarray(self.config.embedding_scale, dtype=self.dtype)
+        rows: Floats = self.weight("embedding.tokens.weight", list(self.ids)) * scale
         if self.config.mask_id is None:
             return rows
         hidden = self.ids == self.config.mask_id
-        share = hidden.sum() / self.mask.sum()
-        return np.where(hidden[:, None], 0.0, rows) * self.dtype.type((1.0 - 0.15 * 0.8) / (1.0 - share))
+        factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
+        rescaled: Floats = (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
+        return rescaled
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""
@@ -201,14 +204,16 @@ class Recomputation:
     def position_rows(self) -> Floats | None:
         """[T, E], or None where the model adds no position vectors."""
         config = self.config
-        if config.position == "sinusoidal":
+        if config.position == "sinusoidal" and not config.sine_halves:
             return arithmetic.sinusoidal(np.arange(self.n_tokens), config.embedding_width).astype(self.dtype)
-        if config.position != "learned":
+        if config.position not in ("learned", "sinusoidal"):
             return None
         rows = np.arange(self.n_tokens) + config.position_offset
         if config.pad_position is not None:  # padding, added or typed, gets no position of its own
             real = self.mask & (self.ids != config.pad_id)
             rows = np.where(real, np.cumsum(real) - 1 + config.position_offset, config.pad_position)
+        if config.sine_halves:
+            return arithmetic.sine_halves(rows, config.embedding_width).astype(self.dtype)
         return self.weight("embedding.positions.table.weight", rows.tolist())
 
     @_once
@@ -263,12 +268,16 @@ class Recomputation:
 
     @_once
     def update(self, layer: int, part: str) -> Floats:
-        """[T, D]: what the sublayer adds to the stream."""
-        if part == "ffn":
-            out = self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
-        else:
-            out = self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
+        """[T, D]: what the sublayer adds to the stream: its result, normalised where the model has a norm for it."""
+        out = self.result(layer, part)
         return self.norm(out, f"{self._layer(layer)}.{part}_out_norm") if self.config.output_norms else out
+
+    @_once
+    def result(self, layer: int, part: str) -> Floats:
+        """[T, D]: the result of the sublayer's last linear map."""
+        if part == "ffn":
+            return self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
+        return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
 
     @_once
     def qkv(self, layer: int, which: str) -> Floats:

@@ -67,9 +67,19 @@ def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]
 def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int = slice(None)) -> tuple[str, Tensor]:
     """The input of a sublayer, [T, D] or some rows, with its name: the residual stream, in pre-norm normalised."""
     before, _, norm = sublayer(trace, layer, part)
+    if trace.config.parallel:  # both sublayers read the stream before attention
+        before = sublayer(trace, layer, "attention")[0]
     if trace.config.norm_placement == "post" or norm is None:
         return before, trace.values[before][rows]
     return norm, norm_of(trace, norm, rows).output
+
+
+@torch.no_grad()
+def added_by(trace: Trace, layer: int, part: str, output: Tensor) -> Tensor:
+    """What a sublayer adds to the residual stream: its output [..., D], after the norm for it where there is one."""
+    block = trace.encoder.block(layer)
+    norm = block.attention_out_norm if part == "attention" else block.ffn_out_norm
+    return output if norm is None else norm(output.to(norm.weight.dtype))
 
 
 @torch.no_grad()

@@ -74,7 +74,7 @@ class OutputProjection:
             reference.check(
                 "attention output",
                 self.result,
-                reference.update(at.layer, "attention")[at.query],
+                reference.result(at.layer, "attention")[at.query],
                 (at.component,),
             ),
             reference.check("head's contribution", self.contributions[at.head], contribution, (at.component,)),

@@ -21,7 +21,7 @@ def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, col
     """
     n_layers, n_heads = trace.config.n_layers, trace.config.n_heads
     maps = aggregate.to_uint8(trace.thumbnails(SIDE))
-    header = {
+    header: dict[str, object] = {
         "layers": list(range(n_layers)),
         "heads": list(range(n_heads)),
         "selected": None if layer is None or head is None else [layer, head],

@@ -255,11 +255,14 @@ class _Parts:
         rows = _terms(step.terms, lambda d: f"{three_digits(step.x[d])} × {three_digits(step.column[d])}")
         if step.bias is not None:
             rows.append(Row("bias", step.bias[c]))
+        then = " A norm of each head's numbers follows." if step.normed is not None else ""
+        if step.shared_by:
+            then += f" Heads {', '.join(map(str, step.shared_by))} share it."
         return Opened(
             which,
             f"{word} of {self.name(step.token)} in head {place.head}",
             f"{word}: {len(step.vector)} numbers. Each is a dot product of the token's vector with a column of "
-            f"W_{which.upper()}.",
+            f"W_{which.upper()}.{then}",
             step.value,
             [step.formula, *([step.rotation.formula] if step.rotation else [])],
             [("input x", step.x, ""), (word.lower(), step.vector, which)],

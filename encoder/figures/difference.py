@@ -16,16 +16,14 @@ from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN, SQUARE_UP_TO, 
 from encoder.figures.axes import (
     as_array,
     check_labels,
-    colour_bar,
-    component_axis,
     heading,
     margin,
     neutral_layout,
     shown_label,
     token_axis,
 )
-from encoder.figures.marks import band, mark
-from encoder.figures.plotly_traces import heatmap, signed_heatmap
+from encoder.figures.marks import mark
+from encoder.figures.plotly_traces import signed_heatmap
 from encoder.figures.vectors import symmetric_limit
 
 #: The two ends of the signed colour scale: the first side has more, the second side has more.
@@ -133,31 +131,3 @@ def runs(places: Sequence[int]) -> list[tuple[int, int]]:
         else:
             found.append((place, place))
     return found
-
-
-def heads_heatmap(
-    values: object,
-    *,
-    title: str,
-    hover: str,
-    selected: tuple[int, int] | None = None,
-    limit: float | None = None,
-    colours: str = "viridis",
-) -> go.Figure:
-    """A number from 0 on for every head: layers downwards, heads to the right, both counted from 0.
-
-    values: [L, H]; title: of the colour bar; hover: a label with %{y} (layer), %{x} (head) and %{z}; selected: the
-    framed (layer, head); limit: the number of the full colour, by default the largest.
-    """
-    numbers = as_array(values, name="values", ndim=2)
-    n_layers, n_heads = numbers.shape
-    limit = symmetric_limit(numbers) if limit is None else float(limit)
-    cells = heatmap(numbers, (0, limit), colour.sequential(colours), colour_bar(title, nticks=4), hover, xgap=1, ygap=1)
-    layout = neutral_layout(
-        margin=margin(8),
-        xaxis=component_axis(n_heads, title="") | {"tickprefix": "H"},
-        yaxis=component_axis(n_layers, title="", downwards=True) | {"tickprefix": "L"},
-        shapes=[] if selected is None else band(row=selected[0], column=selected[1], colour=colour.EMPHASIS),
-        uirevision=f"{n_layers}x{n_heads}",
-    )
-    return go.Figure(cells, layout)

@@ -59,7 +59,7 @@ def _limit() -> None:
     """Bound this process, where the system can."""
     try:
         import resource
-    except ImportError:  # Windows: the time is bounded alone
+    except ImportError:  # Windows: only the time is bounded
         return
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

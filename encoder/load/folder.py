@@ -102,8 +102,8 @@ def check_adapter(folder: Path) -> None:
         return
     base = read_json(path).get("base_model_name_or_path")
     raise LoadError(
-        f"{folder.name} is an adapter of PEFT (LoRA), which has only the changes of {quoted(base)}: merge them first, by "
-        f"PeftModel.from_pretrained(base, {folder.name!r}).merge_and_unload().save_pretrained(merged), and open that."
+        f"{folder.name} is an adapter of PEFT (LoRA), which has only the changes of {quoted(base)}: merge them first "
+        f"by PeftModel.from_pretrained(base, {folder.name!r}).merge_and_unload().save_pretrained(merged); open that."
     )
 
 

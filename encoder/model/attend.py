@@ -160,13 +160,14 @@ class AttentionContext:
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
     ) -> Tensor:
         """q_i . k_j x scale, with DeBERTa's terms and the cap where the model has them: [..., h, Ti, T]."""
-        given, out = out, scores(q, k, self.scale, out)
+        out = scores(q, k, self.scale, out)
         if self.terms is not None:
-            out += self.terms.of(q, k, self.encoded, rows, heads) * self.scale
+            out = out.add_(self.terms.of(q, k, self.encoded, rows, heads), alpha=self.scale)
         if self.cap is None:
             return out
-        capped = torch.tanh(out / self.cap) * self.cap  # Bello et al. 2017
-        return capped if given is None else given.copy_(capped)
+        if out.requires_grad:
+            return torch.tanh(out / self.cap) * self.cap  # Bello et al. 2017
+        return out.div_(self.cap).tanh_().mul_(self.cap)
 
     def float32_scores(
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
@@ -187,13 +188,14 @@ class AttentionContext:
 
         n_tokens = q.shape[-2]
         if self.explicit:
-            chunks = (slice(start, min(start + MASK_ROWS, n_tokens)) for start in range(0, n_tokens, MASK_ROWS))
+            step = n_tokens if n_tokens <= WHOLE_MASK else MASK_ROWS
+            chunks = (slice(start, min(start + step, n_tokens)) for start in range(0, n_tokens, step))
             weights = (self.pattern(self.scores(q[..., rows, :], k, rows)) for rows in chunks)
             return torch.cat([mix(F.dropout(part, dropout) if dropout else part, v) for part in weights], dim=-2)
-        if not self.by_pair or n_tokens <= WHOLE_MASK:
-            return kernel(q, k, v, self._whole_mask(q.dtype))
         if self.causal and self.window is None and self.key_mask is None and not self.biased:
             return kernel(q, k, v, is_causal=True)
+        if not self.by_pair or n_tokens <= WHOLE_MASK:
+            return kernel(q, k, v, self._whole_mask(q.dtype))
         parts = []
         for start in range(0, n_tokens, MASK_ROWS):
             rows = slice(start, min(start + MASK_ROWS, n_tokens))
@@ -307,7 +309,8 @@ def mix(pattern: Tensor, v: Tensor) -> Tensor:
 def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
-    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket."""
+    T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
+    """
     half = buckets // 2
     side = (distance > 0).long() * half
     distance = distance.abs()

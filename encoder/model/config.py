@@ -94,10 +94,11 @@ class EncoderConfig:
         mask_id: tokens with this id have the vector 0, and the others are scaled by 0.88 / (1 - share of such tokens)
         (ESM-2), None: no such token.
     Norms
-        norm_kind: "layer", LayerNorm, or "rms", RMSNorm; norm_placement: "post", x = norm(x + f(x)) (Vaswani et al. 2017), or "pre", x = x + f(norm(x));
-        embedding_norm: a norm after the embeddings; first_norm: False where layer 0 has no attention norm
-        (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2); parallel: the FFN reads the same
-        residual stream as attention (GPT-NeoX); final_norm: a norm after the last layer (by default only for "pre"); norm_eps; norm_bias.
+        norm_kind: "layer", LayerNorm, or "rms", RMSNorm; norm_placement: "post", x = norm(x + f(x)) (Vaswani et al.
+        2017), or "pre", x = x + f(norm(x)); embedding_norm: a norm after the embeddings; first_norm: False where layer
+        0 has no attention norm (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2);
+        parallel: the FFN reads the same residual stream as attention (GPT-NeoX); final_norm: a norm after the last
+        layer (by default only for "pre"); norm_eps; norm_bias.
     Attention
         position: kind of positional encoding; sine_halves: sines first, then cosines (M2M100), and not in turn;
         position_offset: row of the first token in a learned table (RoBERTa: 2);
@@ -383,7 +384,7 @@ class EncoderConfig:
 
     @property
     def table_rows(self) -> int:
-        """Rows of a table of biases of the scores: buckets of distances, or differences of rows and columns; 0: none."""
+        """Rows of a table of biases: buckets of distances, or differences of rows and columns; 0: no table."""
         if self.relative_grid and self.patches is not None:
             return (2 * self.patches.side - 1) ** 2 + 3
         return self.relative_buckets

@@ -72,7 +72,8 @@ class PositionTerms:
 
         It is linear in q and k together, so it is its own derivative.
         """
-        return torch.stack(list(self.apart(q, k, positions, rows, heads).values())).sum(dim=0)
+        first, *others = self.apart(q, k, positions, rows, heads).values() or [torch.zeros((), device=q.device)]
+        return first + others[0] if others else first
 
     def apart(self, q: Tensor, k: Tensor, positions: Tensor, rows: slice, heads: slice) -> dict[str, Tensor]:
         """The terms by name, [..., h, Ti, T] each: "content to position" and "position to content"."""

@@ -15,14 +15,14 @@ from torch import Tensor
 from encoder.errors import ConfigError
 from encoder.model.checks import check_whole
 
-ScalingKind = Literal["linear", "ntk", "yarn", "llama3"]
+ScalingKind = Literal["linear", "yarn", "llama3"]
 
 
 @dataclass(frozen=True)
 class RotaryScaling:
     """How the frequencies differ from base^(-2c/R), so that a model handles longer inputs than it was trained on.
 
-    "linear": all are divided by `factor` (Chen et al. 2023). "ntk": the base is multiplied by factor^(R / (R - 2)).
+    "linear": all are divided by `factor` (Chen et al. 2023).
     "yarn" (Peng et al. 2024, section 3.2): pairs that turn more than `fast` times within `original` tokens keep their
     frequency, those that turn less than `slow` times are divided by `factor`, with a linear ramp between; cos and sin
     are multiplied by `length`; whole: whether the ends of the ramp are whole pairs. "llama3" (Llama 3.1): the same with
@@ -51,10 +51,6 @@ class RotaryScaling:
         """frequency [R/2] of unscaled positions -> [R/2]."""
         if self.kind == "linear":
             return frequency / self.factor
-        if self.kind == "ntk":
-            pairs = len(frequency)
-            exponent = torch.arange(pairs, device=frequency.device, dtype=torch.float32) / pairs
-            return 1.0 / (base * self.factor ** (pairs / max(pairs - 1, 1))) ** exponent
         kept = self._kept(frequency, base)
         if self.kind == "yarn":
             # 1 / (factor x base^...) as in the reference: at a long distance the order of rounding shows.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.probe.features import VIEWS, View, extract
 from encoder.probe.linear import Curve, Score, accuracy_by_layer
@@ -26,7 +27,8 @@ def to_bytes(curves: dict[View, Curve]) -> bytes:
     """One safetensors file: predictions of every layer as bytes; the names of the classes in the header."""
     from safetensors.numpy import save
 
-    arrays, about = {}, {}
+    arrays: dict[str, np.ndarray] = {}
+    about: dict[str, object] = {}
     for view, curve in curves.items():
         for part, scores in (("scores", curve.scores), ("controls", curve.controls)):
             arrays[f"{view}.{part}.predicted"] = np.stack([one.predicted for one in scores]).astype(np.uint8)
@@ -68,7 +70,9 @@ def main() -> None:
     from encoder.load import load
 
     task = bundled(TASK)
-    features = extract(load(MODEL, device="cpu"), task)
+    model = load(MODEL, device="cpu")
+    assert isinstance(model, TextEncoder)
+    features = extract(model, task)
     FILE.write_bytes(to_bytes({view: accuracy_by_layer(features, task, view) for view in RECORDED}))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.encoders.text import TextEncoder
 from encoder.model import attend
@@ -23,6 +23,7 @@ from encoder.model.pooling import DENSE_ACTIVATIONS, Dense, parts_of, pool
 
 #: A derivative: directions at the input of a part -> directions at its output.
 Tangent = Callable[[Tensor], Tensor]
+Sublayer = Callable[[Tensor], tuple[Tensor, Tangent]]
 
 
 def linearise(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, Tangent]:
@@ -64,60 +65,111 @@ def through_encoder(model: TextEncoder, x: Tensor, layer: int) -> tuple[Tensor, 
 
 
 def through_block(block: Block, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
-    """One layer: attention, then feed-forward, each with its residual and its LayerNorm before or after."""
-    x, attend_first = _with_residual(
-        block.pre_norm, block.attention_norm, x, lambda y: through_attention(block.attention, y, context)
-    )
-    x, feed_forward = _with_residual(block.pre_norm, block.ffn_norm, x, lambda y: through_ffn(block.ffn, y))
+    """One layer: attention, then feed-forward, each with its residual and norms; in a parallel block side by side."""
+    attention = _normed(block.attention_out_norm, lambda y: through_attention(block.attention, y, context))
+    ffn = _normed(block.ffn_out_norm, lambda y: through_ffn(block.ffn, y))
+    if block.parallel:
+        (first, attend_part), (second, ffn_part) = (
+            _before(norm, x, sublayer) for norm, sublayer in ((block.attention_norm, attention), (block.ffn_norm, ffn))
+        )
+        return x + first + second, lambda d: d + attend_part(d) + ffn_part(d)
+    x, attend_first = _with_residual(block.pre_norm, block.attention_norm, x, attention)
+    x, feed_forward = _with_residual(block.pre_norm, block.ffn_norm, x, ffn)
     return x, lambda d: feed_forward(attend_first(d))
 
 
-def _with_residual(
-    pre_norm: bool, norm: LayerNorm | None, x: Tensor, sublayer: Callable[[Tensor], tuple[Tensor, Tangent]]
-) -> tuple[Tensor, Tangent]:
-    """x + f(norm(x)) in pre-norm, norm(x + f(x)) in post-norm."""
+def _normed(norm: LayerNorm | None, sublayer: Sublayer) -> Sublayer:
+    """A sublayer with the norm of what it adds, where there is one."""
     if norm is None:
+        return sublayer
+    found = norm
+
+    def whole(x: Tensor) -> tuple[Tensor, Tangent]:
         out, inner = sublayer(x)
+        normed, after = through_norm(found, out)
+        return normed, lambda d: after(inner(d))
+
+    return whole
+
+
+def _before(norm: LayerNorm | None, x: Tensor, sublayer: Sublayer) -> tuple[Tensor, Tangent]:
+    """f(norm(x))"""
+    if norm is None:
+        return sublayer(x)
+    normed, before = through_norm(norm, x)
+    out, inner = sublayer(normed)
+    return out, lambda d: inner(before(d))
+
+
+def _with_residual(pre_norm: bool, norm: LayerNorm | None, x: Tensor, sublayer: Sublayer) -> tuple[Tensor, Tangent]:
+    """x + f(norm(x)) in pre-norm, norm(x + f(x)) in post-norm."""
+    if pre_norm or norm is None:
+        out, inner = _before(norm, x, sublayer)
         return x + out, lambda d: d + inner(d)
-    if pre_norm:
-        normed, before = through_norm(norm, x)
-        out, inner = sublayer(normed)
-        return x + out, lambda d: d + inner(before(d))
     out, inner = sublayer(x)
     normed, after = through_norm(norm, x + out)
     return normed, lambda d: after(d + inner(d))
 
 
 def through_norm(norm: LayerNorm, x: Tensor) -> tuple[Tensor, Tangent]:
-    """LayerNorm: the part of a direction along 1 and along the normalised vector is lost, the rest is scaled."""
-    centred = x - x.mean(dim=-1, keepdim=True)
+    """The part of a direction along the normalised vector is lost, in LayerNorm that along 1 too; the rest scaled."""
+    centres = norm.kind == "layer"
+    centred = x - x.mean(dim=-1, keepdim=True) if centres else x
     inverse = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()
     normalised = centred * inverse  # [N, T, D]
     scale = inverse * norm.weight
 
     def tangent(d: Tensor) -> Tensor:
-        d = d - d.mean(dim=-1, keepdim=True)
+        d = d - d.mean(dim=-1, keepdim=True) if centres else d.clone()
         share = (d * normalised).mean(dim=-1, keepdim=True)
         return d.addcmul_(normalised, share, value=-1).mul_(scale)
 
     return norm(x), tangent
 
 
+def through_heads(attention: Attention, which: str, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
+    """x [N, T, D] -> q, k or v as the scores use them, [N, H, T, K], and the derivative."""
+    module: nn.Linear = getattr(attention, f"w_{which}")
+    norm = {"q": attention.q_norm, "k": attention.k_norm, "v": None}[which]
+    by_head = attention.config.qk_norm == "head"
+
+    def placed(y: Tensor) -> Tensor:
+        y = y if which == "v" else context.rotated(y)
+        return y if which == "q" else attention.shared(y)
+
+    value, part = module(x), None
+    if norm is not None:
+        value, part = through_norm(norm, attention.split(value) if by_head else value)
+    split = value if norm is not None and by_head else attention.split(value)
+
+    def tangent(d: Tensor) -> Tensor:
+        d = F.linear(d, module.weight)
+        if part is None:
+            return placed(attention.split(d))
+        return placed(part(attention.split(d)) if by_head else attention.split(part(d)))
+
+    return placed(split), tangent
+
+
 def through_attention(attention: Attention, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tangent]:
     """Multi-head attention. With S the scores and P their softmax, dP = P * (dS - sum of P * dS over the keys)."""
-    q, k = (context.rotated(attention.split(part(x))) for part in (attention.w_q, attention.w_k))  # [N, H, T, K]
-    v = attention.split(attention.w_v(x))
+    (q, of_q), (k, of_k), (v, of_v) = (through_heads(attention, which, x, context) for which in "qkv")  # [N, H, T, K]
     allowed = context.allowed()
     pattern = context.pattern(context.scores(q, k))  # [N, H, T, T]
     z = attend.mix(pattern, v)
     q_scaled, k_scaled = q * context.scale, (k * context.scale).transpose(-1, -2)
+    # d (cap tanh(s / cap)) = (1 - tanh^2) ds
+    slope = None if context.cap is None else 1.0 - (context.products(q, k) / context.cap).square()
+    every = slice(None)
 
     def tangent(d: Tensor) -> Tensor:
-        dq, dk, dv = (
-            attention.split(F.linear(d, part.weight)) for part in (attention.w_q, attention.w_k, attention.w_v)
-        )
-        change = context.rotated(dq) @ k_scaled  # [C, H, T, T]
-        change += q_scaled @ context.rotated(dk).transpose(-1, -2)
+        dq, dk, dv = of_q(d), of_k(d), of_v(d)
+        change = dq @ k_scaled  # [C, H, T, T]
+        change += q_scaled @ dk.transpose(-1, -2)
+        if context.terms is not None:
+            change += context.terms.of(dq, dk, context.encoded, every, every) * context.scale
+        if slope is not None:
+            change *= slope
         if allowed is not None:
             change.masked_fill_(~allowed, 0.0)
         change *= pattern

@@ -69,7 +69,7 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     about = header.get("__metadata__") or {}
     if about.get("format") != FORMAT:
         raise LoadError(
-            f"{name} was not saved on this page. Open other checkpoints in the sidebar, as a folder or Hub id."
+            f"{name} was not saved on this page. Open other checkpoints as a folder or Hub id, in the list of models."
         )
     return weights, about
 

@@ -8,14 +8,14 @@ import streamlit as st
 
 #: Name in a room -> title, and what of the page it is.
 CONTROLS = {
-    "text": ("Sentence", ".st-key-view-text, .st-key-view-pair, .st-key-example, .st-key-mobile-bar"),
-    "model": ("Model", ".st-key-view-model, .st-key-view-source, .st-key-view-run"),
+    "text": ("Sentence", ".st-key-input-itself, .st-key-lazy-input"),
+    "model": ("Model", ".st-key-input-model"),
     "norms": ("Norm placement", ".st-key-view-norm"),
     "place": ("Layer and head", ".st-key-view-layer, .st-key-view-head"),
     "settings": ("Settings and device", ".st-key-lazy-settings"),
     "options": ("Options", ".st-key-lazy-options"),
     "export": ("Export and share", ".st-key-lazy-take"),
-    "pages": ("Names of pages", ".enc-pages, [data-testid=stSidebarNav]"),
+    "pages": ("Names of pages", ".enc-pages"),
 }
 
 

@@ -19,7 +19,10 @@ _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_n
 
 
 def main() -> None:
-    heading()
+    heading(
+        "A room shows the teacher's view on every screen of a class. Students join with a code, without an account; "
+        f"answers arrive at once. Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
+    )
     if said := session.said():
         st.warning(said, icon=":material/info:")
     own, now = session.seat(), session.room()
@@ -36,11 +39,6 @@ def main() -> None:
 
 
 def _door() -> None:
-    st.markdown(
-        "A room shows the teacher's view on every screen of a class.  \n"
-        "Students join with a code, without an account; answers arrive at once.  \n"
-        f"Nothing is kept after the room closes, or after {limits.ROOM_HOURS.value} hours."
-    )
     try:
         session.store()
     except RoomError as error:

@@ -1,10 +1,15 @@
-// Keeps texts that are too long for the address, for this tab only and until it is closed: a reload asks for them.
+// Keeps texts that are too long for the address, for this tab only and until it is closed: a reload asks for them. It
+// also knows the view before the open page, for a session that the server has dropped.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const PREFIX = "encoderscope:";
 const MOST = 8;
+const VIEW = "view"; // as in kept_text.py
+
+// The view that this document had before the open page, without "?"; frame.js remembers it.
+const before = () => (window.__encoderscopeBefore ?? "").slice(1);
 
 class KeptText {
   constructor(parent) {
@@ -18,7 +23,8 @@ class KeptText {
     const asked = want.join();
     if (!asked || asked === this.answered) return;
     this.answered = asked;
-    const texts = Object.fromEntries(want.map((name) => [name, read(name)]));
+    const texts = Object.fromEntries(want.map((name) => [name, name === VIEW ? before() : read(name)]));
+    if (asked === VIEW && !texts[VIEW]) return; // a new visitor
     component.setTriggerValue("found", { texts, id: eventId() });
   }
 

@@ -8,6 +8,8 @@ from encoder.export import wire
 
 from . import assets, events
 
+#: Among the names asked for: the address before the open page, as the part after "?".
+VIEW = "view"
 _render = assets.component("kept_text")
 
 

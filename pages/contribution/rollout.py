@@ -60,7 +60,7 @@ def _layer_slider(view: View) -> None:
     if n_layers > 1:
         controlled(
             st.slider, "After layer", 0, n_layers - 1, key="rollout-layer", value=view.layer,
-            take=lambda layer: state.put(ViewParams.layer, layer), help="Also sets the layer in the sidebar.",
+            take=lambda layer: state.put(ViewParams.layer, layer), help="Also sets the layer above the page.",
         )  # fmt: skip
 
 

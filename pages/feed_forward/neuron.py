@@ -97,7 +97,7 @@ def _words(selected: Selected) -> None:
     view = selected.view
     if view.loaded.mlm_head is None:
         st.caption(
-            f"{view.loaded.name} has no masked-word head. Choose a twin in the sidebar to see which words a neuron’s "
+            f"{view.loaded.name} has no masked-word head. Choose a twin above to see which words a neuron’s "
             "output vector favours."
         )
         return

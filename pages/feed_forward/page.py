@@ -13,19 +13,14 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.feed_forward import activations, neuron, updates
 from pages.state.links import next_page
 
 
 def main(view: View) -> None:
-    heading()
-    config = view.loaded.config
-    opening(
-        f"You see the {config.d_ffn:,} neurons of layer {view.layer}’s feed-forward network (FFN), for each token.  \n"
-        "Look for neurons that are active at few tokens, and for layers where the FFN adds more than attention.  \n"
-        "Attention moves information between tokens; the FFN transforms each token only."
+    heading(
+        "Attention moves information between tokens. The feed-forward network (FFN) transforms each token by itself."
     )
     activations.controls()
     selected = activations.select(view)

@@ -73,7 +73,7 @@ def _examples(found: Opened) -> None:
                     label, key=f"atlas:example:{rank}", type="tertiary", on_click=_open, args=(found, one, opens)
                 )  # fmt: skip
     if opens is None:
-        st.caption(f"Choose {plain(found.atlas.model_name)} in the sidebar to open these texts.")
+        st.caption(f"Choose {plain(found.atlas.model_name)} above to open these texts.")
 
 
 def _opens(found: Opened) -> str | None:

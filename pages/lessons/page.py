@@ -26,8 +26,10 @@ def _card(number: int, lesson: Lesson, *, is_next: bool) -> None:
         )  # fmt: skip
 
 
-heading()
-st.markdown("What do you predict, what does the model compute, and why? A lesson takes 15 to 30 minutes.")
+heading(
+    "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
+    "the real page: select things in it, or type your own sentence."
+)
 good, broken = library.lessons()
 for file in broken:
     st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")

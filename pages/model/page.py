@@ -39,7 +39,7 @@ def main() -> None:
                 with part:
                     sidebar.input_controls()
     with right:
-        sidebar.model_controls(expanded=False)
+        sidebar.model_controls()
         sidebar.tower_controls()
         show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
     said, place = st.container(key="model-said"), st.container(key="model-place")

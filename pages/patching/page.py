@@ -15,7 +15,6 @@ from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
 from pages.core.words import references
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 from pages.patching import map, pair, run
 from pages.patching.params import WHERE, Params
@@ -24,11 +23,13 @@ from pages.state.url_state import state
 
 
 def main(view: View) -> None:
-    heading()
     words = words_of(view.trace)
-    opening(f"Which vector carries what makes two {words.inputs} different? One is replaced at a time.")
+    heading(
+        f"Each cell replaces one vector of your {words.input}’s run by the vector of another {words.input}. A large "
+        f"share suggests that this vector carries what makes the two {words.inputs} different."
+    )
     if view.pair is not None:
-        st.caption("This page leaves out the second sentence of the sidebar.")
+        st.caption("This page leaves out your second sentence.")
     with errors_said(st.info, icon=":material/edit:"):
         both = pair.draw(view)
         if both is not None:

@@ -21,7 +21,6 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets.export import Export, title
 from pages.core.words import formulas, token_names
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.positions.encodings import encodings
 from pages.positions.offsets import relative_bias, rotary
@@ -76,16 +75,8 @@ LINES = {
         "Look at one head: it may prefer the tokens before it, the tokens after it, or near ones.",
     ),
 }
-INTRODUCTION = (
-    "You see what changes when your sentence is read in reverse order, then how the model encodes positions.  \n"
-    "Look for the lowest bars: the outputs of these tokens depend most on the order of the words.  \n"
-    "Attention by itself ignores word order; positions let a model tell “dog bites man” from “man bites dog”."
-)
-
-OF_PATCHES = (
-    "You see how similar the positions of the input’s parts are, then how the model encodes them.  \n"
-    "Look at the cosine of neighbours: a model may learn which parts lie side by side, or only tell them apart.  \n"
-    "Attention by itself ignores the order of its tokens; positions tell the model where each one is."
+ABOUT = (
+    "Attention itself ignores the order of its tokens. Positions let a model tell “dog bites man” from “man bites dog”."
 )
 
 FORMULAS = {
@@ -103,8 +94,7 @@ trace, config = view.trace, view.loaded.config
 
 
 def main() -> None:
-    heading()
-    opening(INTRODUCTION if trace.kind == "text" else OF_PATCHES)
+    heading(ABOUT)
     if trace.kind == "text":
         reversed_order()
     else:

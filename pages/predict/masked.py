@@ -77,7 +77,7 @@ def masked_sentence(chosen: Shown) -> None:
     if chosen.of_page:
         state.bound(
             st.text_input, Params.sentence, f"Sentence with {chosen.mask}",
-            help="Shown while your sentence in the sidebar has no mask. You can type another one here.",
+            help="Shown while your sentence above has no mask. You can type another one here.",
         )  # fmt: skip
     else:
         st.markdown(plain(chosen.text))

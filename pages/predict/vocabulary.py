@@ -35,7 +35,8 @@ def show(view: View) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         plot(
-            word_bars(words, weights, measure="weight"), key="sparse-words", height=70 + 24 * len(words), mode_bar=False,
+            word_bars(words, weights, measure="weight"), key="sparse-words", height=70 + 24 * len(words),
+            mode_bar=False,
             alt=f"The {len(words)} heaviest of {len(found.ids):,} words, with their weights.",
         )  # fmt: skip
     with right:

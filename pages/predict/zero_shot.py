@@ -113,8 +113,8 @@ def held_out(pair: Pair) -> None:
     )
     counts = found.counts.numpy()
     plot(
-        figures.pair_map(counts, WORDS, WORDS, titles=("digit", "best caption"), measure=f"{pair.model.other.takes}s", digits=0,
-                         limits=(0.0, float(counts.max())), colours=pair.view.colours),
+        figures.pair_map(counts, WORDS, WORDS, titles=("digit", "best caption"), measure=f"{pair.model.other.takes}s",
+                         digits=0, limits=(0.0, float(counts.max())), colours=pair.view.colours),
         key="held-out-map", height=AROUND + ROW * len(WORDS),
         alt=f"Held-out digits, downwards, by the caption that fits best, to the right: {wrong} off the diagonal.",
         on_event=on_click(cell=lambda i, j: _open_held_out(found, template, i, j)) if not pair.of_sound else None,

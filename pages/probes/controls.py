@@ -38,7 +38,7 @@ def task() -> Task | None:
         if options is not None:
             with options:
                 state.bound(
-                    st.pills, Params.beside, "Next to the sidebar’s model", options=list(BESIDE),
+                    st.pills, Params.beside, "Compared with the chosen model", options=list(BESIDE),
                     format_func=BESIDE.get, selection_mode="multi",
                 )  # fmt: skip
     if not state.get(Params.views):

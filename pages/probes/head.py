@@ -22,7 +22,7 @@ from pages.probes.work import Subject
 def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> None:
     """Train the selected probe on all texts, use it here, and offer its file."""
     if subject.key != view.model.of_model:
-        st.info("Choose this model in the sidebar first.", icon=":material/info:")
+        st.info("Choose this model above first.", icon=":material/info:")
         return
     found = work.head(view, task, pooled, layer)
     if found is None:

@@ -17,7 +17,6 @@ from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.words import references
 from pages.core.words.formulas import number
-from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
@@ -28,8 +27,11 @@ Curves = dict[tuple[Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    heading()
-    opening("At which layer can a linear classifier, a probe, read a label off the vectors?")
+    heading(
+        "A probe is a linear classifier that predicts a label from the vectors of a layer. Compare each solid curve "
+        "with its dotted one. A label that a probe can predict is in the vectors; this does not show that the model "
+        "uses it."
+    )
     task = None
     with errors_said():
         task = controls.task()

@@ -106,7 +106,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
     """The texts with their vectors, kept in this session only; None while the work waits for a click."""
     if isinstance(given, Collection):
         if given.model != view.loaded.name:
-            raise EncoderError(f"{given.model} made these vectors: choose it in the sidebar, or embed the texts again.")
+            raise EncoderError(f"{given.model} made these vectors: choose it above, or embed the texts again.")
         return given
     what: Hashable = (view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     kept = st.session_state.get(_KEPT)

@@ -41,7 +41,7 @@ def _fits(view: View, atlas: Atlas) -> bool:
     """Whether the atlas has vectors, and of this model; otherwise a sentence says what to do."""
     if not atlases.belongs(view, atlas):
         st.info(
-            f"The vectors of this atlas are of {plain(atlas.model_name)}: choose that model in the sidebar.",
+            f"The vectors of this atlas are of {plain(atlas.model_name)}: choose that model above.",
             icon=":material/dataset:",
         )
         return False

@@ -109,7 +109,7 @@ def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | No
 def sentences(view: View, params: Params) -> None:
     """Notes on both sentences: what is left out, cut or empty."""
     if view.pair is not None:
-        st.info("The sidebar has a second sentence. This page compares its first sentence with sentence B.")
+        st.info("You typed a second sentence. This page compares the first one with sentence B.")
     if not params.other.strip():
         st.info("Sentence B is empty, so it has special tokens only. Type a sentence above.", icon=":material/info:")
     model = view.loaded

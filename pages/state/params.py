@@ -37,7 +37,8 @@ class Param(Generic[T]):
     default: its value if the address has none; parse: text of the address -> value; a ValueError gives the
     reason in words for the screen; format: value -> text; url: its name in the address, by default the field's; shown:
     the default's name on the screen, if it differs from its text; typed: whether it holds the user's own words, files
-    or folders, which “Copy without the text” leaves out; public: why a value that accepts any text is not typed.
+    or folders, which “Copy without the text” leaves out; public: why a value that accepts any text is not typed;
+    options: the words that it can be, if it is one of several.
     """
 
     default: T
@@ -47,6 +48,7 @@ class Param(Generic[T]):
     shown: str = ""
     typed: bool = False
     public: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,7 +96,7 @@ def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = 
             raise ValueError(f"choose one of {', '.join(known)}")
         return text
 
-    return Param(default, parse, url=url, shown=shown)
+    return Param(default, parse, url=url, shown=shown, options=known)
 
 
 def several(default: list[str], options: Iterable[str], *, url: str = "") -> Param[list[str]]:

@@ -130,6 +130,10 @@ class UrlState:
             self.params[param.name] = param
         return owner
 
+    def owner(self, param: Param[Any]) -> str:
+        """The dotted name of the class that declares a Param."""
+        return self._owners[param.name]
+
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
         return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})
@@ -209,6 +213,16 @@ class UrlState:
                 self._adopt(self.params[name], text)
             else:
                 st.session_state[_LOST] = True
+        touch()
+
+    def adopt(self, query: Mapping[str, str]) -> None:
+        """Take the values of another address, as if it had been opened. For callbacks."""
+        not_chosen.remember_asked(query)
+        for name, param in self.params.items():
+            if name in query:
+                self._adopt(param, query[name])
+            elif KEPT + name in query:
+                self._adopt_kept(param, query[KEPT + name])
         touch()
 
     def kept(self) -> dict[str, str]:

@@ -66,8 +66,8 @@ def open_or_save(group: runs.RunGroup) -> None:
             mime="application/octet-stream", key=f"save-{name}", on_click="ignore", width="stretch",
         )  # fmt: skip
     st.caption(
-        "The sidebar lists opened models under “My trained models”, and every page shows them. A saved file holds the "
-        "weights and the settings."
+        "The list of models has opened models under “My trained models”, and every page shows them. A saved file holds "
+        "the weights and the settings."
     )
     _export(views)
 

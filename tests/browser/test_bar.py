@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.conftest import settle, wait_for_query
 
@@ -88,3 +90,63 @@ def test_the_bar_of_a_phone(visit: Callable[..., Page]) -> None:
     wait_for_query(page, text="one two")
     settle(page)
     assert bar(page).get_by_role("link", name="Positions").count() == 0
+
+
+def test_the_search_opens_pages_heads_and_terms(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three")
+    field = page.get_by_role("combobox", name=re.compile("Search"))
+    page.keyboard.press("Control+k")
+    field.fill("positi")
+    options = page.get_by_role("listbox", name="Results").get_by_role("option")
+    first = options.first
+    assert first.get_attribute("aria-selected") == "true"
+    assert field.get_attribute("aria-activedescendant") == first.get_attribute("id")
+    page.keyboard.press("ArrowDown")
+    assert first.get_attribute("aria-selected") == "false"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Positions", level=1).wait_for()
+    wait_for_query(page, text="one two three")
+    page.keyboard.press("Control+k")
+    field.fill("L2 H5")
+    page.keyboard.press("Enter")
+    wait_for_query(page, layer="2", head="5", text="one two three")
+    page.get_by_role("heading", name="L2 H5", exact=True).wait_for()
+    page.get_by_role("button", name=re.compile("^Search")).click()
+    field.fill("no such thing xyz")
+    assert options.count() == 0
+    assert page.get_by_role("status").filter(has_text="Nothing fits").count() == 1
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
+def test_the_search_by_touch(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two", width=390, height=844, has_touch=True, is_mobile=True)
+    page.get_by_role("button", name=re.compile("^Search")).tap()
+    page.get_by_role("combobox", name=re.compile("Search")).fill("sink")
+    page.get_by_role("option").filter(has_text="Term").first.tap()
+    wait_for_query(page, term="sink")
+
+
+def test_a_preview_does_not_cover_the_grid_after_a_click(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three&layer=0")
+    grid = page.locator('canvas[aria-roledescription="grid of attention maps"]')
+    grid.hover(position={"x": 60, "y": 60})
+    page.locator(".enc-tip:popover-open").wait_for()
+    grid.click(position={"x": 60, "y": 60})
+    page.mouse.move(*(sum(pair) for pair in zip(box_corner(grid), (62, 62), strict=True)))
+    page.wait_for_timeout(400)
+    assert page.locator(".enc-tip:popover-open").count() == 0
+
+
+def box_corner(element: Locator) -> tuple[float, float]:
+    box = element.bounding_box()
+    return box["x"], box["y"]
+
+
+def test_names_are_spoken_without_marks(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three")
+    page.get_by_role("switch", name="Hide [CLS] and [SEP]").or_(
+        page.get_by_role("checkbox", name="Hide [CLS] and [SEP]")
+    ).wait_for()
+    assert page.locator('.stMain [aria-label*="\\\\["]').count() == 0

@@ -112,7 +112,7 @@ def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Pa
     page.get_by_role("heading", name="L0 H3").wait_for()
     assert 64 * 64 * 4 < sum(came) < small_maps / 3  # the large map, and not the small ones
 
-    # The arrow keys start from the head that was chosen in the sidebar.
+    # The arrow keys start from the head that was chosen above the page.
     page.get_by_role("spinbutton", name="Layer").press("ArrowUp")
     wait_for_query(page, layer="1", head="3")
     page.locator(GRID).focus()
@@ -345,7 +345,7 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     drawn_is(5, 0)
     settle(page)
 
-    page.evaluate("held.holding = true")  # the fields of the sidebar do the same
+    page.evaluate("held.holding = true")  # the fields above the page do the same
     layer = page.locator(".st-key-view-layer input")
     layer.focus()
     page.keyboard.press("ArrowDown")

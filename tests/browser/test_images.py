@@ -69,7 +69,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     )
     page.get_by_role("button", name="Take Photo").click()  # Chromium's own picture, which moves
     page.wait_for_url(lambda url: url != before)
-    expect(said).to_contain_text("says")
+    expect(said).to_contain_text("Class: ")
     settle(page)
 
 

@@ -117,15 +117,44 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
 
 
-def test_on_a_phone_the_sentence_is_above_the_page_and_a_tap_opens_its_field(visit: Callable[..., Page]) -> None:
-    page = visit("/?text=one+two+three", width=390, height=844)
-    expect(page.get_by_text("one two three", exact=True).first).to_be_visible()
-    page.get_by_role("button", name="Change", exact=True).click()
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_the_sentence_is_edited_in_place_above_the_page(visit: Callable[..., Page], width: int) -> None:
+    page = visit("/?text=one+two+three", width=width, height=720)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
+    expect(field).to_be_in_viewport()
+    assert field.bounding_box()["y"] < page.get_by_role("heading", level=1).bounding_box()["y"]
     field.fill("four five")
     field.press("Shift+Enter")
+    hint = "element => [...element.querySelectorAll('*')].map(one => getComputedStyle(one, '::after').content).join()"
+    assert "Enter runs" in page.locator(".st-key-input-itself").evaluate(hint)
     field.press("Enter")
     wait_for_query(page, text="four five\n")
+
+
+def test_a_sentence_survives_a_session_that_the_server_has_dropped(
+    serve: Callable[..., AbstractContextManager[Server]], browser: Browser
+) -> None:
+    with serve(STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL="1") as server:
+        page = browser.new_page()
+        sockets = []
+
+        def between(socket) -> None:
+            sockets.append((socket, socket.connect_to_server()))
+
+        page.route_web_socket(re.compile("_stcore/stream"), between)
+        page.goto(f"{server.url}/heads")
+        settle(page)
+        type_sentence(page, "a sentence of my own")
+        [own, servers] = sockets.pop()
+        servers.close()
+        own.close()
+        page.wait_for_timeout(3000)  # longer than the server keeps a session
+        page.wait_for_selector('[data-test-connection-state="CONNECTED"]')
+        open_page(page, "Positions")
+        page.get_by_role("heading", name="Positions", level=1).wait_for()
+        wait_for_query(page, text="a sentence of my own")
+        expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("a sentence of my own")
+        page.close()
 
 
 def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
@@ -135,6 +164,17 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     page.go_back()
     wait_for_query(page, text="first words")
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
+
+
+def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three&layer=1&head=2&i=2&j=1")
+    before = page.evaluate("history.length")
+    page.get_by_role("button", name="How this weight is made").click()
+    page.wait_for_function("() => location.pathname !== '/heads' && location.search.includes('text=')")
+    settle(page)
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    page.wait_for_function("() => location.pathname === '/heads' && location.search.includes('head=2')")
 
 
 def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(

@@ -148,11 +148,11 @@ def test_a_folder_that_is_no_atlas_is_refused_in_a_sentence(atlas, tmp_path):
         os.mkfifo(folder / "manifest.json")
 
     cases = {
-        "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "no atlas"),
-        "a pipe": (as_pipe, "no atlas"),
+        "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "not an atlas"),
+        "a pipe": (as_pipe, "not an atlas"),
         "no JSON": (lambda folder: (folder / "manifest.json").write_text("{"), "damaged"),
-        "a list": (lambda folder: (folder / "manifest.json").write_text("[]"), "no atlas"),
-        "another program's": (edited(format="other"), "no atlas"),
+        "a list": (lambda folder: (folder / "manifest.json").write_text("[]"), "not an atlas"),
+        "another program's": (edited(format="other"), "not an atlas"),
         "newer": (edited(version=VERSION + 1), "update"),
         "no version": (edited(version="one"), "damaged"),
         "no model": (edited(model=3), "damaged"),

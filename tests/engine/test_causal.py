@@ -226,7 +226,7 @@ def test_progress_and_closing(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("call", "wrong"),
     [
-        (lambda m: ablate_each_head(m, CLEAN, "nothing"), "no outcome"),
+        (lambda m: ablate_each_head(m, CLEAN, "nothing"), "not an outcome"),
         (lambda m: ablate_each_head(m, CLEAN, TokenVector(12)), "token 12.*0 to 11"),
         (lambda m: ablate_each_head(tiny(), CLEAN, MaskedWord("cat")), "no masked-word head"),
         (lambda m: ablate_each_head(m, CLEAN, MaskedWord("cat")), r"no \[MASK\]"),

@@ -139,7 +139,7 @@ def test_an_edit_of_what_is_not_there_is_refused(edit: Edit, wrong: str, choice:
 
 
 def test_something_else_is_no_edit():
-    with pytest.raises(EncoderError, match=r"no edit.*AblateHead"):
+    with pytest.raises(EncoderError, match=r"not an edit.*AblateHead"):
         tiny().trace(SENTENCE, edits=["L0 H1"])
 
 

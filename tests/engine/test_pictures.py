@@ -84,9 +84,9 @@ def test_a_large_photo_is_decoded_smaller():
     ("content", "message"),
     [
         (b"", "empty"),
-        (bytes(100), "no image"),
-        (b"%PDF-1.7 no image at all", "no image"),
-        (b"\x89PNG\r\n\x1a\n", "no image|damaged"),
+        (bytes(100), "not an image"),
+        (b"%PDF-1.7 no image at all", "not an image"),
+        (b"\x89PNG\r\n\x1a\n", "not an image|damaged"),
         (png_that_says(30_000, 30_000), "pixels"),
         (png_that_says(10_000, 6_000), "pixels"),
         (bytes(MOST_BYTES + 1), "MB"),

@@ -92,17 +92,6 @@ def test_a_title_is_cut_and_escaped():
     assert text.endswith("x…")
 
 
-def test_a_number_for_every_head():
-    figure = difference.heads_heatmap(
-        np.arange(6).reshape(2, 3), title="share", hover="L%{y} H%{x}: %{z}", selected=(1, 2)
-    )
-    assert figure.data[0].zmax == 5
-    assert tuple(figure.layout.yaxis.range) == (1.5, -0.5), "layer 0 on top"
-    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y0) == (1.5, 0.5)
-
-
 def test_wrong_shapes_are_refused():
     with pytest.raises(ValueError, match=r"\blabels\b.* 2\b.* 3\b"):
         difference.attention_difference(VALUES, ["a", "b"])
-    with pytest.raises(ValueError, match="shape"):
-        difference.heads_heatmap(np.zeros(3), title="", hover="")

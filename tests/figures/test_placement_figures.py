@@ -110,5 +110,5 @@ def test_words_as_bars() -> None:
     assert list(bars.text) == ["0.500", "0.250", "1e-05"]
     assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
     assert list(bars.marker.line.width) == [0, 2.5, 2.5]
-    with pytest.raises(ValueError, match="give one each"):
+    with pytest.raises(ValueError, match="specify one each"):
         words.word_bars(["a"], [0.1, 0.2])

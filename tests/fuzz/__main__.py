@@ -17,8 +17,8 @@ from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
 SHARES = {
-    "checkpoints": (0.45, 0.35), "tokenizers": (0.1, 0.05), "texts": (0.15, 0.1), "files": (0.2, 0.05),
-    "messages": (0.07, 0.05), "addresses": (0.03, 0.4),
+    "checkpoints": (0.35, 0.25), "families": (0.1, 0.1), "tokenizers": (0.1, 0.05), "texts": (0.15, 0.1),
+    "files": (0.2, 0.05), "messages": (0.07, 0.05), "addresses": (0.03, 0.4),
 }  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def main() -> int:
     transformers.logging.set_verbosity(50)
     transformers.logging.disable_progress_bar()
     # Pages run without a browser (AppTest): each asks the log for a session that it does not have.
-    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     _bound_memory()
     found: list[str] = []
     try:
@@ -65,8 +65,10 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
     """Run all cases, print their outcomes, and yield what is found."""
     with tempfile.TemporaryDirectory() as place, messages.server() as live:
         originals = checkpoints.write_originals(Path(place))
+        families = checkpoints.write_families(Path(place))
         kinds = {
             "checkpoints": lambda seed: checkpoints.case(originals, seed),
+            "families": lambda seed: checkpoints.case(families, seed, config_only=True),
             "tokenizers": lambda seed: checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed),
             "texts": texts.case,
             "files": files.case,

@@ -19,7 +19,7 @@ import torch
 import encoder
 from encoder.errors import EncoderError, LoadError
 from tests.conftest import ROOT
-from tests.load import joints, reference, sounds
+from tests.load import every_family, joints, reference, sounds
 
 #: Families of other projects, and our own format. The families of text are compared with transformers.
 FAMILIES = ("bert", "roberta", "modernbert", "albert", "mpnet", "distilbert", "electra")
@@ -91,6 +91,14 @@ def write_originals(folder: Path) -> dict[str, Path]:
     for family in JOINTS:
         found[family] = joints.write(joints.model_of(family), folder / family, family)
     found[OWN_JOINT] = encoder.save(encoder.load(found["siglip"], device="cpu"), folder / OWN_JOINT)
+    return found
+
+
+def write_families(folder: Path) -> dict[str, Path]:
+    """A small valid checkpoint of each case of tests/load/every_family, for mutated config.json files."""
+    found = {}
+    for index, (name, one) in enumerate(every_family.ALL.items()):
+        found[name] = every_family.write(one, one.make(), folder / f"family{index}")
     return found
 
 
@@ -227,8 +235,8 @@ def change_folder(folder: Path, chance: random.Random) -> str:
     return "modules.json"
 
 
-def case(originals: dict[str, Path], seed: int, compare: bool = True) -> str:
-    """One mutated checkpoint. Returns "refused" or "loaded". Raises Found."""
+def case(originals: dict[str, Path], seed: int, compare: bool = True, config_only: bool = False) -> str:
+    """One mutated checkpoint, or one mutated config.json. Returns "refused" or "loaded". Raises Found."""
     chance = random.Random(seed)
     family = chance.choice(list(originals))
     with tempfile.TemporaryDirectory() as place:
@@ -238,7 +246,9 @@ def case(originals: dict[str, Path], seed: int, compare: bool = True) -> str:
             files = sorted(path for path in folder.iterdir() if path.is_file() and path.stat().st_size)
             texts = [path for path in files if path.suffix == ".json"]
             kind = chance.random()
-            if kind < 0.6 and texts:
+            if config_only:
+                done.append(change_json(folder / "config.json", chance))
+            elif kind < 0.6 and texts:
                 chosen = next((one for one in texts if one.name == "config.json"), texts[0])
                 chosen = chosen if chance.random() < 0.6 else chance.choice(texts)
                 try:
@@ -262,7 +272,7 @@ def case(originals: dict[str, Path], seed: int, compare: bool = True) -> str:
         except BaseException as error:
             raise Found(f"{what}: {type(error).__name__}: {error}") from error
         use(loaded, what)
-        if compare and family in FAMILIES and isinstance(loaded, encoder.TextEncoder):
+        if compare and (config_only or family in FAMILIES) and isinstance(loaded, encoder.TextEncoder):
             compare_outputs(loaded, folder, what)
         return "loaded"
 
@@ -304,6 +314,8 @@ def compare_outputs(loaded: encoder.TextEncoder, folder: Path, what: str) -> Non
             if any(about[key] for key in ("missing_keys", "mismatched_keys")):
                 return  # it filled the gaps with random numbers
             model = model.eval().float()
+            if model.config.is_encoder_decoder:
+                model = model.get_encoder()
             ids = torch.tensor([[2, 7, 9, 20, 33, 3]]) % min(loaded.config.vocab_size, 90)
             with torch.no_grad():
                 expected = model(input_ids=ids).last_hidden_state

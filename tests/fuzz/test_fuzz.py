@@ -17,6 +17,12 @@ def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
     assert {"refused", "loaded"} == set(outcomes)
 
 
+def test_mutated_configs_of_every_family(tmp_path: Path):
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    families = checkpoints.write_families(tmp_path)
+    assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(150)}
+
+
 def test_tokenizers(originals: dict[str, Path]):
     outcomes = {checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed) for seed in range(60)}
     assert "the same ids" in outcomes

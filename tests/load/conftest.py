@@ -45,7 +45,7 @@ def quiet_transformers() -> Iterator[None]:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     yield
-    del os.environ["HF_HUB_OFFLINE"]
+    os.environ.pop("HF_HUB_OFFLINE", None)  # pages' tests use this fixture, too
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ def refused(source: Any, message: str, **keywords: Any) -> str:
 
 @pytest.mark.parametrize("source", ["", "   ", "\n"])
 def test_no_name(source: str):
-    refused(source, "give a bundled name, a folder or a Hub id")
+    refused(source, "specify a bundled name, a folder or a Hub id")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_weights_that_are_cut_short(kept: float, folder: Path):
 
 def test_weights_that_are_something_else(folder: Path):
     (folder / "model.safetensors").write_bytes(pickle.dumps({"a": 1}) * 50)
-    refused(folder, "no readable safetensors file")
+    refused(folder, "not a readable safetensors file")
 
 
 def test_a_missing_tokenizer(folder: Path):
@@ -278,8 +278,8 @@ def test_a_config_that_belongs_to_other_weights(field: str, value: int, folder: 
 
 
 UNSUPPORTED = [
-    ("bert", "model_type", "gpt2"),
-    ("bert", "model_type", "beit"),
+    ("bert", "model_type", "gptj"),
+    ("bert", "model_type", "xlnet"),
     ("bert", "model_type", None),
     ("bert", "model_type", ["bert"]),
     ("bert", "position_embedding_type", "relative_key"),
@@ -303,8 +303,8 @@ UNSUPPORTED = [
     ("albert", "inner_group_num", 2),
     ("albert", "embedding_size", 40),
     ("modernbert", "hidden_activation", "relu2"),
-    ("modernbert", "rope_scaling", {"rope_type": "yarn", "factor": 4.0}),
-    ("modernbert", "rope_parameters", {"full_attention": {"rope_type": "linear", "factor": 2.0}}),
+    ("modernbert", "rope_scaling", {"rope_type": "longrope", "factor": 4.0}),
+    ("modernbert", "rope_parameters", {"full_attention": {"rope_type": "longrope", "factor": 2.0}}),
     ("modernbert", "rope_parameters", "fast"),
     ("modernbert", "layer_types", ["full_attention"]),
     ("modernbert", "layer_types", ["chunked_attention"] * 3),

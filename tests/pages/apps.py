@@ -31,7 +31,7 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if closed else ("options", "settings", "thresholds", "take"):
+    for part in () if closed else ("options", "settings", "thresholds", "take", "input", "architecture"):
         app.session_state[f"{KEY}{part}"] = True
     if at_front or (page is None and query):  # with a view, "/" opens Heads, as it always has
         return app.run()

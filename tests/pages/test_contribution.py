@@ -43,7 +43,7 @@ def test_every_part_opens_with_every_text(part: str) -> None:
     assert_well(app)
     assert app.query_params["i"] == "2"
     for text in ("", "the the **b** $x$ `c` :smile: [a](b) שלום"):
-        app.sidebar.text_area(key="view:text").set_value(text).run()
+        app.text_area(key="view:text").set_value(text).run()
         assert_well(app)
 
 

@@ -58,8 +58,8 @@ def foreign(markdown: str) -> list[str]:
 
 
 def shown(app: AppTest) -> list[str]:
-    """All Markdown of the page and its sidebar. HTML is escaped by another rule, which test_frame.py looks at."""
-    nodes = [node for node in [*app.main, *app.sidebar] if node.type != "html"]
+    """All Markdown of the page. HTML is escaped by another rule, which test_frame.py looks at."""
+    nodes = [node for node in app.main if node.type != "html"]
     protos = [getattr(node, "proto", None) for node in nodes]
     return [text for proto in protos if proto is not None for text in strings(proto)]
 

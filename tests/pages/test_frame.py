@@ -44,7 +44,7 @@ def one_person(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_opens_with_real_attention() -> None:
     app = visit()
     assert_well(app)
-    assert app.sidebar.text_area(key="view:text").value == FIRST_SENTENCE
+    assert app.text_area(key="view:text").value == FIRST_SENTENCE
     assert not app.warning
     assert not app.query_params, "a view of nothing but defaults needs no address"
 
@@ -52,26 +52,26 @@ def test_it_opens_with_real_attention() -> None:
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
 def test_odd_input_is_shown_and_kept(text: str) -> None:
     app = visit()
-    app.sidebar.text_area(key="view:text").set_value(text).run()
+    app.text_area(key="view:text").set_value(text).run()
     assert_well(app)
-    assert app.sidebar.text_area(key="view:text").value == text
+    assert app.text_area(key="view:text").value == text
 
 
 def test_a_text_longer_than_the_model_takes_is_cut_and_said_so() -> None:
     text = "attention is all you need " * 800  # 20,800 characters
     app = visit()
-    app.sidebar.text_area(key="view:text").set_value(text).run()
+    app.text_area(key="view:text").set_value(text).run()
     assert_well(app)
     assert numbers(noted(app, "content_cut")) == [4002, 512, 512]
-    assert app.sidebar.segmented_control(key="view:long").value == "cut"
-    assert app.sidebar.text_area(key="view:text").value == text
+    assert app.segmented_control(key="view:long").value == "cut"
+    assert app.text_area(key="view:text").value == text
     assert "text" not in app.query_params
-    assert any("link" in caption.value for caption in app.sidebar.caption)
+    assert any("link" in caption.value for caption in app.caption)
 
 
 def test_nothing_typed_is_said_in_words() -> None:
     app = visit()
-    app.sidebar.text_area(key="view:text").set_value("  ").run()
+    app.text_area(key="view:text").set_value("  ").run()
     assert_well(app)
     assert [box.icon for box in app.info] == [""]
 
@@ -98,16 +98,16 @@ def test_a_good_link_shows_its_view() -> None:
     app = visit(text="one two three", layer="3", head="7", i="2", j="1", colours="magma", special="zero")
     assert_well(app)
     assert not app.warning
-    assert app.sidebar.text_area(key="view:text").value == "one two three"
-    assert app.sidebar.number_input(key="view:layer").value == 3
-    assert app.sidebar.number_input(key="view:head").value == 7
+    assert app.text_area(key="view:text").value == "one two three"
+    assert app.number_input(key="view:layer").value == 3
+    assert app.number_input(key="view:head").value == 7
     assert any("two" in markdown.value and "one" in markdown.value for markdown in app.markdown)
 
 
 def test_what_is_chosen_goes_into_the_address() -> None:
     app = visit()
-    app.sidebar.number_input(key="view:layer").set_value(4).run()
-    app.sidebar.text_area(key="view:text").set_value("hello there").run()
+    app.number_input(key="view:layer").set_value(4).run()
+    app.text_area(key="view:text").set_value("hello there").run()
     assert app.query_params["layer"] == "4"
     assert app.query_params["text"] == "hello there"
 
@@ -115,9 +115,9 @@ def test_what_is_chosen_goes_into_the_address() -> None:
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_every_example_is_shown(title: str) -> None:
     app = visit()
-    app.sidebar.selectbox(key="example").set_value(title).run()
+    app.selectbox(key="example").set_value(title).run()
     assert_well(app)
-    assert app.sidebar.text_area(key="view:text").value == EXAMPLES[title]
+    assert app.text_area(key="view:text").value == EXAMPLES[title]
 
 
 def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> None:
@@ -125,10 +125,8 @@ def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> 
     assert_well(app)
     assert not noted(app, "info"), "a box would move the page"
     assert "post-norm" in app.title[0].help
-    assert app.title[0].help in [caption.value.replace("\\", "") for caption in app.sidebar.caption]
-    app.sidebar.segmented_control(key="view:norm").set_value("trained").run()
+    app.segmented_control(key="view:norm").set_value("trained").run()
     assert not app.title[0].help
-    assert not [caption for caption in app.sidebar.caption if "retraining" in caption.value]
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -136,7 +134,7 @@ def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> 
 def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
     app = visit(model="scratch", norm=norm, positions=positions, layers="2", heads="3", width="24", ffn="40")
     assert_well(app)
-    assert app.sidebar.number_input(key="view:head").max == 2
+    assert app.number_input(key="view:head").max == 2
 
 
 def test_sizes_that_do_not_fit_are_a_sentence() -> None:
@@ -144,9 +142,9 @@ def test_sizes_that_do_not_fit_are_a_sentence() -> None:
     assert not app.exception
     assert numbers(noted(app, "error")) == [65, 4, 64, 68]
     assert [title.value for title in app.title] == ["Heads"]
-    assert app.sidebar.number_input(key="resting layer").disabled
-    assert app.sidebar.number_input(key="view:width").value == 65
-    app.sidebar.number_input(key="view:width").set_value(64).run()
+    assert app.number_input(key="resting layer").disabled
+    assert app.number_input(key="view:width").value == 65
+    app.number_input(key="view:width").set_value(64).run()
     assert_well(app)
 
 
@@ -170,10 +168,10 @@ def test_random_weights_are_called_so_on_every_page() -> None:
 
 def test_another_model_begins_with_its_own_norms() -> None:
     app = visit()
-    app.sidebar.selectbox(key="view:model").set_value("scratch").run()
-    assert app.sidebar.segmented_control(key="view:norm").value == "post"
-    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
-    assert app.sidebar.segmented_control(key="view:norm").value == "trained"
+    app.selectbox(key="view:model").set_value("scratch").run()
+    assert app.segmented_control(key="view:norm").value == "post"
+    app.selectbox(key="view:model").set_value("minilm").run()
+    assert app.segmented_control(key="view:norm").value == "trained"
     assert not sentences(app)
 
 
@@ -193,19 +191,19 @@ def window_note(app: AppTest) -> list[int]:
 def test_a_long_text_is_read_window_by_window() -> None:
     app = visit(text=LONG_TEXT)
     assert noted(app, "content_cut")
-    app.sidebar.segmented_control(key="view:long").set_value("windows").run()
+    app.segmented_control(key="view:long").set_value("windows").run()
     assert_well(app)
-    assert app.sidebar.slider(key="view:window").max == 2
+    assert app.slider(key="view:window").max == 2
     assert window_note(app) == [1008, 512, 0, 0, 2, 0, 509]
-    app.sidebar.slider(key="view:window").set_value(2).run()
+    app.slider(key="view:window").set_value(2).run()
     assert_well(app)
     assert window_note(app) == [1008, 512, 2, 0, 2, 510, 1007]
-    assert any("these." in caption.value.replace("\\", "") for caption in app.sidebar.caption)
+    assert any("these." in caption.value.replace("\\", "") for caption in app.caption)
     assert app.query_params["long"] == "windows"
     assert app.query_params["window"] == "2"
-    app.sidebar.text_area(key="view:text").set_value("a short one").run()
+    app.text_area(key="view:text").set_value("a short one").run()
     assert_well(app)
-    assert not [slider for slider in app.sidebar.slider if slider.key == "view:window"]
+    assert not [slider for slider in app.slider if slider.key == "view:window"]
     assert not noted(app, "view_carousel")
 
 
@@ -238,7 +236,7 @@ def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
     query = {"text": LONG_TEXT, "long": "windows", "window": "2"}
     app = visit(**query)
     assert numbers(noted(app, "view_carousel"))[-2:] == [255, 510]
-    app.sidebar.number_input(key="view:stride").set_value(100).run()
+    app.number_input(key="view:stride").set_value(100).run()
     assert_well(app)
     assert numbers(noted(app, "view_carousel"))[2:] == [2, 0, 5, 200, 709, 0, 410, 510]
     names: dict = {}
@@ -281,28 +279,28 @@ def test_out_of_memory_is_a_sentence_and_the_app_goes_on(
         target = (Encoder, "forward") if where == "forward" else (Trace, "iter_attention")
         patched.setattr(*target, fail)
         cache.forget_traces()
-        app.sidebar.text_area(key="view:text").set_value(f"too much {where} {error!r}").run()
+        app.text_area(key="view:text").set_value(f"too much {where} {error!r}").run()
         assert not app.exception
         assert len(app.error) == 1
         assert "memory" in app.error[0].value
         assert "shorter text" in app.error[0].value
-    app.sidebar.text_area(key="view:text").set_value("and on it goes").run()
+    app.text_area(key="view:text").set_value("and on it goes").run()
     assert_well(app)
 
 
 def test_a_smaller_model_brings_the_layer_into_its_range() -> None:
     app = visit(layer="5", head="11")
-    app.sidebar.selectbox(key="view:model").set_value("scratch").run()
+    app.selectbox(key="view:model").set_value("scratch").run()
     assert_well(app)
-    assert app.sidebar.number_input(key="view:layer").value == 1
-    assert app.sidebar.number_input(key="view:head").value == 3
+    assert app.number_input(key="view:layer").value == 1
+    assert app.number_input(key="view:head").value == 3
 
 
 def other_model(source: str) -> AppTest:
     app = visit(model="other")
-    app.sidebar.text_input(key="view:source").set_value(source).run()
+    app.text_input(key="view:source").set_value(source).run()
     assert not app.exception
-    assert app.sidebar.text_input(key="view:source").value == source
+    assert app.text_input(key="view:source").value == source
     return app
 
 
@@ -327,7 +325,7 @@ def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     app = other_model(str(tmp_path / "broken"))
     assert "NaN" in noted(app, "error")
     assert len(app.title) == 1
-    app.sidebar.selectbox(key="view:model").set_value("twin-pre").run()
+    app.selectbox(key="view:model").set_value("twin-pre").run()
     assert_well(app)
 
 
@@ -342,7 +340,7 @@ def test_a_hub_id_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     app = other_model("org/tiny")
     assert "org/tiny" in noted(app, "error")
     assert "network" in noted(app, "error")
-    assert app.sidebar.text_area(key="view:text").value == FIRST_SENTENCE
+    assert app.text_area(key="view:text").value == FIRST_SENTENCE
 
 
 def test_no_name_yet_is_an_invitation() -> None:
@@ -354,10 +352,10 @@ def test_no_name_yet_is_an_invitation() -> None:
 
 def test_a_model_that_fails_leaves_the_sentence_alone() -> None:
     app = visit(model="other", text="what I typed")
-    assert app.sidebar.text_area(key="view:text").value == "what I typed"
-    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
+    assert app.text_area(key="view:text").value == "what I typed"
+    app.selectbox(key="view:model").set_value("minilm").run()
     assert_well(app)
-    assert app.sidebar.text_area(key="view:text").value == "what I typed"
+    assert app.text_area(key="view:text").value == "what I typed"
 
 
 def test_a_shared_server_reads_no_folder_that_a_visitor_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,7 +270,7 @@ def test_asking_for_a_word_opens_its_most_telling_head_and_orders_the_grid() -> 
     assert_well(again)
     assert place(again) == place(app)
     assert re.search(r"\b24 of 72\b", words(again)), "the most telling heads alone are listed"
-    again.sidebar.text_area(key="view:text").set_value("Dogs bark at the old moon and so it goes on.").run()
+    again.text_area(key="view:text").set_value("Dogs bark at the old moon and so it goes on.").run()
     assert_well(again)
     assert "word" not in again.query_params, "the question was about the sentence before"
 
@@ -294,13 +294,13 @@ def test_head_and_token_are_chosen_by_computation_until_somebody_chooses() -> No
     assert not {"layer", "head", "i"} & set(app.query_params), "the same sentence gives the same choice"
 
     other = most_telling(cache.trace(cache.ModelKey(), CAT))
-    app.sidebar.text_area(key="view:text").set_value(CAT).run()
+    app.text_area(key="view:text").set_value(CAT).run()
     assert place(app) == (other.layer, other.head, other.query), "another sentence, another choice"
-    app.sidebar.number_input(key="view:layer").set_value(0).run()
-    app.sidebar.number_input(key="view:head").set_value(2).run()
+    app.number_input(key="view:layer").set_value(0).run()
+    app.number_input(key="view:head").set_value(2).run()
     app.button(key="clear-selection").click().run()
     assert "Chosen for you" not in words(app)
-    app.sidebar.text_area(key="view:text").set_value(ANIMAL).run()
+    app.text_area(key="view:text").set_value(ANIMAL).run()
     assert place(app) == (0, 2, None), "a person's choice stays"
     assert app.query_params["layer"] in ("0", ["0"]), "a link to it shows it"
 
@@ -311,7 +311,7 @@ def test_a_person_may_choose_what_was_chosen_already() -> None:
     app.pills(key="view:word").set_value(chosen.query).run()
     assert place(app) == (chosen.layer, chosen.head, chosen.query)
     assert "Chosen for you" not in words(app)
-    app.sidebar.segmented_control(key="view:norm").set_value("pre").run()
+    app.segmented_control(key="view:norm").set_value("pre").run()
     assert_well(app)
     assert place(app) == (chosen.layer, chosen.head, chosen.query), "another model, and still the person's choice"
 
@@ -346,3 +346,24 @@ def test_one_switch_hides_special_tokens() -> None:
     assert "special='zero'" in python(app)
     app.toggle(key="hide-special").set_value(False).run()
     assert "special" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (
+            {"model": "scratch", "norm": "post", "layers": "2", "heads": "4", "width": "32", "ffn": "32"},
+            ("norm", "pre"),
+        ),
+        ({"model": "twin-pre"}, ("model", "twin-post")),
+    ],
+    ids=["norms", "model"],
+)
+def test_the_suggestion_for_a_sentence_stays_when_norms_or_model_change(first: dict, then: tuple[str, str]) -> None:
+    app = visit(text=ANIMAL, **first)
+    assert "Chosen for you" in words(app)
+    before = place(app)
+    widget = app.segmented_control if then[0] == "norm" else app.selectbox
+    widget(key=f"view:{then[0]}").set_value(then[1]).run()
+    assert_well(app)
+    assert place(app) == before

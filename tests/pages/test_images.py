@@ -38,13 +38,29 @@ def test_every_page_opens_with_a_model_of_images(model: str):
         assert not app.error, (page, [box.value for box in app.error])
 
 
-def test_a_page_that_needs_text_offers_a_model_of_text():
-    app = visit("similarity", model="digits-pre", closed=True)
-    assert "digits-pre" in sentences(app)
-    app.button(key="other-input").click().run()
+def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_returns():
+    app = visit("heads", model="digits-pre", layer="1", head="3", image="8", closed=True)
+    app.switch_page("pages/similarity/page.py").run()
+    assert_well(app)
     assert app.selectbox(key="view:model").value == "minilm"
     assert any(area.label == "Sentence" for area in app.text_area)
+    [line] = [one.value.replace("\\", "") for one in app.caption if "swap_horiz" in one.value]
+    assert "digits-pre" in line
+    assert "all-MiniLM-L6-v2" in line
+    assert "heads" in [link.proto.page for link in app.get("page_link")]  # the way back
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
+    assert {name: app.query_params[name] for name in ("model", "layer", "head", "image")} == {
+        "model": "digits-pre", "layer": "1", "head": "3", "image": "8",
+    }  # fmt: skip
+    assert not [one for one in app.caption if "swap_horiz" in one.value]
+
+
+def test_a_model_chosen_in_place_of_the_stand_in_stays():
+    app = visit("similarity", model="digits-pre", closed=True)
+    app.selectbox(key="view:model").set_value("twin-post").run()
+    app.switch_page("pages/heads/page.py").run()
+    assert app.query_params["model"] == "twin-post"
 
 
 def test_the_page_says_what_the_model_computes():
@@ -88,8 +104,8 @@ def test_a_link_with_an_image_that_does_not_exist(name: str):
 def test_both_encoders_of_digits_side_by_side():
     app = visit("pre_post", model="digits-post", image="4", closed=True)
     assert_well(app)
-    assert "**digits-pre**" in words(app)
-    assert "**digits-post**" in words(app)
+    assert "**digits-pre**" in written(app)
+    assert "**digits-post**" in written(app)
     assert "images in the same order" in words(app)
 
 

@@ -23,7 +23,7 @@ def test_every_page_opens_and_keeps_the_view(page: str) -> None:
     app = visit(page, text="one two three", layer="3", head="7", i="2", j="1")
     assert_well(app)
     assert app.title[0].value == TITLES[page]
-    assert app.sidebar.text_area(key="view:text").value == "one two three"
+    assert app.text_area(key="view:text").value == "one two three"
     assert app.query_params["layer"] == "3"
     assert app.query_params["i"] == "2"
 
@@ -47,7 +47,7 @@ def test_switching_between_the_pages() -> None:
 def test_any_text(page: str) -> None:
     app = visit(page)
     for text in ("x", "", "the the the", "القطة جلست", "**b** $x$ `c` :smile: [a](b) #1", "😀"):
-        app.sidebar.text_area(key="view:text").set_value(text).run()
+        app.text_area(key="view:text").set_value(text).run()
         assert_well(app)
         assert app.title[0].value == TITLES[page], text
 

@@ -53,7 +53,7 @@ def test_its_sentence_goes_along_to_every_page() -> None:
     app = visit("model")
     app.text_area(key="view:text").set_value("one two three").run()
     app.switch_page("pages/heads/page.py").run()
-    assert app.sidebar.text_area(key="view:text").value == "one two three"
+    assert app.text_area(key="view:text").value == "one two three"
 
 
 @pytest.mark.parametrize("text", ["", "x", "the the", "القطة", "**b** $x$", "one two " * 300], ids=range(6))
@@ -67,7 +67,7 @@ def test_an_old_link_to_the_first_page_opens_attention_heads() -> None:
     app = visit(text="one two three", layer="3")  # at "/"
     assert_well(app)
     assert app.title[0].value == "Heads"
-    assert app.sidebar.number_input(key="view:layer").value == 3
+    assert app.number_input(key="view:layer").value == 3
 
 
 def test_its_own_link_opens_it() -> None:

@@ -75,16 +75,15 @@ def test_any_text_opens() -> None:
         assert_well(visit("pre_post", text=text, **UNTRAINED))
 
 
-def test_the_sidebar_leads_there_and_the_placement_comes_back() -> None:
+def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    assert "pre_post" in [link.proto.page for link in app.sidebar.get("page_link")]
-    app.switch_page("pages/pre_post/page.py").run()
+    app.segmented_control(key="view:norm").set_value("both").run()
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
     assert app.query_params["norm"] == "both"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
-    assert app.sidebar.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
+    assert app.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
     app.switch_page("pages/pre_post/page.py").run()
     assert app.query_params["norm"] == "both"
     assert app.query_params["text"] == "one two"
@@ -97,7 +96,7 @@ def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     assert app.title[0].value == "Pre-norm vs post-norm"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
-    assert app.sidebar.segmented_control(key="view:norm").value == ("post" if model else "trained")
+    assert app.segmented_control(key="view:norm").value == ("post" if model else "trained")
 
 
 def test_the_page_never_opens_another_model_than_the_readers() -> None:
@@ -106,7 +105,7 @@ def test_the_page_never_opens_another_model_than_the_readers() -> None:
     assert_well(app)
     place = {"layer": "5", "head": "11", "i": "2", "j": "3"}
     assert {name: app.query_params.get(name) for name in place} == place
-    assert app.sidebar.selectbox(key="view:model").value == "minilm"
+    assert app.selectbox(key="view:model").value == "minilm"
     assert "all-MiniLM-L6-v2" in written(app)
     app.button(key="show-twins").click().run()
     assert_well(app)

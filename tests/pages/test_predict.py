@@ -50,7 +50,7 @@ def test_a_model_with_a_head_says_nothing_of_the_twins() -> None:
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
     app = visit("predict", model="twin-post", text="the [MASK] sat")
-    chosen = app.sidebar.selectbox(key="view:model")
+    chosen = app.selectbox(key="view:model")
     assert chosen.value == "twin-post"
     assert {"Twin, pre-norm", "Twin, post-norm"} <= set(chosen.options)
     assert app.query_params["model"] == "twin-post"

@@ -78,7 +78,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
     app.switch_page("pages/pre_post/page.py").run()
     for placement in ("pre", "post"):
         assert f"reverse, {placement}-norm, 40 steps" in written(app)
-    app.sidebar.selectbox(key="view:model").set_value("minilm").run()
+    app.selectbox(key="view:model").set_value("minilm").run()
     assert app.query_params["text"] == "a sentence of mine"
     other = visit(**link)  # another visitor with the link, on the same server
     assert_well(other)

@@ -209,15 +209,15 @@ def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) 
 def test_a_text_too_long_for_the_address_comes_back() -> None:
     long = "attention is all you need " * 300
     app = visit(text="short")
-    app.sidebar.text_area(key="view:text").set_value(long).run()
+    app.text_area(key="view:text").set_value(long).run()
     digest = app.query_params["kept_text"]
     assert "text" not in app.query_params
-    app.sidebar.text_area(key="view:text").set_value("short").run()
+    app.text_area(key="view:text").set_value("short").run()
     assert "kept_text" not in app.query_params
     del app.query_params["text"]
     app.query_params["kept_text"] = digest  # Back
     app.run()
-    assert app.sidebar.text_area(key="view:text").value == long
+    assert app.text_area(key="view:text").value == long
     assert app.query_params["kept_text"] == digest
 
 
@@ -225,7 +225,7 @@ def test_the_browser_is_asked_for_a_text_that_the_session_does_not_have() -> Non
     app = visit("heads", kept_text="0123")
     assert not app.exception
     assert app.query_params["kept_text"] == "0123"
-    assert not app.sidebar.text_area
+    assert not app.text_area
 
 
 def accepts_any_text(param: params.Param) -> bool:

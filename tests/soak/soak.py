@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from benchmarks.load import percentile
+from pages.core.teaching.rooms import Room, StoreUnavailable
 from pages.core.teaching.rooms.redis_store import RedisStore
 from tests.soak.served import Served
 
@@ -39,6 +40,7 @@ class Soak:
     kills: int = 0
     clicks: int = 0  # whose effect in the room was checked
     reloads: int = 0  # of members while the store was away
+    stops: int = 0  # of the store
 
     def __post_init__(self) -> None:
         self.store = RedisStore(self.served.rooms)
@@ -90,11 +92,20 @@ class Soak:
         while self.left:
             await asyncio.sleep(every * chance.uniform(0.7, 1.3))
             if self.left > every / 4:
-                await asyncio.to_thread(self.served.store.kill)
                 self.away.set()
+                self.stops += 1
+                await asyncio.to_thread(self.served.store.kill)
                 await asyncio.sleep(AWAY)
                 await asyncio.to_thread(self.served.store.start)
                 self.away.clear()
+
+    async def look(self) -> Room | None:
+        """The room, as soon as its store answers."""
+        while True:
+            try:
+                return await asyncio.to_thread(self.store.find, await self.room)
+            except StoreUnavailable:
+                await asyncio.sleep(0.2)
 
     async def check_room(self) -> None:
         """At the end: the room has everybody who joined."""
@@ -127,6 +138,7 @@ class Soak:
         fifth = max(1, len(self.memory) // 5)
         fifths = [statistics.median(self.memory[k * fifth : (k + 1) * fifth] or [0]) / 1e6 for k in range(5)]
         lines.append(f"memory of process 1 in each fifth of the time, MB: {', '.join(f'{one:.0f}' for one in fifths)}")
-        lines.append(f"other processes killed: {self.kills}; clicks of the teacher checked: {self.clicks}")
+        lines.append(f"killed: other processes {self.kills} times, the room store {self.stops} times")
+        lines.append(f"clicks of the teacher that were checked: {self.clicks}")
         lines.append(f"members who reloaded while the store was away, and came back by themselves: {self.reloads}")
         return "\n".join(lines)

@@ -77,11 +77,15 @@ class Visitor(Session):
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = self.page
         run = await self._send(message)
-        if not self._wanted:
-            return run
-        found = {name: self.kept.get(name) for name in self._wanted}
-        again = await self._trigger("kept-text", {"event": "found", "value": {"texts": found, "id": time.time_ns()}})
+        again = await self._give_kept()
         return Run(run.seconds + again.seconds, run.received + again.received)
+
+    async def _give_kept(self) -> Run:
+        """Give the page the texts that it asks for, if it does."""
+        if not self._wanted:
+            return Run(0.0, 0)
+        found = {name: self.kept.get(name) for name in self._wanted}
+        return await self._trigger("kept-text", {"event": "found", "value": {"texts": found, "id": time.time_ns()}})
 
     async def go(self, page: str) -> Run:
         """Another page in the same session, as a click on its name."""
@@ -197,6 +201,7 @@ class Visitor(Session):
             await self.socket.send(f"again {self.page}?{self.query}".encode())
             await self._send(BackMsg.FromString(done))
             silence = self.silence
+            await self._give_kept()
             if click:
                 await self.socket.send(click)
             if greet:

@@ -178,9 +178,12 @@ export class GridView extends Drawing {
 
   hover(k, event) {
     if (k === null) this.tip.hide();
-    else if (event.pointerType !== "touch" && (k !== this.hovered || !this.tip.isOpen)) this.showTip(k);
+    else if (event.pointerType !== "touch" && (k !== this.hovered || !(this.tip.isOpen || this.isQuiet))) {
+      this.showTip(k);
+    }
     if (k !== this.hovered) {
       this.hovered = k;
+      this.isQuiet = false;
       this.paintSoon();
     }
   }
@@ -196,6 +199,8 @@ export class GridView extends Drawing {
     const k = this.cellUnder(event);
     if (k === null) return;
     this.focused = k;
+    this.tip.hide(); // it would cover the neighbours of the head that is open now
+    this.isQuiet = true;
     this.open(k, event.shiftKey);
   }
 

@@ -1,4 +1,4 @@
-// Layer and head in the number fields of the sidebar, as soon as they hold them: before Python answers.
+// Layer and head in the number fields above the page, as soon as they hold them: before Python answers.
 const FIELDS = ["layer", "head"];
 const COMMITS = ["ArrowUp", "ArrowDown", "Enter"];
 

@@ -6,10 +6,18 @@ import dataclasses
 from typing import Any
 
 from encoder.load.families.bert import (
-    BERT, BERT_NAMES, DENSE_CLASSIFIER, EMBEDDING_NAMES, LAYER_NAMES, LM_HEAD, POOLER, ROBERTA,
-    bert_fields, roberta_fields,
+    BERT,
+    BERT_NAMES,
+    DENSE_CLASSIFIER,
+    EMBEDDING_NAMES,
+    LAYER_NAMES,
+    LM_HEAD,
+    POOLER,
+    ROBERTA,
+    bert_fields,
+    roberta_fields,
 )  # fmt: skip
-from encoder.load.families.family import HEADS_DROPPED, Family, Fields, Part, blocks, both, unsupported
+from encoder.load.families.family import HEADS_DROPPED, Family, Fields, Part, blocks, both, unsupported, with_defaults
 from encoder.load.families.rotary import rotary_fields
 from encoder.model.config import EncoderConfig
 
@@ -95,7 +103,7 @@ BIG_BIRD = like_bert(
     "bert",
     both("pooler", "pooler"),
     config=big_bird_config,
-    dropped=BERT.dropped | {r"(qa_classifier|sequence_summary)\..*": "a head"},
+    dropped={**BERT.dropped, r"(qa_classifier|sequence_summary)\..*": "a head"},
     classifiers={"sequence": DENSE_CLASSIFIER, "token": BERT.classifiers["token"]},
 )
 
@@ -123,8 +131,12 @@ DATA2VEC_TEXT = dataclasses.replace(ROBERTA, prefixes=("data2vec_text.", ""))
 #: Goyal et al. 2021: RoBERTa with the norms before the sublayers, and none after the embeddings.
 XLM_ROBERTA_XL = dataclasses.replace(
     ROBERTA,
-    config=lambda fields: EncoderConfig(
-        **roberta_fields(fields), norm_placement="pre", final_norm=True, embedding_norm=False
+    config=with_defaults(
+        lambda fields: EncoderConfig(
+            **roberta_fields(fields), norm_placement="pre", final_norm=True, embedding_norm=False
+        ),
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
     ),
     names={
         **EMBEDDING_NAMES, **LAYER_NAMES, **POOLER,
@@ -195,7 +207,7 @@ ESM = Family(
     dropped=HEADS_DROPPED
     | {
         r"(esm\.)?contact_head\..*": "a head that predicts contacts of amino acids",
-        r"(encoder\.layer\.\d+\.attention\.self\.)?rotary_embeddings\.inv_freq": "",
+        r"(encoder\.layer\.[\d*]+\.attention\.self\.)?rotary_embeddings\.inv_freq": "",
         r"embeddings\.position_embeddings\.weight": "",  # of models with rotary positions, unused
     },
     renamed=BERT.renamed,
@@ -203,8 +215,8 @@ ESM = Family(
 
 
 def nomic_fields(fields: Fields, default: float, **more: Any) -> EncoderConfig:
-    """NomicBERT and the two after it: post-norm, rotary positions. default: their rotary base."""
-    found = bert_fields(fields)
+    """NomicBERT and the two after it: post-norm, rotary positions. default: their rotary base; segments: by default."""
+    found = bert_fields(fields) | {"n_segments": fields.integer("type_vocab_size", more.pop("segments", 1))}
     rotary = rotary_fields(fields, found["d_model"] // max(1, found["n_heads"]), default=default)
     return EncoderConfig(**found | rotary | more)
 
@@ -227,7 +239,15 @@ def nomic_names(attention: str, fused: str) -> dict[str, str | Part]:
 
 #: Nussbaum et al. 2024: fc12 has the activation, fc11 is the gate.
 NOMIC = Family(
-    config=lambda fields: nomic_fields(fields, 1000.0, gated=True, attention_bias=False, ffn_bias=False),
+    config=lambda fields: nomic_fields(
+        fields,
+        1000.0,
+        gated=True,
+        attention_bias=False,
+        ffn_bias=False,
+        activation=fields.activation("hidden_act", "silu"),
+        segments=2,
+    ),
     names={
         **nomic_names("attn", "Wqkv"),
         **both("layers.{l}.ffn.w_in", "encoder.layers.{l}.mlp.fc12"),
@@ -239,7 +259,7 @@ NOMIC = Family(
 )
 #: Sturua et al. 2024, in the form with all of its adapters left out.
 JINA_V3 = Family(
-    config=lambda fields: nomic_fields(fields, 20_000.0),
+    config=with_defaults(lambda fields: nomic_fields(fields, 20_000.0), pad_token_id=1, layer_norm_eps=1e-5),
     names={**nomic_names("mixer", "Wqkv"), **both("layers.{l}.ffn.w_in", "encoder.layers.{l}.mlp.fc1")},
     prefixes=("roberta.", "jina_embeddings_v3.", ""),
     head=LM_HEAD,
@@ -268,7 +288,7 @@ def gte_names() -> dict[str, str | Part]:
 
 #: Zhang et al. 2024 (gte-*-v1.5 and gte-multilingual).
 GTE = Family(
-    config=lambda fields: nomic_fields(fields, 160_000.0, gated=True, ffn_in_bias=False),
+    config=with_defaults(lambda fields: nomic_fields(fields, 160_000.0, gated=True, ffn_in_bias=False), pad_token_id=1),
     names=gte_names(),
     prefixes=("gte.", "new.", ""),
     dropped=HEADS_DROPPED | {r"lm_head\..*": "a masked-word head"},

@@ -19,7 +19,8 @@ def dinov2_config(fields: Fields) -> EncoderConfig:
     hidden = int(width * fields.number("mlp_ratio", 4))
     registers = fields.integer("num_register_tokens", 4) if fields["model_type"] != "dinov2" else 0
     patches = Patches(
-        square(fields, "image_size", 224), square(fields, "patch_size", 16), fields.integer("num_channels", 3),
+        square(fields, "image_size", 224), square(fields, "patch_size", 14 if fields["model_type"] == "dinov2" else 16),
+        fields.integer("num_channels", 3),
         registers=registers,
     )  # fmt: skip
     return EncoderConfig(

@@ -216,6 +216,11 @@ SOUND_CLASSIFIER = ClassifierNames(
 )
 
 
+def with_defaults(config: Callable[[Fields], Any], **defaults: Any) -> Callable[[Fields], Any]:
+    """A reader of config.json in which fields that are left out have these values, as in transformers."""
+    return lambda fields: config(Fields({**defaults, **fields}))
+
+
 def both(ours: str, theirs: str) -> dict[str, str | Part]:
     """Weight and bias of a linear map or a norm."""
     return {f"{ours}.weight": f"{theirs}.weight", f"{ours}.bias": f"{theirs}.bias"}

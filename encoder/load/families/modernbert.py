@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, blocks, both, unsupported
@@ -111,5 +112,36 @@ MODERNBERT = Family(
         r"classifier\.(weight|bias)": "a classification head",
         r"head\.(dense|norm)\.(weight|bias)": "a classification head",
         r"qa_outputs\.(weight|bias)": "a question-answering head",
+    },
+)
+
+
+def decoder_config(fields: Fields) -> EncoderConfig:
+    """The decoder (Weller et al. 2025): causal. A window of n tokens counts the token itself, and the others before."""
+    if fields.get("local_attention") is None:
+        raise unsupported("local_attention", None, "give the size of the windows")
+    plain = Fields({name: value for name, value in fields.items() if name != "sliding_window"})
+    config = modernbert_config(plain)
+    size = fields.integer("local_attention") // 2
+    kinds = modernbert_kinds(fields)
+    return config.replace(causal=True, attention_window=tuple(size - 1 if kind == SLIDING else None for kind in kinds))
+
+
+#: q, k and v are apart, and its head for the next token is left out.
+MODERNBERT_DECODER = dataclasses.replace(
+    MODERNBERT,
+    config=decoder_config,
+    names={
+        **MODERNBERT.names,
+        **both("layers.{l}.attention.w_q", "layers.{l}.attn.q_proj"),
+        **both("layers.{l}.attention.w_k", "layers.{l}.attn.k_proj"),
+        **both("layers.{l}.attention.w_v", "layers.{l}.attn.v_proj"),
+    },
+    head=None,
+    classifiers={},
+    dropped={
+        **MODERNBERT.dropped,
+        r"lm_head\.[\w.]+": "a head that predicts the next token",
+        r"decoder\.(weight|bias)": "a head that predicts the next token",
     },
 )

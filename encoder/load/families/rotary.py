@@ -19,8 +19,8 @@ def rotary_fields(
     bases: dict[str, tuple[str, float]] | None = None,
     default: float = 10_000.0,
 ) -> dict[str, Any]:
-    """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in older
-    files, its default); default: the base of other models. Raises LoadError for a scaling that is not written here."""
+    """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in
+    older files, its default); default: the base of other models. Raises LoadError for an unknown scaling."""
     if not kinds:
         base, scaling, width = _one(fields, d_head, None, ("rope_theta", default))
         return {"position": "rotary", "rotary_base": base, "rotary_scaling": scaling, "rotary_width": width}
@@ -60,14 +60,14 @@ def _one(
 
 
 def _scaling(key: str, settings: Fields, fields: Fields, base: float) -> RotaryScaling | None:
-    """How the frequencies are scaled. "dynamic" scales only inputs that are longer than the model's own limit."""
+    """How the frequencies are scaled. "dynamic" (NTK) scales only inputs that are longer than the model's limit."""
     kind = settings.get("rope_type", settings.get("type", "default"))
     if kind in ("default", "dynamic", None):
         return None
-    if kind not in ("linear", "yarn", "llama3", "ntk"):
+    if kind not in ("linear", "yarn", "llama3"):
         raise unsupported(key, kind, "choose a model whose rotary positions are scaled by linear, yarn or llama3")
     factor = settings.number("factor", 1.0)
-    if kind in ("linear", "ntk"):
+    if kind == "linear":
         return RotaryScaling(kind, factor)
     original = settings.integer("original_max_position_embeddings", fields.integer("max_position_embeddings"))
     if kind == "llama3":

@@ -1,16 +1,16 @@
-"""Encoders of models that translate and summarise: T5 and those after it, BART and those after it. No decoder is read."""
+"""Encoders of models that translate and summarise: T5, BART and those after them. No decoder is read."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from encoder.load.families.family import Family, Fields, Part, both, unsupported
-from encoder.load.families.llama import FOUR_NORMS, FFN, ATTENTION, gains, gemma2_fields
+from encoder.load.families.family import Family, Fields, both, unsupported
+from encoder.load.families.llama import ATTENTION, FFN, FOUR_NORMS, gains, gemma2_fields
 from encoder.model.config import EncoderConfig
 
 DECODER = {
-    r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score|embed_scale)\..*": "the decoder and its heads",
+    r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
     r"(model\.)?final_logits_bias": "",
     r"encoder\.embed_tokens\.weight": "",
 }
@@ -21,7 +21,7 @@ T5_TOKENS = 4096
 def t5_config(fields: Fields, per_layer: bool = False) -> EncoderConfig:
     """T5 (Raffel et al. 2020), mT5 (Xue et al. 2021) and, with a table of biases for each layer, UMT5 (2023)."""
     fields.check_is_encoder(with_decoder=True)
-    name = fields.get("feed_forward_proj", "relu")
+    name = fields.get("feed_forward_proj", feed_forward_of(fields))
     if not isinstance(name, str):
         raise unsupported("feed_forward_proj", name, "give the name of an activation")
     gated = name.startswith("gated-")
@@ -57,6 +57,11 @@ def t5_config(fields: Fields, per_layer: bool = False) -> EncoderConfig:
     )
 
 
+def feed_forward_of(fields: Fields) -> str:
+    """The feed-forward layer where config.json does not name it: T5's has ReLU, those of mT5 and UMT5 have a gate."""
+    return "relu" if fields.get("model_type") == "t5" else "gated-gelu"
+
+
 BLOCK = "encoder.block.{l}.layer"
 T5 = Family(
     config=t5_config,
@@ -87,7 +92,9 @@ UMT5 = dataclasses.replace(T5, config=lambda fields: t5_config(fields, per_layer
 UMT5_GATED = dataclasses.replace(T5_GATED, config=UMT5.config)
 
 
-def bart_config(fields: Fields, offset: int = 0, **more: Any) -> EncoderConfig:
+def bart_config(
+    fields: Fields, offset: int = 0, default_pad: int = 1, default_activation: str = "gelu", **more: Any
+) -> EncoderConfig:
     """BART (Lewis et al. 2020) and those after it. offset: rows of the table of positions before the first."""
     fields.check_is_encoder(with_decoder=True)
     width = fields.integer("d_model")
@@ -101,15 +108,15 @@ def bart_config(fields: Fields, offset: int = 0, **more: Any) -> EncoderConfig:
         "position_offset": offset,
         "norm_eps": 1e-5,
         "embedding_scale": width**0.5 if fields.flag("scale_embedding", False) else 1.0,
-        "activation": fields.activation("activation_function"),
+        "activation": fields.activation("activation_function", default_activation),
         "dropout": fields.number("dropout", 0.1),
         "attention_dropout": fields.number("attention_dropout", 0.0),
-        "pad_id": fields.pad_id(default=1),
+        "pad_id": fields.pad_id(default_pad),
     }
     return EncoderConfig(**found | more)
 
 
-PRE = {"norm_placement": "pre", "final_norm": True}
+PRE: dict[str, Any] = {"norm_placement": "pre", "final_norm": True}
 BART_LAYER = "encoder.layers.{l}"
 BART = Family(
     config=lambda fields: bart_config(fields, offset=2),
@@ -133,17 +140,25 @@ BART = Family(
 #: Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
 MBART = dataclasses.replace(BART, config=lambda fields: bart_config(fields, offset=2, **PRE))
 #: Zhang et al. 2020. Its sines are saved as a table.
-PEGASUS = dataclasses.replace(BART, config=lambda fields: bart_config(fields, embedding_norm=False, **PRE))
+PEGASUS = dataclasses.replace(
+    BART, config=lambda fields: bart_config(fields, default_pad=0, embedding_norm=False, **PRE)
+)
 #: Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
-MARIAN = dataclasses.replace(BART, config=lambda fields: bart_config(fields, embedding_norm=False))
+MARIAN = dataclasses.replace(BART, config=lambda fields: bart_config(fields, default_pad=58_100, embedding_norm=False))
 #: Fan et al. 2021, and NLLB (2022): sines that are not saved.
 M2M100 = dataclasses.replace(
     BART,
     config=lambda fields: bart_config(
-        fields, embedding_norm=False, position="sinusoidal", sine_halves=True,
-        position_offset=fields.pad_id(default=1) + 1, pad_position=fields.pad_id(default=1), **PRE,
+        Fields({"scale_embedding": True, **fields}),
+        default_activation="relu",
+        embedding_norm=False,
+        position="sinusoidal",
+        sine_halves=True,
+        position_offset=fields.pad_id(default=1) + 1,
+        pad_position=fields.pad_id(default=1),
+        **PRE,
     ),
-)  # fmt: skip
+)
 
 
 def t5gemma_config(fields: Fields) -> EncoderConfig:
@@ -151,9 +166,12 @@ def t5gemma_config(fields: Fields) -> EncoderConfig:
     inner = fields.get("encoder")
     if not isinstance(inner, dict):
         raise unsupported("encoder", inner, "give the fields of the encoder")
-    found = gemma2_fields(Fields(inner), causal=False)
-    # Both sides of a token, as far as the causal window reaches back.
-    return EncoderConfig(**found)
+    fields = Fields({"head_dim": 256, "num_key_value_heads": 4, "attn_logit_softcapping": 50.0, **inner})
+    found = gemma2_fields(fields, causal=False)
+    # Both ways, the size of the window is a radius that includes its ends.
+    size = fields.integer("sliding_window", 4096)
+    window = tuple(None if one is None else size for one in found["attention_window"])
+    return EncoderConfig(**found | {"attention_window": window})
 
 
 T5GEMMA = Family(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported
+from encoder.load.families.family import ClassifierNames, Family, Fields, Part, both, unsupported, with_defaults
 from encoder.model.config import EncoderConfig, Patches
 
 
-def vit_config(fields: Fields) -> EncoderConfig:
-    """ViT's config.json, and DeiT's."""
+def vit_config(fields: Fields, cls: bool = True) -> EncoderConfig:
+    """ViT's config.json, and DeiT's. cls: whether there is a [CLS]."""
     fields.check_is_encoder()
     fields.only("pooler_act", "tanh", "choose a pooler with tanh")
     width = fields.integer("hidden_size")
@@ -17,7 +17,9 @@ def vit_config(fields: Fields) -> EncoderConfig:
     image_size, patch_size = square(fields, "image_size", 224), square(fields, "patch_size", 16)
     if not 0 < patch_size <= image_size:
         raise unsupported("patch_size", patch_size, f"choose 1 to {image_size}, the pixels of an image")
-    patches = Patches(image_size, patch_size, fields.integer("num_channels", 3), fields.get("model_type") == "deit")
+    patches = Patches(
+        image_size, patch_size, fields.integer("num_channels", 3), fields.get("model_type") == "deit", cls=cls
+    )
     return EncoderConfig(
         vocab_size=0,
         d_model=width,
@@ -91,4 +93,19 @@ DEIT = dataclasses.replace(
     prefixes=("deit.", ""),
     dropped={**VIT.dropped, r"(cls|distillation)_classifier\.(weight|bias)": "a classification head with a teacher"},
     renamed=tuple((pattern.replace("vit", "deit"), written) for pattern, written in VIT.renamed),
+)
+
+#: He et al. 2022. The whole image is encoded: nothing is masked, as after its training. Its sines are saved as a table.
+VIT_MAE = dataclasses.replace(VIT, dropped={**VIT.dropped, r"decoder\..*": "a head that reconstructs masked patches"})
+VIT_MSN = dataclasses.replace(VIT, config=with_defaults(vit_config, layer_norm_eps=1e-6))  # Assran et al. 2022
+#: Assran et al. 2023: no [CLS].
+IJEPA = dataclasses.replace(
+    VIT,
+    config=lambda fields: vit_config(fields, cls=False),
+    names={
+        **both("embedding.tokens.projection", "embeddings.patch_embeddings.projection"),
+        **{ours: theirs for ours, theirs in VIT.names.items() if ours != "embedding.tokens.cls"},
+    },
+    prefixes=("ijepa.", ""),
+    renamed=tuple((pattern.replace("vit", "ijepa"), written) for pattern, written in VIT.renamed),
 )

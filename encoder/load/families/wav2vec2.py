@@ -1,4 +1,5 @@
-"""Wav2Vec2 (Baevski et al. 2020) and HuBERT (Hsu et al. 2021): convolutions of the samples, then the encoder.
+"""Wav2Vec2 (Baevski et al. 2020), HuBERT (Hsu et al. 2021), UniSpeech and UniSpeech-SAT (Wang et al. 2021, Chen et al.
+2022): convolutions of the samples, then the encoder.
 
 Positions are a convolution of the tokens. The base models are post-norm; do_stable_layer_norm means pre-norm.
 """
@@ -113,7 +114,7 @@ WAV2VEC2 = Family(
         **both("layers.{l}.ffn.w_in", "encoder.layers.{l}.feed_forward.intermediate_dense"),
         **both("layers.{l}.ffn.w_out", "encoder.layers.{l}.feed_forward.output_dense"),
     },
-    prefixes=("wav2vec2.", "hubert.", ""),
+    prefixes=("wav2vec2.", "hubert.", "unispeech.", "unispeech_sat.", ""),
     classifiers={"sequence": dataclasses.replace(SOUND_CLASSIFIER, options=classifier_options)},
     dropped={
         r"masked_spec_embed": "",

@@ -11,7 +11,8 @@ def xlm_config(fields: Fields) -> EncoderConfig:
     fields.check_is_encoder()
     fields.only("is_encoder", True, "choose an encoder")
     fields.only("causal", False, "choose a model in which every token attends to every token")
-    width, pre = fields.integer("emb_dim"), fields.flag("pre_norm", False)
+    fields.only("pre_norm", False, "choose a model whose norms follow the sublayers")  # fails in transformers 5.23 too
+    width = fields.integer("emb_dim")
     if width < 1:
         raise unsupported("emb_dim", width, "choose 1 or more")
     return EncoderConfig(
@@ -21,8 +22,6 @@ def xlm_config(fields: Fields) -> EncoderConfig:
         n_heads=fields.integer("n_heads"),
         d_ffn=4 * width,
         max_positions=fields.integer("max_position_embeddings", 512),
-        norm_placement="pre" if pre else "post",
-        final_norm=False,
         norm_eps=fields.number("layer_norm_eps", 1e-12),
         activation="gelu" if fields.flag("gelu_activation", True) else "relu",
         dropout=fields.number("dropout", 0.1),

@@ -1,4 +1,4 @@
-"""A button that builds an atlas of the reader's own texts in the sidebar's model. Only this session has it.
+"""A button that builds an atlas of the reader's own texts in the chosen model. Only this session has it.
 
 An atlas is a folder, so it is written to a temporary one, which is removed with the session.
 """

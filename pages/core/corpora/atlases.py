@@ -32,7 +32,7 @@ _BUILT = "_built_atlas"
 @state.register
 @dataclass(frozen=True)
 class AtlasParams:
-    """Which atlas is open: "" is the one of the sidebar's model; a folder on one's own machine."""
+    """Which atlas is open: "" is the one of the chosen model; a folder on one's own machine."""
 
     atlas: Param[str] = string(public="an atlas of this server, chosen from a list")
     folder: Param[str] = string(url="atlas_folder")
@@ -106,7 +106,7 @@ def _open(folder: Path) -> Atlas:
 
 
 def belongs(view: View, atlas: Atlas) -> bool:
-    """Whether the sidebar's model made the atlas: its weights, tokenizer and architecture are the same."""
+    """Whether the chosen model made the atlas: its weights, tokenizer and architecture are the same."""
     if view.loaded.takes != "text":
         return False
     config, about = view.loaded.config, atlas.manifest["model"]
@@ -118,7 +118,7 @@ def belongs(view: View, atlas: Atlas) -> bool:
 
 
 def of_model(view: View) -> Atlas | None:
-    """The first offered atlas that the sidebar's model made: the session's own before the others."""
+    """The first offered atlas that the chosen model made: the session's own before the others."""
     names = list(offered())
     for name in sorted(names, key=lambda one: one != OWN):
         try:

@@ -1,1 +1,1 @@
-"""The frame of every page: navigation, sidebar, settings, presentation, the bar of narrow screens."""
+"""The frame of every page: bar, search, input, settings, presentation."""

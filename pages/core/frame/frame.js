@@ -1,6 +1,5 @@
 // Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
-// address without the view, which is added a moment later. Without this script, the first Back would lead from the
-// whole address to the one without the view, and nothing would change.
+// address without the view, which is added a moment later: Back would lead from one to the other.
 import { listenToBar, listenToPresenter } from "./page_keys.js";
 
 if (!window.__encoderscopeFrame) {
@@ -15,20 +14,16 @@ if (!window.__encoderscopeFrame) {
     event.stopPropagation();
     field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
   }, true);
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest?.(".enc-bar button")) return;
-    const opener = document.querySelector('[data-testid="stExpandSidebarButton"]');
-    (opener?.querySelector("button") ?? opener)?.click();
-  });
-  // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other. Its list
-  // of pages has sections between the list and its items: without these roles it is a group of links.
-  const pageList = '[data-testid="stSidebarNavItems"]';
+  // Streamlit gives the place for a file both a name and the role "presentation", which contradict each other. The name
+  // of a widget is its label with the marks of Markdown that hide marks of foreign text: "Hide \[CLS\]".
   new MutationObserver(() => {
     const zone = document.querySelector('[data-testid="stFileUploaderDropzone"][role="presentation"]');
     zone?.removeAttribute("role");
-    const items = document.querySelectorAll(`${pageList}:not([role]), ${pageList} li:not([role])`);
-    items.forEach((item) => item.setAttribute("role", "none"));
-  }).observe(document.body, { childList: true, subtree: true });
+    for (const one of document.querySelectorAll('.stMain [aria-label*="\\\\"]')) {
+      const name = one.ariaLabel.replace(/\\([\p{P}\p{S}])/gu, "$1");
+      if (name !== one.ariaLabel) one.ariaLabel = name;
+    }
+  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["aria-label"] });
   // Streamlit's link leads to the beginning of the page, where the bar is.
   document.addEventListener("click", (event) => {
     if (!event.target.closest?.('[data-testid="stSkipToContent"]')) return;
@@ -39,18 +34,21 @@ if (!window.__encoderscopeFrame) {
     start.tabIndex = -1;
     start.focus();
   }, true);
-  let bare = false; // a page was just opened, and its address does not hold the view yet
+  // A session that the server has dropped reads its view from here: pages/components/kept_text.js sends it.
+  window.__encoderscopeBefore = "";
+  // What a person does is one step of the history, however often the address changes because of it.
+  let acted = false;
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {
     const next = new URL(url ?? location.href, location.href);
-    const other = next.pathname !== location.pathname;
-    if (bare && !other && !location.search) history.replaceState(state, unused, url);
-    else push(state, unused, url);
-    bare = other && !next.search;
+    if (next.pathname !== location.pathname && !next.search) window.__encoderscopeBefore = location.search;
+    if (acted) push(state, unused, url);
+    else history.replaceState(state, unused, url);
+    acted = false;
   };
-  for (const act of ["pointerdown", "keydown", "popstate"]) {
+  for (const act of ["pointerdown", "keydown", "click", "popstate"]) {
     window.addEventListener(act, () => {
-      bare = false;
+      acted = act !== "popstate";
     }, true);
   }
 }

@@ -1,14 +1,15 @@
-"""The frame of every page: sidebar, model, notes about link and text; then the page itself."""
+"""The frame of every page: input and model, notes about link and text; then the page itself."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,8 +18,8 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
-from pages.components.kept_text import kept_text
-from pages.core.frame import first_maps, mobile_bar, placement_toggle, presentation, settings, sidebar
+from pages.components.kept_text import VIEW, kept_text
+from pages.core.frame import first_maps, placement_toggle, presentation, settings, sidebar, stand_in
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
@@ -26,11 +27,14 @@ from pages.core.teaching.lessons import progress
 from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.widgets import glossary_panel
+from pages.core.words import glossary
 from pages.core.words.markdown import say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
 _VIEW, _TITLE = "_current_view", "_current_title"
+#: Whether the browser is asked for the view before: no run of this session has ended yet.
+_ASKS_VIEW = "_asks_view"
 #: Modules of core that register values, and that the frame imports for nothing else.
 SHARED_VALUES = (
     "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.selection", "widgets.occlusion",
@@ -68,28 +72,32 @@ def run(
     home: bool = False,
     beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
 ) -> None:
-    """Draw the sidebar, load the model, run the page, write the view into the address.
+    """Draw the input, load the model, run the page, write the view into the address.
 
-    entry: what the page declared in app.py; without parts of the sidebar, it has none and loads a model only if it asks
+    entry: what the page declared in app.py; a page that uses no controls has none and loads a model only if it asks
     for the view. home: whether it opens at "/", where a view without HOME in the address belongs to another page;
     beside: draws what accompanies every page and gives the page its place; False: the page is not drawn now.
     """
-    st.session_state[_TITLE] = entry.title
+    st.session_state[_TITLE] = entry.title, entry.help
     st.session_state[PAGE_TAKES] = entry.takes
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
+    if is_first_run and not st.query_params:  # a new visitor, or one whose session the server has dropped
+        st.session_state[_ASKS_VIEW] = True
     state.begin()
     is_whole = False
     try:
         if is_first_run:
             progress.show_linked_view(page.url_path)
-        go_on = placement_toggle.before_sidebar(page)
+        stand_in.before_controls(entry.folder)
+        go_on = placement_toggle.before_controls(page)
         with area:
             presentation.draw()
         save, missing = state.kept(), state.missing()
         with area:
-            if save or missing:
-                kept_text(save, list(missing.values()), key="kept-text", on_found=state.found)
+            want = [*missing.values(), *([VIEW] if st.session_state.get(_ASKS_VIEW) else [])]
+            if save or want:
+                kept_text(save, want, key="kept-text", on_found=_found)
             if missing:
                 st.info("The text of this link is fetched from this browser tab.")
                 is_whole = True
@@ -97,44 +105,51 @@ def run(
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if entry.uses:
-                _with_sidebar(draw, area, go_on, entry)
+                _with_input(draw, area, go_on, entry)
             else:
                 go_on()
                 with area:
                     _link_notes()
-                draw()
+                    draw()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
         is_whole = True
     finally:
+        if is_whole:
+            st.session_state.pop(_ASKS_VIEW, None)
         # However the page ended, the address names the view and nothing typed is lost.
         state.end(home=home, is_whole=is_whole)
         cache.collect_garbage()
+
+
+def _found(texts: Mapping[str, str | None]) -> None:
+    """Take what the browser has kept. texts: digest or VIEW -> text."""
+    if texts.get(VIEW):
+        state.adopt(dict(parse_qsl(texts[VIEW])))
+    if state.missing():
+        state.found(texts)
 
 
 def _nothing() -> None:
     pass
 
 
-def _with_sidebar(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], entry: Page) -> None:
-    with st.sidebar:
-        place_of_input = st.container()
-        place_of_windows = st.container()
-        sidebar.model_controls()
-        sidebar.tower_controls()
+def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], entry: Page) -> None:
+    with area, st.container(key="input", horizontal=True, gap="xsmall"):
+        place_of_input = st.container(key="input-itself", gap="xsmall")
+        with st.container(key="input-model", horizontal=True, gap="xsmall"):
+            sidebar.model_controls()
+            sidebar.tower_controls()
         with place_of_input:
             sidebar.input_controls()
-        slots = SidebarSlots(place_of_windows, st.container(), st.container(), st.container())
-        go_on()
-    with area:
-        mobile_bar.bar(*chosen_input.in_words())
+        slots = Slots(norm=st.container(key="input-norm"), head=st.container(key="input-place", horizontal=True),
+                      settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
+                      windows=area.container(key="input-windows"))  # fmt: skip
+        with slots.settings:
+            sidebar.options()
+    go_on()
     view = _load(area, slots, entry)
-    if view is not None and not other_input.fits(view, entry.takes):
-        st.session_state[_VIEW] = view
-        with area:
-            heading()
-            other_input.say(view.loaded, entry.takes, entry.why)
-    elif view is not None:
+    if view is not None:
         if entry.edits:
             with area:
                 view = edited.applied(view)
@@ -151,15 +166,21 @@ def _with_sidebar(draw: Callable[[], None], area: DeltaGenerator, go_on: Callabl
         settings.controls(view)
 
 
-def heading() -> None:
-    """The title of the open page. Next to it, so that nothing moves, the badge of a model whose norms were moved."""
-    title, view = st.session_state[_TITLE], st.session_state.get(_VIEW)
+def heading(about: str = "") -> None:
+    """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
+
+    about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
+    """
+    (title, question), view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
-    st.title(f"{title} :orange-badge[norms moved]" if moved else title, anchor=False, help=moved or None)
+    with st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small"):
+        title = f"{title} :orange-badge[norms moved]" if moved else title
+        st.title(title, anchor=False, help=moved or None, width="content")
+        glossary.question(question, about)
 
 
 def current_view() -> View:
-    """The View of this run; a page without a sidebar loads the model here. Raises EncoderError if that fails."""
+    """The View of this run; a page without controls loads the model here. Raises EncoderError if that fails."""
     if _VIEW not in st.session_state:
         key = model_key()
         with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
@@ -169,29 +190,32 @@ def current_view() -> View:
 
 
 @dataclass(frozen=True)
-class SidebarSlots:
-    """Containers in the sidebar for what depends on the model."""
+class Slots:
+    """Containers above the page for what depends on the model."""
 
-    windows: DeltaGenerator
     norm: DeltaGenerator
     head: DeltaGenerator
     settings: DeltaGenerator
+    windows: DeltaGenerator
 
 
-def _load(area: DeltaGenerator, slots: SidebarSlots, entry: Page) -> View | None:
+def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
     """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
     model = None
     try:
         if sidebar.awaits_source():
             with area:
                 heading()
-                st.info("Type a folder or a Hub id in the sidebar to open a model.", icon=":material/folder_open:")
+                st.info("Type a folder or a Hub id above to open a model.", icon=":material/folder_open:")
             return None
         key = model_key()
         with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model = model_store.model(key)
+        if not other_input.fits(model, key, entry.takes):
+            stand_in.use(model, entry)
+            st.rerun()
         if chosen_input.was_guessed(model.takes) or model_key() != key:
-            st.rerun()  # the sidebar shows the input of another kind, or lacks the choice between two encoders
+            st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
         quick = _is_quick(model)
         fade.remember(model.config.norm_placement)
         if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
@@ -252,10 +276,11 @@ def _notes(area: DeltaGenerator, view: View) -> None:
     """Notes about the link, the text and the model, the same on every page."""
     with area:
         _link_notes()
+        stand_in.say()
         if view.trace.source is not None and view.trace.source.cut:
             long_text.note(view)
         if not view.text.strip() and view.pair is None:  # another kind of input has a name
-            st.info("The text is empty, so you see the special tokens only. Type a sentence in the sidebar.")
+            st.info("The text is empty, so you see the special tokens only. Type a sentence above.")
         if view.model.scratch is not None:
             st.info(
                 "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
@@ -274,6 +299,6 @@ def _not_finite(area: DeltaGenerator, view: View) -> None:
         heading()
         st.error(
             f"The output of {sidebar.plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. The "
-            "weights are broken, or training diverged. Choose another model in the sidebar.",
+            "weights are broken, or training diverged. Choose another model above.",
             icon=":material/error:",
         )

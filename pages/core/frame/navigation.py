@@ -16,6 +16,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+#: The class of the button that opens the search; pages/components/find.py has the same.
+OPENER = "enc-find-opener"
 #: The page's icon as an address with its content. Streamlit would read a file and compress it again in each run, and
 #: fetch a Material icon from another server.
 ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "icon.png").read_bytes()).decode()
@@ -25,11 +27,12 @@ ICON = "data:image/png;base64," + base64.b64encode((Path(__file__).parent / "ico
 class Page:
     """One page of the app: a folder of pages/ with a page.py and, if it has values in the address, a params.py.
 
-    short: its name in the navigation, if it differs from the title; uses: the parts of the sidebar that it needs, of
-    "text", "model", "layer" and "head" (none: the page has no sidebar); takes, why: the kinds of input that it can
-    show, of "text", "image", "sound", "maps" (attention maps of a file) and "pair" (an image and texts), and a
-    sentence with the reason where others are left out; pads: whether it shows a text padded as in a batch; maps:
-    whether it shows small maps of all heads; edits: whether it shows the edited run, None: it draws the edits itself.
+    help: the question that its picture answers, in the bar and below its title; short: its name in the bar, if it
+    differs from the title; uses: the controls above the page that it needs, of "text", "model", "layer" and "head"
+    (none: the page has no controls); takes, why: the kinds of input that it can show, of "text", "image", "sound",
+    "maps" (attention maps of a file) and "pair" (an image and texts), and a sentence with the reason where others are
+    left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
+    whether it shows the edited run, None: it draws the edits itself.
     """
 
     folder: str
@@ -67,22 +70,18 @@ def kept_pages(make: Callable[[], dict[str, list[StreamlitPage]]]) -> dict[str, 
 _PAGES: dict[str, list[StreamlitPage]] = {}
 
 
-def bar(groups: Mapping[str, Iterable[Page]], here: str, home: str, *, sidebar: bool) -> None:
-    """Draw the bar. here: the folder of the open page, and whether it has a sidebar; home: that of the page at "/"."""
-    if (here, sidebar) not in _BARS:
-        _BARS[here, sidebar] = _bar(groups, here, home, sidebar)
+def bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> None:
+    """Draw the bar. here: the folder of the open page; home: that of the page at "/"."""
+    if here not in _BARS:
+        _BARS[here] = _bar(groups, here, home)
     with st.container(key="page-names"):
-        st.html(_BARS[here, sidebar])
+        st.html(_BARS[here])
 
 
-_BARS: dict[tuple[str, bool], str] = {}
-#: A page that needs nothing of the sidebar has its room.
-ALONE = """<style>
-  :is([data-testid="stSidebar"], [data-testid="stExpandSidebarButton"]) { display: none; }
-</style>"""
+_BARS: dict[str, str] = {}
 
 
-def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str, sidebar: bool) -> str:
+def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> str:
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
 
     def link(entry: Page, inner: str) -> str:
@@ -110,5 +109,6 @@ def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str, sidebar: bo
     return (
         f'<nav class="enc-pages" aria-label="Pages"><a class="enc-name" href="{base}/">Encoderscope</a>'
         '<button type="button" class="enc-list" aria-expanded="false" aria-controls="enc-groups">Pages</button>'
-        f'<ul id="enc-groups">{"".join(parts)}</ul></nav>{"" if sidebar else ALONE}'
+        f'<ul id="enc-groups">{"".join(parts)}</ul></nav>'
+        f'<button type="button" class="{OPENER}" aria-haspopup="dialog">Search<kbd>Ctrl K</kbd></button>'
     )

@@ -1,22 +1,32 @@
-"""norm=both belongs to the page “Pre-norm vs post-norm”: choosing it opens the page, leaving the page undoes it."""
+"""norm=both belongs to the page “Compare both”: choosing it opens the page, leaving the page undoes it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.core.view.view import ViewParams, state
+from pages.state.params import Param, flag
 
 PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
 _LAST, _PREVIOUS, _NORM = "_last_page", "_previous_page", "_norm_before_both"
 
 
-def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
-    """Make page and norm agree; to be called before the sidebar is drawn.
+@state.register
+@dataclass(frozen=True)
+class PlacementParams:
+    """untrained_norm: in older links, that the page shows the chosen model, as it always does now."""
 
-    Returns what to call after the sidebar is drawn, when its values are kept: it may open the page of both placements.
+    untrained_norm: Param[bool] = flag(url="moved_norms")
+
+
+def before_controls(page: StreamlitPage) -> Callable[[], None]:
+    """Make page and norm agree; to be called before the controls are drawn.
+
+    Returns what to call after the controls are drawn, when their values are kept: it may open the page of both.
     """
     last = st.session_state.get(_LAST)
     st.session_state[_PREVIOUS], st.session_state[_LAST] = last, page.url_path
@@ -26,9 +36,8 @@ def before_sidebar(page: StreamlitPage) -> Callable[[], None]:
     if page.url_path == PAGE:
         if norm != "both":
             state.put(ViewParams.norm, "both")
-        return lambda: None
-    if norm == "both":
-        if last != PAGE:  # chosen in the sidebar, or in an old link
+    elif norm == "both":
+        if last != PAGE:  # chosen above the page, or in an old link
             return lambda: st.switch_page(SCRIPT)
         state.put(ViewParams.norm, st.session_state.get(_NORM, "trained"))
     return lambda: None

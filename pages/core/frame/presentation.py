@@ -14,9 +14,8 @@ html {
   font-size: max(16px, 1.35vw) !important; --enc-type: 1.25;
   @media (min-width: 1300px) { --enc-type: 1.4; }
   @media (min-width: 1600px) { --enc-type: 1.85; }
-  [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"],
-  [data-testid="stLayoutWrapper"]:has(> .st-key-page-names),
-  [data-testid="stLayoutWrapper"]:has(> .st-key-mobile-bar) { display: none !important; }
+  [data-testid="stHeader"], [data-testid="stLayoutWrapper"]:has(> .st-key-page-names),
+  .st-key-input-more { display: none !important; }
   .stMainBlockContainer { padding: 1rem 2rem 4rem !important; }
   .stMain :is(p, li, label, small, button, summary, td, th, input, textarea) { font-size: max(1em, 0.875rem); }
 }

@@ -1,11 +1,11 @@
-"""The part “Settings” of the sidebar: colours, device, precision, and what the model takes of the machine."""
+"""The drawer “Settings”: colours, device, precision, and what the model takes of the machine."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from encoder.model.device import DTYPES, available_devices, memory_in_use
-from pages.components.lazy import expander
+from pages.components.lazy import popover
 from pages.core.stores import cache, sizes
 from pages.core.view.view import COLOURS, View, ViewParams
 from pages.state.url_state import state
@@ -23,7 +23,7 @@ def check_device() -> None:
 
 def controls(view: View | None) -> None:
     """Colours of the maps; where and with which precision the model runs; its size and memory."""
-    part = expander("Settings", "settings", icon=":material/settings:")
+    part = popover("Settings", "settings", icon=":material/settings:")
     if part is None:
         return
     with part:

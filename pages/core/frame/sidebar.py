@@ -1,4 +1,4 @@
-"""The sidebar: sentence, model, layer and head, the same on every page."""
+"""The controls above every page: sentence, model, norms, layer and head; and what a click in a page does to them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import encoder
 from encoder.errors import EncoderError
 from encoder.model.config import POSITION_KINDS
 from pages.components import GridEvent, PlotEvent, on_click
+from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
@@ -31,7 +32,6 @@ from pages.core.view.view import (  # fmt: skip
     page_takes,
 )
 from pages.core.words.markdown import plain as plain  # other modules find it here
-from pages.state import links
 from pages.state.params import Param
 from pages.state.url_state import state
 
@@ -40,10 +40,10 @@ _TEXT_BEFORE = "_text_before_trained"
 CAPTION = "a picture of a handwritten three"
 CAPTIONS = {"digit-words": CAPTION, "spoken-words": "a voice says the number three"}
 
-#: What a page may need of the sidebar, declared in app.py.
+#: What a page may need of these controls, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
 _PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
-_NORMS = {"pre": "Pre-norm", "post": "Post-norm"}
+_NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
 _ACTIVATIONS = {
     "relu": "ReLU",
     "gelu": "GELU",
@@ -78,23 +78,51 @@ def open_head(layer: int, head: int) -> None:
 
 
 def sentence_controls() -> None:
-    """One sentence, and a second one for segment B."""
+    """The field of the sentence, and of a second one where there is one."""
     state.bound(
-        st.text_area, ViewParams.text, "Sentence", height=96, placeholder="Type a sentence and press Enter",
-        help="Enter runs the sentence; Shift+Enter starts a new line. Any language and any length: a text longer than "
-        "the model takes is cut, or shown window by window.",
+        st.text_area, ViewParams.text, "Sentence", height="content", label_visibility="collapsed",
+        placeholder="Type a sentence and press Enter",
     )  # fmt: skip
-    st.selectbox(
-        "Example", list(EXAMPLES), index=None, key="example", placeholder="… or choose an example",
-        label_visibility="collapsed", on_change=_use_example,
-    )  # fmt: skip
+    if state.newest(ViewParams.pair):
+        _second_sentence()
     if state.too_long_for_url(ViewParams.text):
         st.caption("The sentence is too long for a link: a copied link opens without it. This tab keeps it.")
-    with st.expander("Second sentence", expanded=bool(state.get(ViewParams.pair))):
-        state.bound(
-            st.text_area, ViewParams.pair, "Second sentence", height=68, label_visibility="collapsed",
-            placeholder="Segment B", help="The model then reads both sentences as a pair: [CLS] A [SEP] B [SEP].",
+
+
+def _second_sentence() -> None:
+    state.bound(
+        st.text_area, ViewParams.pair, "Second sentence", height="content", label_visibility="collapsed",
+        placeholder="Second sentence (segment B)",
+    )  # fmt: skip
+
+
+def options() -> None:
+    """What a sentence may be besides: an example, and one of two."""
+    if chosen_input.kind() != "text":
+        return
+    part = popover("Examples", "input")
+    if part is None:
+        return
+    with part:
+        st.selectbox(
+            "Example", list(EXAMPLES), index=None, key="example", placeholder="Choose a sentence",
+            on_change=_use_example,
         )  # fmt: skip
+        if not state.newest(ViewParams.pair):
+            st.caption("A second sentence: the model then reads both as a pair, [CLS] A [SEP] B [SEP].")
+            _second_sentence()
+
+
+def tower_controls() -> None:
+    """Which encoder of a pair, where the page can show both."""
+    with contextlib.suppress(EncoderError):  # said where the model is loaded
+        key = model_key()
+        kinds = model_store.kinds(key)
+        if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
+            if state.newest(ViewParams.tower) not in kinds:  # of the pair before
+                state.put(ViewParams.tower, kinds[0])
+            titles = {kind: kind.capitalize() for kind in kinds}
+            state.segmented(ViewParams.tower, "Encoder of", titles, label_visibility="collapsed")
 
 
 def remember_sentence(sample: str) -> None:
@@ -117,44 +145,36 @@ def _another_model() -> None:
         state.put(ViewParams.norm, "trained")
 
 
-def model_controls(*, expanded: bool = True) -> None:
-    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one.
-
-    expanded: whether the controls of an untrained encoder's architecture are open.
-    """
+def model_controls() -> None:
+    """Which model runs: a bundled one, a folder, a Hub id, one trained here or an untrained one."""
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
     offered = [name for name in SOURCES if name != "trained" or has_trained]
     kind = state.bound(
-        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model
-    )
+        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model,
+        label_visibility="collapsed",
+    )  # fmt: skip
     if kind == "other":
         state.bound(
             st.text_input,
             ViewParams.source,
             "Folder or Hub id",
-            placeholder="org/name",
+            placeholder="Folder or Hub id, as org/name",
+            label_visibility="collapsed",
             help=model_access.source_help(),
         )
     if kind == "trained":
         runs = {state.get(ViewParams.run): "the model of the link"} | trained.kept_models()
-        state.bound(st.selectbox, ViewParams.run, "Trained model", list(runs), format_func=runs.get)
+        state.bound(
+            st.selectbox,
+            ViewParams.run,
+            "Trained model",
+            list(runs),
+            format_func=runs.get,
+            label_visibility="collapsed",
+        )
     if kind == "scratch":
-        _untrained_controls(expanded)
+        _untrained_controls()
     settings.check_device()
-
-
-def tower_controls() -> None:
-    """Which encoder of a model of images and text, where the page can show both."""
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
-        key = model_key()
-        kinds = model_store.kinds(key)
-        if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
-            if state.newest(ViewParams.tower) not in kinds:  # of the pair before
-                state.put(ViewParams.tower, kinds[0])
-            state.segmented(
-                ViewParams.tower, "Encoder of", {kind: kind.capitalize() for kind in kinds}, width="stretch",
-                help="This model has two encoders. The page “Predict” compares their vectors.",
-            )  # fmt: skip
 
 
 def _fitting_sentence(key: cache.ModelKey) -> None:
@@ -170,38 +190,35 @@ def awaits_source() -> bool:
 
 
 def norm_controls(key: cache.ModelKey | None) -> None:
-    """The placement of the norms, and a link to the page that shows both. key: of the model; None: there is none."""
+    """The placement of the norms, or the page that shows both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
         return
     if norm == "both":  # on the page that shows both
-        st.caption("Norm placement: this page shows both.")
         return
+    titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":
         if norm == "trained":
             state.put(ViewParams.norm, "post")
-        titles = dict(_NORMS)
     elif key is None:
         return
     else:
         original = model_store.model(dataclasses.replace(key, norm="trained")).config.norm_placement
         if norm == original:
             state.put(ViewParams.norm, "trained")
-        titles = {"trained": f"Original ({_NORMS[original].lower()})"}
-        titles |= {name: title for name, title in _NORMS.items() if name != original}
+        titles = {"trained" if name == original else name: title for name, title in _NORMS.items()}
     state.segmented(
-        ViewParams.norm, "Norm placement", titles, width="stretch", wrap=False,
-        help="Post-norm: x = norm(x + f(x)), as in the first Transformer and BERT. Pre-norm: x = x + f(norm(x)). "
-        "Moving the norms of a trained model changes its results; it is not retrained.",
+        ViewParams.norm, "Norm placement", titles | {"both": "Both"}, width="content", wrap=False,
+        label_visibility="collapsed",
     )  # fmt: skip
-    links.link("pre_post", "Compare both", "compare")
-    if key is not None and (moved := model_store.model(key).moved_norms):
-        st.caption(plain(moved))
 
 
-def _untrained_controls(expanded: bool) -> None:
+def _untrained_controls() -> None:
     own = UntrainedParams
-    with st.expander("Architecture", expanded=expanded):
+    part = popover("Architecture", "architecture", icon=":material/account_tree:")
+    if part is None:
+        return
+    with part:
         left, right = st.columns(2)
         state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
         state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
@@ -219,7 +236,7 @@ def _untrained_controls(expanded: bool) -> None:
 def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = PARTS) -> None:
     """Which layer and head. config: of the model, which sets their limits; None: no model, both wait for the next.
 
-    uses: the parts of the sidebar that the page shows.
+    uses: the parts that the page shows.
     """
     shown = [(param, title) for param, title in _PLACE if param.name in uses]
     if config is not None:
@@ -227,15 +244,12 @@ def head_controls(config: encoder.EncoderConfig | None, uses: Collection[str] = 
             state.limit(param, 0, _last(config, param), f"this model has {param.name}s")
     if not shown:
         return
-    for place, (param, title) in zip(st.columns(len(shown)), shown, strict=True):
+    for param, title in shown:
         if config is None:
             value = max(0, state.get(param))
-            place.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
+            st.number_input(title, value=value, disabled=True, key=f"resting {param.name}")
         else:
-            last = _last(config, param)
-            state.bound(
-                place.number_input, param, title, min_value=0, max_value=last, help=f"{title}s count from 0 to {last}."
-            )
+            state.bound(st.number_input, param, title, min_value=0, max_value=_last(config, param))
 
 
 def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
@@ -243,7 +257,7 @@ def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
 
 
 def input_controls() -> None:
-    """What the model of the sidebar reads: a sentence, or an input of another kind."""
+    """What the model reads: a sentence, or an input of another kind."""
     if chosen_input.turned():  # tokens, layers and heads of the other encoder
         select(None, None)
         open_head(0, 0)
@@ -258,7 +272,7 @@ def input_controls() -> None:
 
 
 def current_view(key: cache.ModelKey) -> View:
-    """The View of this run, after the sidebar is drawn."""
+    """The View of this run, after the controls are drawn."""
     own = state.read(ViewParams)
     text, pair = chosen_input.current(key)
     return View(

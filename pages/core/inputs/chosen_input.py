@@ -1,8 +1,6 @@
-"""Which input the model of the sidebar reads: a sentence, or an input of another kind, and its name."""
+"""Which input the chosen model reads: a sentence, or an input of another kind, and its name."""
 
 from __future__ import annotations
-
-import contextlib
 
 import streamlit as st
 
@@ -16,7 +14,7 @@ _KIND = "_input_kind"
 
 
 def remembered() -> InputKind:
-    """The kind of input for which the sidebar draws controls in this run."""
+    """The kind of input for which the frame draws controls in this run."""
     st.session_state[_KIND] = kind()
     return st.session_state[_KIND]
 
@@ -35,29 +33,19 @@ def _key() -> cache.ModelKey | None:
 
 
 def changed() -> bool:
-    """Whether the model now takes another kind of input than the sidebar drew. For callbacks."""
+    """Whether the model now takes another kind of input than the frame drew. For callbacks."""
     return kind() != st.session_state.get(_KIND, "text")
 
 
 def kind() -> InputKind:
-    """What the model of the sidebar takes, as far as it is known before it is loaded."""
+    """What the chosen model takes, as far as it is known before it is loaded."""
     key = _key()
     return "text" if key is None else model_store.takes(key)
 
 
 def was_guessed(kind: InputKind) -> bool:
-    """Whether the sidebar has drawn the input of another kind than the model takes, now that it is loaded."""
+    """Whether the frame has drawn the input of another kind than the model takes, now that it is loaded."""
     return st.session_state.get(_KIND, kind) != kind
-
-
-def in_words() -> tuple[str, str | None]:
-    """The input for a line above the page: the sentence and the second one, or a name."""
-    if (chosen := kind()) == "text":
-        return state.get(ViewParams.text), state.get(ViewParams.pair)
-    with contextlib.suppress(EncoderError):
-        source = input_kinds.SOURCES[chosen]
-        return source.title(source.current(model_store.model(model_key()))), None
-    return "", None
 
 
 def current(key: cache.ModelKey) -> tuple[str, str | None]:

@@ -1,4 +1,4 @@
-"""Images and sounds of the sidebar: bundled examples, and what a visitor draws, records or opens as a file.
+"""Images and sounds that are chosen: bundled examples, and what a visitor draws, records or opens as a file.
 
 A visitor's own input stays in the session: a link names it by the digest of its content only, and opens with an
 example for everyone else.
@@ -131,14 +131,17 @@ class FileInput(Input):
         own = self.kept() if self.keeps_files(model) else ()
         return {**self.examples(model), **{name: self.title(name) for name in own}}
 
-    # --- the sidebar ----------------------------------------------------------------------------------------------
+    # --- the controls ---------------------------------------------------------------------------------------------
 
     def controls(self, model: NamedEncoder) -> None:
-        """The part of the sidebar for this input."""
-        way = self.choose_way(model)
+        """The controls of this input."""
+        with st.container(horizontal=True, gap="xsmall"):
+            way = self.choose_way(model)
+            if way == "example":
+                self._choose_example(model)
         if way == "example":
-            self._choose_example(model)
-        elif way == "file":
+            return
+        if way == "file":
             given = st.file_uploader(
                 f"{self.kind.capitalize()} file", type=self.endings(), key=f"{self.kind}-file",
                 label_visibility="collapsed", max_upload_size=self.most_bytes // 1_000_000,

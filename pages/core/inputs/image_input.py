@@ -1,4 +1,4 @@
-"""The image of the sidebar: an example, a drawing, a file or the camera. Its name in the address is `image`.
+"""The chosen image: an example, a drawing, a file or the camera. Its name in the address is `image`.
 
 An image of a model of digits is 64 numbers of ink (`digits.encode`), which the link holds. Another one stays in the
 session (`file_input`).
@@ -88,7 +88,9 @@ class ImageInput(FileInput):
         ways = [way for way in WAYS if way != "draw" or takes_digits(model)]
         if state.newest(self.way) not in ways:
             state.put(self.way, "example")
-        return state.bound(st.selectbox, self.way, "Image", ways, format_func=WAYS.get)
+        return state.bound(
+            st.selectbox, self.way, "Image", ways, format_func=WAYS.get, label_visibility="collapsed", width=150
+        )
 
     def endings(self) -> list[str]:
         return list(image_files.ENDINGS)

@@ -1,4 +1,4 @@
-"""The part of the sidebar for a text longer than the model takes: cut, or shown window by window."""
+"""The controls of a text longer than the model takes: cut, or shown window by window."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def note(view: View) -> None:
         )
         st.warning(
             f"This text has {source.n_full:,} tokens; {view.loaded.name} takes {most:,}. Shown: {shown}. To see the "
-            "rest, choose sliding windows in the sidebar.",
+            "rest, choose sliding windows above.",
             icon=":material/content_cut:",
         )
         return

@@ -1,4 +1,4 @@
-"""What a page says that cannot show the kind of input that the chosen model takes."""
+"""Bundled models for an input that the chosen model does not accept."""
 
 from __future__ import annotations
 
@@ -20,21 +20,9 @@ FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound"
 FIRST[input_kinds.PAIR] = first_bundled("text", "image")
 
 
-def fits(view: View, takes: Collection[str]) -> bool:
-    """Whether a page with these inputs can show the model of the view."""
-    return view.loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(view.model) is not None)
-
-
-def say(model: NamedEncoder, takes: Collection[str], why: str) -> None:
-    """The reason, and a button that chooses a model that fits. takes: what the page can show."""
-    wanted = next(kind for kind in takes if kind in FIRST)
-    needed, given = input_kinds.NOUNS[wanted], input_kinds.NOUNS[model.takes]
-    said = f"This page needs a model of {needed}, and {plain(model.name)} takes {given}. {why}"
-    if model.takes == "maps":
-        said = f"{plain(model.name)} is a file of attention maps, and this page needs the model itself. {why}"
-    st.info(said, icon=":material/swap_horiz:")
-    choice = FIRST[wanted]
-    st.button(f"Choose {SOURCES[choice]}", key="other-input", on_click=state.put, args=(ViewParams.model, choice))
+def fits(loaded: NamedEncoder, key: ModelKey, takes: Collection[str]) -> bool:
+    """Whether a page with these inputs can show a model."""
+    return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(key) is not None)
 
 
 def instead(view: View, source: str, why: str, tower: str = "") -> View:

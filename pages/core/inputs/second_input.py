@@ -1,4 +1,4 @@
-"""A second input next to the sidebar's: a sentence that is typed, or one of the images or sounds that are here.
+"""A second input besides the chosen one: a sentence that is typed, or one of the images or sounds that are here.
 
 Its value is what `View.text` is: a sentence, or the name of an image or a sound.
 """
@@ -20,7 +20,7 @@ PICTURE = 72
 
 
 def current(view: View, param: Param[str]) -> str:
-    """The name of the second input: the chosen one, else an example that is not the sidebar's."""
+    """The name of the second input: the chosen one, else an example that is not the first."""
     chosen, known = state.newest(param), input_kinds.of(view.loaded).names(view.loaded)
     if chosen in known:
         return chosen
@@ -46,7 +46,7 @@ def choose(view: View, param: Param[str], label: str, *, help: str = "") -> str:
 def select(
     view: View, label: str, name: str, *, key: str, take: Callable[[str], None], help: str = "", width: int = 280
 ) -> str:
-    """A list of all images or sounds, with `name` chosen; the sidebar's own is among them."""
+    """A list of all images or sounds, with `name` chosen; the first one is among them."""
     known = input_kinds.of(view.loaded).names(view.loaded)
     for one in (view.text, name):
         known.setdefault(one, input_kinds.of(view.loaded).title(one))

@@ -1,4 +1,4 @@
-"""The sound of the sidebar: an example, a recording or a file. Its name in the address is `sound`.
+"""The chosen sound: an example, a recording or a file. Its name in the address is `sound`.
 
 Examples are the bundled held-out recordings of spoken digits.
 """
@@ -59,7 +59,6 @@ class SoundInput(FileInput):
         return super().title(name)
 
     def controls(self, model: AudioEncoder) -> None:
-        st.markdown("**Sound**")
         super().controls(model)
         name = self.current(model)
         whole, (start, part) = self.whole(model, name), self.heard(model, name)
@@ -70,7 +69,7 @@ class SoundInput(FileInput):
             )
 
     def choose_way(self, model: AudioEncoder) -> str:
-        way = state.segmented(self.way, "Sound from", WAYS, width="stretch", label_visibility="collapsed")
+        way = state.segmented(self.way, "Sound from", WAYS, width="content", label_visibility="collapsed")
         if way == "file" and not sound_files.has_soundfile():
             st.caption('For FLAC, OGG and MP3: pip install "encoderscope[sound]".')
         return way

@@ -57,7 +57,8 @@ def scripts(folder: Path) -> list[str]:
 def draw() -> None:
     """Send style and script as an element, where `streamlit run` serves the app without FirstPaint."""
     if not FirstPaint.is_there:
-        st.html(f"<style>{style()}</style><script>{FRAME}</script>", unsafe_allow_javascript=True)
+        st.html(f"<style>{style()}</style>")
+        st.html(f"<script>{FRAME}</script>", unsafe_allow_javascript=True)
 
 
 class FirstPaint:

@@ -29,7 +29,7 @@ _SHORT = 400
 
 
 class Reconnected:
-    """ASGI middleware: sessions that begin again hear clicks after their first run; others are left alone."""
+    """ASGI middleware: sessions that begin again hear clicks after their first run. Others pass unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -45,12 +45,13 @@ def choose(key: cache.ModelKey) -> None:
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
     # Another norm placement or an edit keeps the choice: a reader compares the same head and token.
-    unchanged = dataclasses.replace(key, norm=key.norm if key.scratch else "trained", edits=())
+    scratch = key.scratch and key.scratch.replace(norm_placement="post", final_norm=None)
+    unchanged = dataclasses.replace(key, norm="trained", scratch=scratch, edits=())
     origin = (unchanged, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
     if seen != reads:  # a link was opened, or another page has set values before
         own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)
     elif not own and made is not None:
-        own = not _is(HEAD + TOKENS if made.origin == origin else HEAD, made)
+        own = not _is(HEAD + TOKENS if made.origin == origin else HEAD, made) or _stays(made, origin)
     if own and made is not None and made.origin != origin and not {param.name for param in HEAD + TOKENS} & asked:
         # A page that shows another model puts no place there, and the place from before back when you leave it.
         own = not (_is(HEAD + TOKENS, None) or _is(HEAD + TOKENS, _made(origin)))
@@ -65,6 +66,15 @@ def choose(key: cache.ModelKey) -> None:
             state.put(param, made.values[param.name])
     st.session_state[_MADE] = made
     not_chosen.leave_out(made.values, ())
+
+
+def _stays(made: _Made, origin: tuple[cache.ModelKey, str, str | None]) -> bool:
+    """Whether a choice for another model stays: the sentence is the same, and the new model has the place, too."""
+    if made.origin == origin or made.origin[1:] != origin[1:]:
+        return False
+    config, old, new = model_store.model(origin[0]).config, cache.TracedText(*made.origin), cache.TracedText(*origin)
+    has_head = made.values["layer"] < config.n_layers and made.values["head"] < config.n_heads
+    return has_head and old.trace.labels == new.trace.labels
 
 
 def keep() -> None:

@@ -140,7 +140,7 @@ def padded(view: View) -> View:
 
 
 def scratch_config() -> encoder.EncoderConfig:
-    """The untrained architecture that the sidebar describes. Raises ConfigError if the numbers do not fit."""
+    """The untrained architecture that the controls describe. Raises ConfigError if the numbers do not fit."""
     own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
     check_width(own.width, own.heads, own.positions)
     return encoder.EncoderConfig(
@@ -178,7 +178,7 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
 
 
 def model_key() -> cache.ModelKey:
-    """The key of the model that the sidebar names. Raises EncoderError if it names none."""
+    """The key of the model that the controls name. Raises EncoderError if it names none."""
     model, norm = state.newest(ViewParams.model), state.newest(ViewParams.norm)
     place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
     if model == "scratch":

@@ -16,6 +16,8 @@ from pages.state import links
 MOST_LINKS = 3
 
 
+#: Where the session keeps the place of the open page's question.
+_QUESTION = "_question_place"
 #: Names, formulas, code, links and coloured words are left as they are.
 _PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
 _BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
@@ -42,14 +44,19 @@ def _linked(text: str, most: int) -> str:
     return "".join(parts)
 
 
+def question(text: str, about: str = "") -> None:
+    """Draw the question that a page's picture answers, with links to the glossary. about: help next to it."""
+    st.session_state[_QUESTION] = place = st.empty()
+    place.caption(linked(text), width="content", help=linked(about) if about else None)
+
+
 def opening(text: str) -> None:
-    """Draw a page's opening lines, with links from its terms to the glossary."""
-    st.markdown(linked(text))
+    """Replace the page's question by a more exact one, of a part of the page or of this model."""
+    place = st.session_state.pop(_QUESTION, None) or st
+    place.caption(linked(text))
 
 
-def brief_opening(text: str) -> None:
-    """The same in small type, where the page's maps need the room."""
-    st.caption(linked(text))
+brief_opening = opening
 
 
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:

@@ -1,0 +1,32 @@
+"""`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from encoder.export import wire
+
+from . import assets, events
+
+#: The class of the buttons that open the dialog.
+OPENER = "enc-find-opener"
+_render = assets.component("find")
+
+
+def find(
+    entries: Sequence[Mapping[str, object]], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]
+) -> None:
+    """Offer `entries`, each with kind, title, detail, page ("" for the open one) and values (name -> text).
+
+    The dialog adds heads such as “L3 H1”. on_open: gets page and values of the chosen entry before the page runs again;
+    a browser may send any.
+    """
+
+    def opened() -> None:
+        chosen = events.state(key).get("open")
+        page, values = (chosen.get("page"), chosen.get("values")) if isinstance(chosen, Mapping) else (None, None)
+        if isinstance(page, str) and isinstance(values, Mapping):
+            on_open(page, {name: text for name, text in values.items() if isinstance(text, str)})
+
+    _render(key=key, data=wire.pack({"entries": [dict(one) for one in entries], "opener": OPENER}, {}),
+            on_open_change=opened)  # fmt: skip

@@ -1,0 +1,143 @@
+"""Every family on random checkpoints: as transformers in float64 and float32, as the numpy reference, with padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder import explain
+from encoder.load.families import FAMILIES
+from encoder.similarity import tangents
+from tests.load import every_family
+from tests.load.every_family import ALL, TEXTS, differences, ids_of, numbers_of, write
+
+#: BLOOM's GELU has the constant 0.79788456 for the square root of 2 / pi.
+LOOSER = {"bloom": 1e-9}
+each_case = pytest.mark.parametrize("name", ALL)
+each_text = pytest.mark.parametrize("name", TEXTS)
+
+
+@each_case
+def test_float64(name: str):
+    assert differences(ALL[name], torch.float64).largest <= LOOSER.get(name, 1e-10)
+
+
+@each_case
+def test_float32(name: str):
+    assert differences(ALL[name], torch.float32).largest <= 1e-5
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """A text family's model, written and read once."""
+    made: dict[str, Any] = {}
+
+    def load(name: str) -> Any:
+        if name not in made:
+            case = TEXTS[name]
+            folder = write(case, case.make(), tmp_path_factory.mktemp("model") / "model")
+            made[name] = encoder.load(folder, device="cpu")
+        return made[name]
+
+    return load
+
+
+def text_of(length: int) -> str:
+    return " ".join(f"w{one}" for one in ids_of(length, length))
+
+
+@each_text
+def test_the_numpy_reference_agrees(name: str, loaded: Callable):
+    model = loaded(name)
+    trace = model.trace(text_of(20))
+    steps = explain.chain(trace, np.float64)
+    scale = max(float(np.abs(value).max()) for value in steps.values.values())
+    assert steps.largest <= 1e-5 * max(1.0, scale)
+
+
+@each_text
+def test_a_text_padded_by_another_is_itself(name: str, loaded: Callable):
+    model = loaded(name)
+    short, long = text_of(6), text_of(30)
+    batched, alone = model.trace_batch([short, long])[0], model.trace(short)
+    torch.testing.assert_close(batched.output[: alone.n_tokens], alone.output, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        batched.layer_attention(1)[:, : alone.n_tokens, : alone.n_tokens], alone.layer_attention(1), atol=1e-5, rtol=0
+    )
+
+
+@each_text
+def test_a_model_that_is_saved_is_the_same(name: str, loaded: Callable, tmp_path):
+    model = loaded(name)
+    again = encoder.load(encoder.save(model, tmp_path / "saved"), device="cpu")
+    assert again.config == model.config
+    text = text_of(9)
+    torch.testing.assert_close(again.trace(text).output, model.trace(text).output, atol=0, rtol=0)
+
+
+@each_text
+def test_every_step_is_explained(name: str, loaded: Callable):
+    """The steps of the forward pass, next to the reference."""
+    trace = loaded(name).trace(text_of(8))
+    reference = explain.Recomputation(trace)
+    place = explain.Place(layer=1, head=4, query=6, key=3, component=5, neuron=7)
+    steps = [explain.projection(trace, place, which) for which in "qkv"]
+    steps += [explain.score(trace, place), explain.softmax(trace, place), explain.weighted_sum(trace, place)]
+    steps += [explain.output_projection(trace, place), explain.feed_forward(trace, place)]
+    steps += [explain.add_norm(trace, place, part) for part in ("attention", "ffn")]
+    for step in steps:
+        for check in step.check(reference):
+            assert check.agrees, f"{type(step).__name__}: {check.name} differs by {check.relative:.1e}"
+
+
+def test_every_family_of_text_is_here_or_in_the_older_tests():
+    import transformers
+
+    from tests.load import reference
+
+    kinds = {getattr(transformers, f"{case.kind}Config").model_type for case in ALL.values()}
+    older = {getattr(transformers, f"{one.name}Config").model_type for one in reference.FAMILIES.values()}
+    texts = {name for name, family in FAMILIES.items() if not family.images and not family.sounds}
+    assert texts - kinds - older == {"clip_text_model", "siglip_text_model"}  # in test_joint_families
+
+
+def test_a_difference_would_show():
+    """A test of the tests: a wrong window, base or scale is far above the limits."""
+    case = TEXTS["qwen2"]
+    wrong = every_family.Case(case.title, case.kind, {**case.fields, "sliding_window": 8})
+    with numbers_of(torch.float64):
+        assert case.build().config.sliding_window != wrong.build().config.sliding_window
+    narrow, wide = (one.make() for one in (case, wrong))
+    ids = torch.tensor([ids_of(30, 1)])
+    with torch.no_grad():
+        assert float((narrow(ids).last_hidden_state - wide(ids).last_hidden_state).abs().max()) > 1e-3
+
+
+@each_text
+def test_the_derivative_of_the_sentence_vector(name: str, loaded: Callable):
+    """Similarity's derivative, next to autograd's along one direction."""
+    model = loaded(name)
+    net = model.encoder
+    x = model.trace(text_of(6)).values["embedding"][None].clone()
+    direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
+
+    def sentence(y: torch.Tensor) -> torch.Tensor:
+        for context in net.attention_contexts(y, None):
+            y = net.block(context.layer)(y, context)
+        pooled = tangents.through_pool(model, net.finish(y))[0]
+        return pooled / pooled.norm(dim=-1, keepdim=True)
+
+    with torch.no_grad():
+        ours = tangents.linearise(model, x, 0)[1](direction)
+    point = x.requires_grad_()
+    vector = sentence(point)[0]
+    for index in range(0, len(vector), 12):
+        (gradient,) = torch.autograd.grad(vector[index], point, retain_graph=True)
+        expected = float((gradient * direction).sum())
+        size = float((gradient * direction).abs().sum())
+        assert abs(float(ours[0, index]) - expected) <= 2e-5 * max(1.0, size)

@@ -1,0 +1,73 @@
+"""The registry of families: complete, within its limits, and the same in docs/models.md and on the command line."""
+
+from __future__ import annotations
+
+import pytest
+import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from docs import parity
+from encoder.cli.main import main
+from encoder.errors import EncoderError, LoadError
+from encoder.load.families import FAMILIES, JOINTS, Fields, family_of
+from encoder.load.refused import REFUSED
+from encoder.load.registry import measured
+from tests.load.every_family import ALL
+from tests.load.test_every_family import LOOSER
+
+#: Towers of CLIP and SigLIP, and DINOv2 with registers' sibling: parity.md has them.
+ELSEWHERE = {"clip_text_model", "clip_vision_model", "siglip_text_model", "siglip_vision_model"}
+
+
+def test_every_family_is_measured_and_keeps_its_limits():
+    rows = {row.model_type: row for row in measured().rows}
+    assert set(rows) == set(FAMILIES) - ELSEWHERE
+    assert set(rows) == {getattr(transformers, f"{case.kind}Config").model_type for case in ALL.values()}
+    for name, row in rows.items():
+        assert max(row.float64) <= LOOSER.get(name, 1e-10), name
+        assert max(row.float32) <= 1e-5, name
+        assert len(row.mechanisms) >= 2, name
+
+
+def test_the_table_in_the_docs_is_the_measured_one():
+    assert parity.models_table() in parity.MODELS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_refused_family_exists_and_says_what_is_missing(kind: str):
+    assert kind in CONFIG_MAPPING
+    assert kind not in {*FAMILIES, *JOINTS}
+    with pytest.raises(LoadError) as found:
+        family_of(Fields({"model_type": kind}))
+    assert REFUSED[kind] in str(found.value)
+
+
+def test_the_command_prints_every_family(capsys: pytest.CaptureFixture):
+    assert main(["models"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in (*REFUSED, *(row.model_type for row in measured().rows)))
+    assert transformers.__version__ in printed
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_missing_field_means_what_it_means_in_transformers(name: str):
+    """config.json without one field: an error, or the architecture of the reference's default."""
+    case = ALL[name]
+    kind = getattr(transformers, f"{case.kind}Config")
+    full = kind(**case.fields).to_dict()
+    for key in full:
+        short = {other: value for other, value in full.items() if other != key}
+        try:
+            ours = family_of(Fields(short)).config(Fields(short))
+        except EncoderError:
+            continue
+        try:
+            whole = kind.from_dict(dict(short)).to_dict()
+        except Exception:
+            continue
+        try:
+            theirs = family_of(Fields(whole)).config(Fields(whole))
+        except EncoderError:
+            continue
+        in_training = {"dropout": 0.0, "attention_dropout": 0.0}
+        assert ours.replace(**in_training) == theirs.replace(**in_training), key
