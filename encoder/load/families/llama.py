@@ -6,6 +6,7 @@ predicts next is left out: here it is an encoder of texts.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
