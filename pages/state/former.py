@@ -12,7 +12,7 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "beyond_weights": ("contribution", {}),
     "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
-    "forward_pass": ("model", {"step": "ids"}),
+    "forward_pass": ("model", {}),
     "gradients": ("training", {"train_part": "gradients"}),
     "head_atlas": ("head_types", {"find": "corpus"}),
     "image_attention": ("heads", {"view": "text"}),
@@ -29,7 +29,8 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "worked_example": ("by_hand", {}),
 }
 
-
+#: What a former page showed where its address named nothing else.
+UNLESS_NAMED = {"forward_pass": {"step": "ids"}}
 #: Values of former pages that the page of now has no use for: a view with them opens without.
 DROPPED = frozenset({"block", "picture", "says", "stage"})
 
@@ -39,5 +40,5 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
     view = {name: value for name, value in view.items() if name not in DROPPED}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
-        view = {**view, **values, "page": page}
+        view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
     return view

@@ -406,6 +406,13 @@ def test_a_former_address_opens_its_page_with_its_values(monkeypatch: pytest.Mon
     assert now["layer"] == "1"
 
 
+def test_the_first_step_opens_unless_a_former_address_names_another() -> None:
+    assert current({"page": "steps"}) == {"page": "model", "step": "ids"}
+    assert current({"page": "forward_pass", "step": "norm", "part": "ffn", "stage": "2"}) == {
+        "page": "model", "step": "norm", "part": "ffn",
+    }  # fmt: skip
+
+
 def test_former_views_name_pages_and_values_that_exist() -> None:
     import_params()
     for name in FORMER:
