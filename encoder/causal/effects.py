@@ -47,7 +47,7 @@ def plain_trace(model: NamedEncoder, text: Text, request: tuple[str, ...] = ()) 
     """The unedited trace of a text; a Trace is returned as it is, which is how to give an image or a sound."""
     if isinstance(text, Trace):
         return text
-    model = of_text(model, "give the trace of an input.")
+    model = of_text(model, "specify its trace, which model.trace(input) gives.")
     return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
 
 

@@ -238,7 +238,9 @@ class TextEncoder(NamedEncoder):
         prompt: the name of what comes before each text, as `self.prompt` takes it. Raises TextError for an unknown one.
         """
         before = self.prompt(prompt)
-        texts = [before + text for text in ([texts] if isinstance(texts, str) else texts)]
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        if before:
+            texts = [before + checked(text) for text in texts]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")

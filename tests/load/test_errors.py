@@ -325,7 +325,8 @@ UNSUPPORTED = [
 def test_an_unsupported_field_is_named(family: str, field: str, value: Any, checkpoint: Callable, tmp_path: Path):
     drop = ("rope_parameters",) if field == "rope_scaling" else ()
     folder = reconfigured(checkpoint(family).folder, tmp_path / "odd", drop=drop, **{field: value})
-    refused(folder, rf"because of config\.json's {field}={re.escape(repr(value))}")
+    named = "longrope" if "longrope" in str(value) else value  # of several settings, the one that is not supported
+    refused(folder, rf"because of config\.json's {field}={re.escape(repr(named))}")
 
 
 @pytest.mark.parametrize(

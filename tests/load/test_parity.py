@@ -142,10 +142,8 @@ def test_masked_words_with_a_table_of_their_own(family: str, checkpoint: Callabl
 
 
 OTHER_HEADS = [
-    ("bert", "ForQuestionAnswering", "a question-answering head"),
     ("bert", "ForNextSentencePrediction", "a next-sentence head"),
     ("bert", "ForMultipleChoice", "a classification head"),
-    ("distilbert", "ForQuestionAnswering", "a question-answering head"),
     ("electra", "ForPreTraining", "a head that finds replaced words"),
     ("electra", "ForMultipleChoice", "a multiple-choice head"),
     ("modernbert", "ForQuestionAnswering", "a classification head"),

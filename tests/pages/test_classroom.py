@@ -441,7 +441,7 @@ def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypa
     def away(*_: object) -> None:
         raise StoreUnavailable("away for a moment")
 
-    people = {"heads": {"member": mia}, "classroom": {"key": key}, "layernorm": {"key": key}}
+    people = {"heads": {"member": mia}, "classroom": {"key": key}, "norms": {"key": key}}
     reloaded = []
     with monkeypatch.context() as gone:
         for name in ("find", "join", "members"):
@@ -471,7 +471,7 @@ def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
     one.open("heads").type(TEXT)
     other = Person(school, "heads", room=code).tell(event="greet", kept={"key": key})
     student = school.student(code).news()
-    one.open("layernorm")
+    one.open("norms")
     other.open("positions")  # before she has heard of it
     assert school.room(code).view["page"] == "positions"
     student.news()
@@ -479,16 +479,16 @@ def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
     assert one.app.session_state["_room_page"] == "positions"
     # The browser asks for the page before, as it did not know yet that it is left.
     one.app.session_state["_room_news"] = True
-    one.open("layernorm")
+    one.open("norms")
     assert school.room(code).view["page"] == "positions"
     for person in (one, other, student.news()):
         assert person.app.session_state["_room_page"] == "positions"
-    one.open("layernorm")  # by a click
-    assert school.room(code).view["page"] == "layernorm"
+    one.open("norms")  # by a click
+    assert school.room(code).view["page"] == "norms"
     version = school.room(code).version
     for person in (other, student, one):
         person.news()
-        assert person.app.session_state["_room_page"] == "layernorm"
+        assert person.app.session_state["_room_page"] == "norms"
     assert school.room(code).version == version
 
 

@@ -65,8 +65,8 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         ),
         Term(
             "position",
-            "A position is the place of a token in the input, counted from 0. Attention by itself ignores order, so a "
-            "model adds position vectors, rotates queries and keys, or adds a bias to scores.",
+            "A position is the place of a token in the input, counted from 0. Attention ignores order, so a model adds "
+            "position vectors, rotates queries and keys, or adds a bias to scores.",
             "positions", words=("positions",),
         ),
         Term(

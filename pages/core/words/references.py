@@ -63,6 +63,8 @@ REFERENCES = (
     _of("Elhage et al.", 2021, "A Mathematical Framework for Transformer Circuits", "Transformer Circuits Thread",
         "https://transformer-circuits.pub/2021/framework/index.html",
         "The residual stream as a sum that all layers use, for decoders of up to two layers with attention only."),
+    _of("Formal et al.", 2021, "SPLADE: Sparse Lexical and Expansion Model for First Stage Ranking", "SIGIR 2021",
+        "2107.05720", "A masked-word head weights the words of the vocabulary, tried on the passages of MS MARCO."),
     _of("Geva et al.", 2021, "Transformer Feed-Forward Layers Are Key-Value Memories", "EMNLP 2021", "2012.14913",
         "Neurons of feed-forward layers respond to patterns of text, in a decoder of 16 layers."),
     _of("Geva et al.", 2023, "Dissecting Recall of Factual Associations in Auto-Regressive Language Models",
@@ -73,6 +75,9 @@ REFERENCES = (
         "Control tasks show how much a probe learns by heart; studied on ELMo, a recurrent model."),
     _of("Jain and Wallace", 2019, "Attention is not Explanation", "NAACL 2019", "1902.10186",
         "Very different attention weights can give the same prediction, in mostly recurrent classifiers."),
+    _of("Khattab and Zaharia", 2020, "ColBERT: Efficient and Effective Passage Search via Contextualized Late "
+        "Interaction over BERT", "SIGIR 2020", "2004.12832",
+        "Each token of a query takes its most similar token of a passage, with BERT, tried on MS MARCO."),
     _of("Kobayashi et al.", 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
         "EMNLP 2020", "2004.10102",
         "Norms of transformed values matter as much as weights, in BERT-base and a translation model."),
