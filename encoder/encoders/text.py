@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError
-from encoder.inputs.text import TextWindow, Tokenized
+from encoder.inputs.text import TextWindow, Tokenized, readable
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
@@ -240,7 +240,7 @@ class TextEncoder(NamedEncoder):
         before = self.prompt(prompt)
         texts = [texts] if isinstance(texts, str) else list(texts)
         if before:
-            texts = [before + checked(text) for text in texts]
+            texts = [before + readable(text) for text in texts]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
