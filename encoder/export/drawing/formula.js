@@ -108,7 +108,7 @@ function command(reader, name) {
   }
   if (name === "sqrt") return math("msqrt", {}, argument(reader));
   if (name === "hat") return math("mover", { accent: "true" }, argument(reader), math("mo", {}, "^"));
-  if (name === "text") return math("mtext", {}, unescaped(raw(reader)));
+  if (name === "text") return math("mtext", {}, unescaped(raw(reader)).replace(/^ | $/g, "\u00a0"));
   if (name === "mathrm") return math("mi", { mathvariant: "normal" }, raw(reader));
   if (name === "textcolor") {
     const role = raw(reader);

@@ -110,7 +110,7 @@ def run(
                 go_on()
                 with area:
                     _link_notes()
-                    draw()
+                draw()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
         is_whole = True
