@@ -28,6 +28,7 @@ def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) ->
     expect(compare).to_be_disabled()
     right = sliders.nth(9)  # "because", just before "it"
     if touch:
+        right.scroll_into_view_if_needed()
         box = right.bounding_box()
         assert box
         page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)

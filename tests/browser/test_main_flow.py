@@ -100,7 +100,7 @@ def test_the_keyboard_alone_opens_a_head_and_selects_a_cell(visit: Callable[...,
 
 def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[..., Page]) -> None:
     page = visit("/?layer=3&head=4&i=2&special=zero")
-    open_page(page, "LayerNorm")
+    open_page(page, "Norms")
     page.wait_for_url(re.compile("/norms"))
     settle(page)
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
@@ -185,9 +185,9 @@ def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(
         page = browser.new_page()
         complaints: list[str] = []
         collect_complaints(page, server.url, complaints)
-        page.goto(f"{server.url}/norms?layer=1")
+        page.goto(f"{server.url}/layernorm?layer=1")
         settle(page)
-        page.get_by_role("heading", name="LayerNorm", exact=True).wait_for()
+        page.get_by_role("heading", name="Norms", exact=True).wait_for()
         expect(page.get_by_text("does not seem to exist")).to_have_count(0)
         assert query(page) == {"layer": "1"}
         page.context.close()

@@ -49,7 +49,7 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     wait_for_query(page, head="4")
     page.get_by_role("heading", name="L0 H4").wait_for()
 
-    page.get_by_text("Head similarity", exact=True).click()
+    page.get_by_role("radio", name="Similarity", exact=True).click()
     wait_for_query(page, find="map")
     click_point(page, "heads as points", 0, 12 + 8)
     wait_for_query(page, layer="1")
@@ -82,11 +82,11 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
     check_width(page)
 
 
-#: Boxes of all names that are seen: of points or along the axes, and of what is selected.
+#: Boxes of all names that are seen: of points or along the axes, and of what is selected, whose edge has no ink.
 NAMES = """() => [...document.querySelectorAll('.textpoint, .xtick text, .ytick text, .annotation-text-g')]
     .filter((node) => node.closest('.enc-plot'))
-    .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => node.getBoundingClientRect())
-    .map(({left, right, top, bottom}) => [left, right, top, bottom])"""
+    .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => [node.getBoundingClientRect(), node.matches('.annotation-text-g') ? 5 : 0])
+    .map(([{left, right, top, bottom}, edge]) => [left + edge, right - edge, top + edge, bottom - edge])"""
 
 
 @pytest.mark.parametrize(

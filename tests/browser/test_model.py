@@ -236,8 +236,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     page.locator("h1").first.click()
     page.keyboard.press("f")
     wait_for_query(page, present="1")
-    for part in ("stSidebar", "stHeader"):
-        expect(page.get_by_test_id(part)).to_be_hidden()
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
     page.wait_for_function(f"() => !({TYPE})().length")
     page.keyboard.press("PageDown")
     page.get_by_role("heading", level=1, name="Head types").wait_for()
@@ -248,7 +247,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     settle(page)
     page.keyboard.press("Escape")
     wait_for_query(page, present=None)
-    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    expect(page.get_by_test_id("stHeader")).to_be_visible()
 
 
 def test_the_picture_and_its_open_part_are_shown_in_large_type(visit: Callable[..., Page]) -> None:

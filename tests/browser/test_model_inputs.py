@@ -156,7 +156,7 @@ def test_a_narrow_screen_runs_from_top_to_bottom_and_takes_touch(shown: Open, wi
     names.nth(3).tap()
     expect(names.nth(3)).to_have_class("enc-on")
     tab.locator(".enc-model-chips button[data-key=q]").tap()
-    expect(tab.locator(".enc-model-opened h3")).to_be_visible()
+    expect(tab.locator(".enc-model-opened h2")).to_be_visible()
     tab.locator(".enc-model-opened header button").last.tap()
     expect(tab.locator(".enc-model-opened")).to_be_hidden()
     tab.locator(".enc-model-window").focus()

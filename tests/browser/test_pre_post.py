@@ -67,7 +67,7 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     hide_a_word(visit)
     rest = 12_000 - 1000 * (time.monotonic() - left)  # longer than the heartbeat: a run that nobody polls ends
     page.wait_for_timeout(max(0, rest))
-    open_page(page, "Training")
+    open_page(page, "Train")
     page.locator(".stMain .stAlert", has_text="stopped").wait_for(timeout=PATIENCE)
     assert stopped_at < step_of(page) < 3000
     expect(button(page, "Stop")).to_have_count(0)
@@ -119,7 +119,7 @@ def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page],
     settle(page)
     expect(page.locator(".enc-fading")).to_have_count(0)
     assert page.evaluate("() => [window.fades, window.buttons ?? 0]") == [fades, 0]
-    page.locator('[data-testid="stImage"] img').first.wait_for()
+    page.locator('[data-testid="stImage"] img').first.wait_for(state="attached")
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
     page.goto(page.url.partition("/pre_post")[0] + "/heads?text=the+cat+sat+on+the+mat")
     settle(page)

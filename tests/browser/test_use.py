@@ -54,6 +54,7 @@ def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> 
     page.locator('input[type="file"]').first.set_input_files(content)
     expect(page.get_by_text("Left out: 1.")).to_be_visible()
     expect(page.get_by_text("Texts: 24. Classes: 2.")).to_be_visible()
+    page.get_by_role("button", name="Train the probes").click()
     point = page.locator(".scatterlayer .trace").first.locator("path.point").nth(2)
     point.scroll_into_view_if_needed()
     settle(page)

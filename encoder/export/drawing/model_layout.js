@@ -4,6 +4,7 @@
 // the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
 import { partPlaces } from "./model_glyphs.js";
 
+export const NARROWEST = 320; // pixels; an element that is not shown yet is narrower
 const NARROW = 860; // pixels; in less, tokens are columns
 const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
 const NAMES_WIDTH = 104; // pixels for the tokens' names

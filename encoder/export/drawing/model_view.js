@@ -4,7 +4,7 @@ import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
 import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
-import { bandPath, layout, linkPath, namePlace } from "./model_layout.js";
+import { bandPath, layout, linkPath, namePlace, NARROWEST } from "./model_layout.js";
 import { neighbour, partPanel } from "./model_parts.js";
 import { saveModel } from "./model_save.js";
 import { story } from "./model_story.js";
@@ -167,7 +167,14 @@ export class ModelView extends Drawing {
   draw() {
     const { header, theme } = this;
     this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
-    const place = layout(header, Math.max(this.body.clientWidth, 40), theme.scale, this.slid, this.from, this.tall);
+    const place = layout(
+      header,
+      Math.max(this.body.clientWidth, NARROWEST),
+      theme.scale,
+      this.slid,
+      this.from,
+      this.tall,
+    );
     this.place = place;
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
