@@ -167,14 +167,14 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
 
 
 def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:
-    page = visit("/heads?text=one+two+three&layer=1&head=2&i=2&j=1")
+    page = visit("/heads?text=one+two+three&layer=1&head=4&i=2&j=1")
     before = page.evaluate("history.length")
     page.get_by_role("button", name="How this weight is made").click()
     page.wait_for_function("() => location.pathname !== '/heads' && location.search.includes('text=')")
     settle(page)
     assert page.evaluate("history.length") == before + 1
     page.go_back()
-    page.wait_for_function("() => location.pathname === '/heads' && location.search.includes('head=2')")
+    page.wait_for_function("() => location.pathname === '/heads' && location.search.includes('head=4')")
 
 
 def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(

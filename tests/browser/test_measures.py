@@ -85,7 +85,8 @@ def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..
 #: Boxes of all names that are seen: of points or along the axes, and of what is selected, whose edge has no ink.
 NAMES = """() => [...document.querySelectorAll('.textpoint, .xtick text, .ytick text, .annotation-text-g')]
     .filter((node) => node.closest('.enc-plot'))
-    .filter((node) => getComputedStyle(node).visibility === 'visible').map((node) => [node.getBoundingClientRect(), node.matches('.annotation-text-g') ? 5 : 0])
+    .filter((node) => getComputedStyle(node).visibility === 'visible')
+    .map((node) => [node.getBoundingClientRect(), node.matches('.annotation-text-g') ? 5 : 0])
     .map(([{left, right, top, bottom}, edge]) => [left + edge, right - edge, top + edge, bottom - edge])"""
 
 
