@@ -8,7 +8,7 @@
 A step is a frozen dataclass with float32 arrays, labels and its formula as LaTeX. `chain` runs all steps in order.
 """
 
-from encoder.explain.embedding import EmbeddingStep, Lookup, embedding, lookup
+from encoder.explain.embedding import EmbeddingStep, embedding
 from encoder.explain.ffn import FeedForwardStep, HiddenActivations, feed_forward, hidden_activations
 from encoder.explain.flow import FlowStage, TokenFlow, token_flow
 from encoder.explain.latex import Formula
@@ -22,23 +22,23 @@ from encoder.explain.norm import (
     norm_moments,
     normalised,
 )
-from encoder.explain.output import Journey, Plane, Pooled, Similarity, journey, nearest, plane, pooled, similarity
+from encoder.explain.output import Journey, Pooled, Similarity, journey, pooled, similarity
 from encoder.explain.place import Place
 from encoder.explain.projection import Projection, projected_matrix, projection
 from encoder.explain.reference import Chain, Check, Recomputation, chain
-from encoder.explain.score import ScalingEffect, Score, ScoreMatrix, Variant, scaling_effect, score, score_matrix
+from encoder.explain.score import Score, ScoreMatrix, Variant, score, score_matrix
 from encoder.explain.softmax import Softmax, softmax
-from encoder.explain.text import PaddedBatch, TextToIds, padded_batch, text_to_ids, word_pieces
+from encoder.explain.text import TextToIds, text_to_ids, word_pieces
 from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_projection, weighted_sum
 
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
     "AddNorm", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
-    "HiddenActivations", "Journey", "Lookup", "NormComparison", "NormMoments", "Normalised",
-    "OutputProjection", "PaddedBatch", "Place", "Plane", "Pooled", "Projection", "Recomputation", "ScalingEffect",
+    "HiddenActivations", "Journey", "NormComparison", "NormMoments", "Normalised",
+    "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
     "Score", "ScoreMatrix", "Similarity", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
     "add_norm", "chain", "compare_norms", "embedding", "feed_forward", "hidden_activations", "journey",
-    "lookup", "nearest", "norm_moments", "normalised", "output_projection", "padded_batch", "plane", "pooled",
-    "projected_matrix", "projection", "scaling_effect", "score", "score_matrix", "similarity", "softmax",
+    "norm_moments", "normalised", "output_projection", "pooled",
+    "projected_matrix", "projection", "score", "score_matrix", "similarity", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip

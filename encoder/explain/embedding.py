@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
@@ -17,25 +16,6 @@ from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array, norm_of, value
 from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
-
-#: Rows of the token table on each side of the selected one.
-NEIGHBOURS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """The product one-hot [V] x table [V, E]. table: rows from first_row on; product [E]; row [E]: read directly."""
-
-    id: int
-    first_row: int
-    table: Floats
-    product: Floats
-    row: Floats
-
-    @property
-    def difference(self) -> float:
-        """Largest difference between the product and the row."""
-        return float(np.abs(self.product - self.row).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +50,6 @@ class EmbeddingStep:
         )
 
 
-def lookup(trace: Trace, query: int) -> Lookup:
-    """Multiply the one-hot vector of token `query` by the whole table, and read the row directly."""
-    table = array(_token_table(trace))
-    row = trace.ids[query]
-    one_hot = np.zeros(len(table), dtype=np.float32)
-    one_hot[row] = 1.0
-    first = min(max(row - NEIGHBOURS, 0), max(0, len(table) - 2 * NEIGHBOURS - 1))
-    return Lookup(row, first, table[first : first + 2 * NEIGHBOURS + 1], one_hot @ table, table[row])
-
-
 def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     """Token i: its row of the table, segment, position, their sum, the norm, the projection. Raises EncoderError for
     another input than text."""
@@ -107,13 +77,6 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
         formula=_formula(place, token, segment, position, total, trace.ids[i]),
         position_formula=_position_formula(config, place, position),
     )
-
-
-def _token_table(trace: Trace) -> Tensor:
-    """[V, E]"""
-    table = trace.encoder.embedding.tokens.weight
-    assert isinstance(table, Tensor)  # an image model has a convolution here, refused before
-    return table
 
 
 def _segment(trace: Trace, token: int) -> int:

@@ -74,17 +74,6 @@ class Journey:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
-    """All tokens of all stages on their first two principal components. points [S, T, 2]; explained [2]: share of the
-    variance."""
-
-    stages: tuple[str, ...]
-    labels: tuple[str, ...]
-    points: Floats
-    explained: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Pooled:
     """One vector of a sentence. weights [T]: of each token (sum 1); terms [T]: weight x the selected
     component; vector [D]."""
@@ -170,35 +159,6 @@ def _mean_other_cosine(x: Floats) -> float:
     n = len(x)
     # The sum over all pairs is the squared norm of the sum of the unit vectors, so no [T, T] is needed.
     return 1.0 if n < 2 else float((np.sum(unit.sum(axis=0) ** 2) - np.sum(unit**2)) / (n * (n - 1)))
-
-
-def plane(trace: Trace) -> Plane:
-    """Principal components of all real tokens at all stages together: one plane for every layer.
-
-    The largest loading fixes the sign of each axis, so the picture does not flip from run to run.
-    """
-    x = stream(trace)
-    flat = x.reshape(-1, x.shape[-1]).astype(np.float64)
-    centred = flat - flat.mean(axis=0)
-    variances, axes = np.linalg.eigh(centred.T @ centred)  # [D, D] for any length of text; the largest last
-    variances, two = np.maximum(variances[::-1], 0.0), axes[:, ::-1].T[:2]
-    two = two * np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])[:, None]
-    points = centred @ two.T
-    total = float(variances.sum()) or 1.0
-    if points.shape[1] < 2:  # D = 1
-        points = np.pad(points, ((0, 0), (0, 1)))
-    explained = np.pad(variances[:2] / total, (0, max(0, 2 - len(variances))))
-    return Plane(
-        stages(trace), trace.labels[: trace.n_real], points.reshape(*x.shape[:2], 2).astype(np.float32), explained
-    )
-
-
-def nearest(trace: Trace, token: int, stage: int, count: int = 5) -> list[tuple[int, float]]:
-    """The real tokens with the largest cosine to the token's vector at a stage: (token, cosine), the largest first."""
-    x = array(trace.values[stages(trace)[stage]][: trace.n_real])
-    cosines = arithmetic.cosine(x, x[token])
-    order = [int(other) for other in np.argsort(-cosines, kind="stable") if other != token]
-    return [(other, float(cosines[other])) for other in order[:count]]
 
 
 def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Pooled:

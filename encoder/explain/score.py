@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
 from encoder.explain.place import Place
@@ -79,21 +78,6 @@ class ScoreMatrix:
     weights: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class ScalingEffect:
-    """One row with and without 1/sqrt(K). scores, weights [2, T] (with, without); entropy [2] in nats; uniform: the
-    entropy of uniform attention; mean_entropy, mean_top [2]: over all rows of real tokens, entropy and
-    largest weight."""
-
-    scale: float
-    scores: Floats
-    weights: Floats
-    entropy: Floats
-    uniform: float
-    mean_entropy: Floats
-    mean_top: Floats
-
-
 def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     """The score of query i and key j: terms, sum, scale, bias, mask, and the whole row of token i."""
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
@@ -139,24 +123,6 @@ def score_matrix(
     scores, allowed = _scores(trace, place, variant, rows)
     weights = _weights(scores, allowed, temperature)
     return ScoreMatrix(rows, array(scores), allowed.cpu().numpy(), array(weights))
-
-
-def scaling_effect(trace: Trace, place: Place, rows: int = 512) -> ScalingEffect:
-    """The softmax with and without the scale, for row i and on average over the first `rows` real tokens."""
-    place = place.checked(trace.config, trace.n_tokens)
-    first = slice(0, min(rows, trace.n_real))
-    variants = (AS_MODEL, Variant(scaled=False))
-    row = [score_matrix(trace, place, variant, slice(place.query, place.query + 1)) for variant in variants]
-    every = [score_matrix(trace, place, variant, first).weights for variant in variants]
-    return ScalingEffect(
-        scale=scale_of(trace, AS_MODEL),
-        scores=np.stack([matrix.scores[0] for matrix in row]),
-        weights=np.stack([matrix.weights[0] for matrix in row]),
-        entropy=np.array([arithmetic.entropy(matrix.weights[0]) for matrix in row]),
-        uniform=float(np.log(max(1, row[0].allowed.sum()))),
-        mean_entropy=np.array([arithmetic.entropy(weights).mean() for weights in every]),
-        mean_top=np.array([weights.max(axis=-1).mean() for weights in every]),
-    )
 
 
 def scale_of(trace: Trace, variant: Variant) -> float:

@@ -1,23 +1,14 @@
-"""Step 1, text to ids: words, pieces, ids, special tokens; a padded batch and the differences that padding makes.
+"""Step 1, text to ids: words, pieces, ids and special tokens.
 
-Shapes: B sentences, T tokens, V vocabulary.
+Shapes: T tokens, V vocabulary.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.reference import Check, compare
-from encoder.explain.source import array
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.measure.padding import leaked
 from encoder.measure.tokens import sentences
 from encoder.trace.trace import Trace
 
@@ -132,53 +123,3 @@ def word_pieces(tokenizer: Tokenizer, word: str) -> tuple[Attempt, ...]:
             return (*attempts, unknown)
         start = end
     return tuple(attempts)
-
-
-@dataclass(frozen=True, eq=False)
-class PaddedBatch:
-    """Several sentences as one padded batch, and the differences that padding makes.
-
-    ids [B, T]; mask [B, T], True for a real token; difference [B]: largest difference of a real token's output between
-    the batch and the sentence only; leaked [B]: largest attention weight of a real token on padding, over all layers
-    and heads; unmasked [B]: the same difference without the mask; pad: the padding token.
-    """
-
-    labels: tuple[tuple[str, ...], ...]
-    ids: NDArray[np.integer]
-    mask: Bools
-    difference: Floats
-    leaked: Floats
-    unmasked: Floats
-    pad: str
-
-
-def padded_batch(model: TextEncoder, texts: Sequence[str]) -> PaddedBatch:
-    """Run the texts as one padded batch, each by itself, and as a batch without the mask."""
-    batch = model.trace_batch(texts)
-    alone = [array(model.trace(text).output) for text in texts]
-    return PaddedBatch(
-        labels=tuple(trace.labels for trace in batch),
-        ids=np.array([trace.ids for trace in batch]),
-        mask=np.stack([trace.mask.cpu().numpy() for trace in batch]),
-        difference=_differences([array(trace.output) for trace in batch], alone),
-        leaked=np.array([leaked(trace) for trace in batch]),
-        unmasked=_differences(_without_mask(model, batch), alone),
-        pad=model.tokenizer.pad_token,
-    )
-
-
-def _differences(padded: Sequence[Floats] | Floats, alone: Sequence[Floats]) -> Floats:
-    """padded: B x [T, D]; alone: each output without padding -> [B]: the largest difference over the real tokens."""
-    return np.array([np.abs(one[: len(other)] - other).max() for one, other in zip(padded, alone, strict=True)])
-
-
-def _without_mask(model: TextEncoder, batch: Sequence[Trace]) -> Floats:
-    """[B, T, D]: the output for the padded ids without a mask."""
-    segments = [[*trace.source.segments] + [0] * (trace.n_tokens - len(trace.source)) for trace in batch]  # type: ignore[arg-type, union-attr]
-    with torch.no_grad():
-        output = model.encoder(
-            torch.tensor([trace.ids for trace in batch], device=model.device),
-            None,
-            torch.tensor(segments, device=model.device),
-        )
-    return array(output)

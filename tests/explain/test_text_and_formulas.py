@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 import torch.nn.functional as F
-from sklearn.decomposition import PCA
 
 from encoder import EncoderError, TextEncoder, explain
 from encoder.explain import Place, Variant, latex
@@ -51,40 +49,6 @@ def test_word_pieces_try_the_longest_first(minilm: TextEncoder):
     attempts = explain.word_pieces(minilm.tokenizer, "embeddings")
     assert [attempt.piece for attempt in attempts][:2] == ["embeddings", "embedding"]
     assert [attempt.piece for attempt in attempts if attempt.id is not None] == ["em", "##bed", "##ding", "##s"]
-
-
-def test_padding_changes_nothing(minilm: TextEncoder):
-    batch = explain.padded_batch(minilm, [SHORT, TEXT, "ok"])
-    assert batch.mask.sum(axis=1).tolist() == [4, len(batch.labels[1]), 3]
-    assert batch.ids.shape == batch.mask.shape
-    assert (batch.difference < 1e-4).all()
-    assert (batch.leaked == 0).all()
-    # without the mask the padded sentences change, and the longest one, which has no padding, does not
-    assert (batch.unmasked[[0, 2]] > 0.1).all()
-    assert batch.unmasked[1] < 1e-4
-
-
-def test_a_batch_of_one_is_not_padded(minilm: TextEncoder):
-    batch = explain.padded_batch(minilm, [TEXT])
-    assert batch.mask.all()
-    assert batch.difference[0] == batch.leaked[0] == batch.unmasked[0] == 0
-
-
-@pytest.mark.parametrize("query", [0, 2, 5])
-def test_one_hot_times_table_is_a_row(minilm: TextEncoder, query: int):
-    trace = minilm.trace(TEXT)
-    lookup = explain.lookup(trace, query)
-    assert lookup.difference == 0
-    assert (lookup.product == trace.values["embedding.tokens"][query].numpy()).all()
-    assert (lookup.table[lookup.id - lookup.first_row] == lookup.row).all()
-    assert lookup.table.shape == (7, 384)
-
-
-def test_the_table_has_borders(minilm: TextEncoder):
-    """[PAD] is row 0: the rows shown begin there and are as many as ever."""
-    trace = minilm.trace_batch([SHORT, TEXT])[0]
-    lookup = explain.lookup(trace, trace.n_tokens - 1)
-    assert (lookup.id, lookup.first_row, len(lookup.table)) == (0, 0, 7)
 
 
 def test_three_norms_are_torchs(minilm: TextEncoder):
@@ -150,28 +114,6 @@ def test_norms_that_are_not_there(minilm: TextEncoder):
         explain.compare_norms([trace], "nonsense")
     with pytest.raises(EncoderError, match="at least one"):
         explain.compare_norms([], "embedding_norm")
-
-
-def test_plane_is_a_principal_component_analysis(minilm: TextEncoder):
-    trace = minilm.trace(TEXT)
-    plane = explain.plane(trace)
-    x = np.stack([trace.values[name].numpy() for name in plane.stages]).reshape(-1, 384)
-    pca = PCA(2, svd_solver="full").fit(x)
-    assert plane.explained == pytest.approx(pca.explained_variance_ratio_, rel=1e-4)
-    reference = pca.transform(x).reshape(plane.points.shape)
-    for axis in range(2):
-        distance = min(np.abs(plane.points[..., axis] - sign * reference[..., axis]).max() for sign in (1, -1))
-        assert distance < 1e-3
-
-
-def test_leaving_the_scale_out_sharpens_the_rows(minilm: TextEncoder):
-    trace = minilm.trace(TEXT)
-    effect = explain.scaling_effect(trace, Place(2, 3, 4))
-    assert effect.scores[1] == pytest.approx(effect.scores[0] * 32**0.5, rel=1e-4)
-    assert effect.mean_entropy[1] < effect.mean_entropy[0] / 2
-    assert effect.mean_top[1] > effect.mean_top[0]
-    expected = [torch.softmax(torch.from_numpy(scores), -1).numpy() for scores in effect.scores]
-    assert effect.weights == pytest.approx(np.stack(expected), abs=1e-6)
 
 
 def test_share_that_is_off():
@@ -311,13 +253,6 @@ def test_short_sums_are_written_out():
     assert "1{,}533 more" in latex.left_out(1536)[0]
 
 
-def test_every_step_has_a_place():
-    keys = [step.key for step in explain.STEPS]
-    assert keys == ["ids", "embedding", "qkv", "scores", "softmax", "mixing", "norm", "ffn", "output"]
-    assert all(step.title and step.question.endswith("?") for step in explain.STEPS)
-    assert model_of("minilm").config.n_layers == 6
-
-
 def test_every_sum_contains_the_chosen_term():
     terms = latex.written_out(9, lambda index: f"t{index}", chosen=7)
     assert terms == ["t0", "t1", *latex.left_out(9), "t7"]
@@ -333,13 +268,3 @@ def test_every_sum_contains_the_chosen_term():
         latex.number(explain.softmax(trace, place).exponentials[place.key])
         in explain.softmax(trace, place).formula.numbers
     )
-
-
-def test_the_nearest_tokens_are_those_of_the_largest_cosine():
-    trace = model_of("minilm").trace(TEXT)
-    x = F.normalize(trace.output.double(), dim=-1)
-    cosines = (x @ x[3]).numpy()
-    found = explain.nearest(trace, 3, stage=6, count=4)
-    order = [token for token in np.argsort(-cosines) if token != 3][:4]
-    assert [token for token, _ in found] == order
-    assert [cosine for _, cosine in found] == pytest.approx([cosines[token] for token in order], abs=1e-5)

@@ -227,8 +227,8 @@ def test_bytes_of_a_trace_count_shared_storage_once() -> None:
 
 def test_bytes_of_a_result_count_the_arrays_inside_it() -> None:
     trace = encoder.load("minilm").trace("one two three")
-    plane = explain.plane(trace)
-    assert plane.points.nbytes + plane.explained.nbytes <= sizes.value_bytes(plane) < plane.points.nbytes + 5_000
+    row = explain.softmax(trace, explain.Place(0, 1, 2))
+    assert row.weights.nbytes + row.scores.nbytes <= sizes.value_bytes(row) < 5_000
     measures = head_measures(trace)
     arrays = sum(array.nbytes for array in measures.values.values())
     assert arrays < sizes.value_bytes((measures, "words")) < arrays + 10_000
