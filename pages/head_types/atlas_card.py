@@ -77,7 +77,7 @@ def _examples(found: Opened) -> None:
 
 
 def _opens(found: Opened) -> str | None:
-    """The sidebar's model that opens the texts; None if it is not known here."""
+    """The reader's model that opens the texts; None if it is not known here."""
     if found.here is not None:
         return str(state.get(ViewParams.model))
     name = state.get(atlases.AtlasParams.atlas)

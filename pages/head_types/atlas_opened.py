@@ -9,7 +9,7 @@ from encoder.figures.atlas import Means
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.heads import HeadMeasures
 from pages.core.corpora import atlases
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.view.view import View
 from pages.core.words.formulas import number
 from pages.head_types.params import AtlasView
@@ -18,7 +18,7 @@ from pages.state.url_state import state
 
 @dataclass(frozen=True)
 class Opened:
-    """here: the measures of this sentence, None if another model than the sidebar's made the atlas."""
+    """here: the measures of this sentence, None if another model than the reader's made the atlas."""
 
     view: View
     atlas: Atlas
@@ -29,7 +29,7 @@ class Opened:
 
     @classmethod
     def of(cls, view: View, atlas: Atlas, params: AtlasView) -> Opened:
-        """The open head is the sidebar's; in an atlas of another model, the page's own."""
+        """The open head is the reader's; in an atlas of another model, the page's own."""
         measure = BY_NAME[params.measure]
         if atlases.belongs(view, atlas):
             return cls(view, atlas, measure, view.layer, view.head, atlases.here(view, atlas))
@@ -66,7 +66,7 @@ class Opened:
         if self.here is None:
             state.put(AtlasView.foreign, [(layer, head)])
         else:
-            sidebar.open_head(layer, head)
+            input_row.open_head(layer, head)
 
 
 def means(atlas: Atlas, measure: str, **look: str) -> Means:

@@ -56,5 +56,5 @@ class AtlasView:
     against: Param[str] = string(url="atlas_against", public="an atlas of this server, chosen from a list")
     card: Param[str] = choice("texts", CARD, url="atlas_card")
     label: Param[str] = string(url="atlas_label", public="a label of the atlas, chosen from a list")
-    # The open head of an atlas of another model than the sidebar's.
+    # The open head of an atlas of another model than the reader's.
     foreign: Param[list[Head]] = heads(1, url="atlas_head")

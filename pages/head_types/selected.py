@@ -5,7 +5,7 @@ import streamlit as st
 from encoder import figures
 from pages.components import plot
 from pages.core.corpora import corpus_line
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.view import map_window
 from pages.core.view.view import View
 from pages.core.widgets import answer
@@ -43,7 +43,7 @@ def _map(view: View) -> None:
             height=380,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels, trace.labels),
-            on_event=sidebar.select_from,
+            on_event=input_row.select_from,
         )
 
 
@@ -65,7 +65,7 @@ def _types(view: View, found: Heads) -> str:
 
 def _answer(view: View) -> None:
     """The line above the map: the selected cell or row."""
-    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
     if view.i is None:
         answer.draw(clear=clear)
         return

@@ -7,7 +7,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import telling
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.heads.params import Params
@@ -72,7 +72,7 @@ def _ask(view: View) -> None:
         return
     found = gains(view, word)
     layer, head = np.unravel_index(int(np.nan_to_num(found).argmax()), found.shape)
-    sidebar.open_head(int(layer), int(head))
+    input_row.open_head(int(layer), int(head))
     select([word], ())
     state.put(Params.measure, "")
     state.put(Params.sort, "falling")

@@ -18,7 +18,7 @@ from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.view import head_measures, small_maps
 from pages.core.view.view import View
 from pages.core.widgets import over_image
@@ -204,5 +204,5 @@ def _on_event(event: GridEvent) -> None:
     elif state.get(Params.view) == "beside":
         sides.open_head(state.get(SideB.what), event["layer"], event["head"])
     else:
-        sidebar.open_head(event["layer"], event["head"])
+        input_row.open_head(event["layer"], event["head"])
         state.put(Params.average, "none")

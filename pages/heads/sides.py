@@ -11,7 +11,7 @@ from encoder.inputs.layout import InputKind
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs import second_input
 from pages.core.inputs.image_input import ImageParams
 from pages.core.inputs.sound_input import SoundParams
@@ -150,7 +150,7 @@ def clear_selection() -> None:
 def open_head(what: str, layer: int, head: int) -> None:
     """What a click in the grid does: of two heads it chooses B, otherwise the head of both sides. For callbacks."""
     if what != "heads":
-        sidebar.open_head(layer, head)
+        input_row.open_head(layer, head)
     state.put(SideB.layer_b, layer if what == "heads" else None)
     state.put(SideB.head_b, head if what == "heads" else None)
 

@@ -8,7 +8,7 @@ from encoder import explain
 from encoder.export import tables
 from encoder.export.python_code import trace_call
 from pages.core.stores import cache
-from pages.core.view.selection import PlaceParams, selected_place
+from pages.core.view.place import PlaceParams, selected_place
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export
 from pages.model.params import Params, opened

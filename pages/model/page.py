@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder.explain.cost import BYTES
 from pages.components.lazy import expander
-from pages.core.frame import frame, sidebar
+from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view
@@ -37,17 +37,17 @@ def main() -> None:
             part = expander(f"Change the {kind}", "model-input", icon=":material/upload:")
             if part is not None:
                 with part:
-                    sidebar.input_controls()
+                    input_row.input_controls()
     with right:
-        sidebar.model_controls()
-        sidebar.tower_controls()
+        input_row.model_controls()
+        input_row.tower_controls()
         show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
     said, place = st.container(key="model-said"), st.container(key="model-place")
     below = st.container(key="model-ways")
     if kind == "text":
         first_view.choose(model_key())
     view = frame.current_view()
-    view = inside(sidebar.with_selection_inside(view, view.trace.n_tokens))
+    view = inside(input_row.with_selection_inside(view, view.trace.n_tokens))
     with said:
         view = edited.applied(view)
         worth = answer(view)
@@ -93,7 +93,7 @@ def inside(view: View) -> View:
 
 
 def sentence() -> None:
-    """The field, with the same sentence as in the sidebar of the other pages, and three examples."""
+    """The field, with the same sentence as in the row above the other pages, and three examples."""
     state.bound(
         st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
         placeholder="Type a sentence and press Enter", on_change=another_text,
@@ -105,7 +105,7 @@ def sentence() -> None:
 
 def another_text() -> None:
     """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
-    sidebar.select(None, None)
+    input_row.select(None, None)
     state.put(Params.first, None)
 
 

@@ -13,10 +13,11 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs.picture_inputs import picture_inputs
-from pages.core.view import first_view, selection, token_rows
-from pages.core.view.selection import PlaceParams
+from pages.core.view import first_view, token_rows
+from pages.core.view import place as place_of_view
+from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.model import switches
@@ -26,7 +27,7 @@ from pages.state.url_state import state
 
 def draw(view: View, show: str) -> None:
     """The picture with its switches, and with the numbers of the part that is open."""
-    params, place = state.read(Params), selection.selected_place(view)
+    params, place = state.read(Params), place_of_view.selected_place(view)
     part = opened(params)
     reference, why_not = _reference(view) if part and state.get(PlaceParams.check) else (None, "")
     # The same numbers have the same bytes: the browser then keeps what is open.
@@ -47,10 +48,10 @@ def draw(view: View, show: str) -> None:
 
 def _reference(view: View) -> tuple[explain.Recomputation | None, str]:
     """The same forward pass in float64, and why there is none."""
-    if view.trace.n_tokens > selection.LONGEST_CHECK:
-        return None, f"The check is limited to {selection.LONGEST_CHECK:,} tokens. Use a shorter text."
+    if view.trace.n_tokens > place_of_view.LONGEST_CHECK:
+        return None, f"The check is limited to {place_of_view.LONGEST_CHECK:,} tokens. Use a shorter text."
     try:
-        return selection.recomputation(view), ""
+        return place_of_view.recomputation(view), ""
     except EncoderError as error:
         return None, str(error)
 
@@ -95,16 +96,16 @@ def take(view: View, event: ModelEvent) -> None:
     if "first" in event:
         state.put(Params.first, event["first"])
     if kind == "open":
-        sidebar.open_head(event["layer"], event["head"])
+        input_row.open_head(event["layer"], event["head"])
     elif kind == "select":
-        sidebar.select(event["query"], event["key"])
+        input_row.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
     elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
         if event["query"] is not None and event["part"]:
-            sidebar.select(event["query"], event["key"])
+            input_row.select(event["query"], event["key"])
         for name in ("component", "neuron"):
             if event[name] is not None:  # type: ignore[literal-required]
                 state.put(getattr(PlaceParams, name), event[name])  # type: ignore[literal-required]
@@ -117,5 +118,5 @@ def turn(view: View, name: str, on: bool) -> None:
     else:
         first_view.keep()  # the reader compares the same head, token and weight
         if view.i is not None:
-            sidebar.select(*token_rows.pair(view))
+            input_row.select(*token_rows.pair(view))
         switches.turn(view, name, on)

@@ -11,7 +11,7 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import norms
 from pages.components import on_click, plot
-from pages.core.view.selection import PlaceParams
+from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
 from pages.core.words import references
 from pages.core.words.formulas import number

@@ -9,7 +9,7 @@ from encoder.export import tables
 from encoder.export.document import Section
 from encoder.measure import norms
 from pages.core.frame.frame import current_view, heading
-from pages.core.view.selection import PlaceParams
+from pages.core.view.place import PlaceParams
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import brief_opening
 from pages.core.words.markdown import plain

@@ -11,7 +11,7 @@ from encoder import Trace, explain, figures
 from encoder.measure import norms
 from encoder.measure.norms import NormStatistics
 from pages.components.events import PlotEvent
-from pages.core.view.selection import PlaceParams
+from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.state.url_state import state

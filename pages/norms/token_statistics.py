@@ -11,7 +11,7 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
 from pages.core.view import token_rows
@@ -43,7 +43,9 @@ def overview(selected: Selected) -> Figures:
         )
     drawn: Figures = {}
     with answer.area():
-        answer.draw(selected_in_words(selected), clear=None if view.i is None else partial(sidebar.select, None, None))
+        answer.draw(
+            selected_in_words(selected), clear=None if view.i is None else partial(input_row.select, None, None)
+        )
         for moment in ("before", "after"):
             drawn |= maps_of(selected, moment, part, log=scale == "log")
     if said := token_rows.which(part, len(labels), view.i):
@@ -76,7 +78,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
                 on_event=on_click(
                     row=lambda norm: state.put(Params.at, names[norm]),
                     column=lambda token: state.put(ViewParams.i, token),
-                    clear=lambda: sidebar.select(None, None),
+                    clear=lambda: input_row.select(None, None),
                 ),
             )
     st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))

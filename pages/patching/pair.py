@@ -110,7 +110,7 @@ def _draw_input(view: View) -> Pair | None:
     words = words_of(view.trace)
     other = second_input.choose(
         view, Params.other_input, f"Take vectors from this {words.input}",
-        help=f"Your {words.input} is the sidebar's. Each vector of its run can be replaced by the vector of this "
+        help=f"Your {words.input} is above the page. Each vector of its run can be replaced by the vector of this "
         f"{words.input}'s run at the same layer and position.",
     )  # fmt: skip
     where, chosen = _what(view)

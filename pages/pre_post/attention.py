@@ -17,7 +17,7 @@ from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import align, stream
 from pages.components import head_grid, plot
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.stores import cache
 from pages.core.view import map_window
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
@@ -49,7 +49,7 @@ def attention(view: View, traces: PairTraces) -> None:
     if (view.layer, view.head) != (layer, head):
         st.button(
             f"Open L{layer} H{head}, which differs most", key="open-most", icon=":material/difference:",
-            on_click=sidebar.open_head, args=(layer, head),
+            on_click=input_row.open_head, args=(layer, head),
         )  # fmt: skip
     one_head(view, traces, float(moved[view.layer, view.head]))
     exported(view, traces.pair.keys).draw()
@@ -100,7 +100,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     name(placement)
     head_grid(
         traces.small_maps(placement), layers=config.n_layers, heads=config.n_heads, selected=(view.layer, view.head),
-        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=sidebar.open_from,
+        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=input_row.open_from,
         measure=moved, measure_label="attention placed elsewhere", measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )  # fmt: skip
@@ -129,7 +129,7 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
 
 def draw_answer(view: View, traces: PairTraces) -> None:
     """The line above the maps: the weight of the selected cell in both placements, with its rank."""
-    clear = None if view.i is None and view.j is None else lambda: sidebar.select(None, None)
+    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
     if view.i is None:
         answer.draw(clear=clear)
         return
@@ -175,7 +175,8 @@ def one_map(
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
-        key=key, height=400, shows=placement, zoom=zoom, on_event=lambda event: sidebar.select_from(event, found.block),
+        key=key, height=400, shows=placement, zoom=zoom,
+        on_event=lambda event: input_row.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
     row, column = pair(view, found)
@@ -191,7 +192,7 @@ def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) 
             found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre),
             selected=(view.i, view.j), block=found.block,
         ),
-        key="map-difference", height=400, on_event=lambda event: sidebar.select_from(event, found.block),
+        key="map-difference", height=400, on_event=lambda event: input_row.select_from(event, found.block),
         alt=f"Difference of both maps of L{view.layer} H{view.head}: teal where pre-norm has more, orange where "
         "post-norm.",
     )  # fmt: skip

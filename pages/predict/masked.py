@@ -40,8 +40,8 @@ def show(view: View) -> None:
     if view.loaded.mlm_head is None:
         st.caption(
             no_head(view),
-            help="Other pages keep your model and your input. Choose another model with a masked-word head in the "
-            "sidebar.",
+            help="Other pages keep your model and your input. Choose another model with a masked-word head "
+            "above the page.",
         )
     choose_word(view, chosen)
     sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")

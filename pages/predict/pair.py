@@ -1,4 +1,4 @@
-"""The image or sound of the sidebar and the captions of the page in one model, and what it computes of them."""
+"""The image or sound above the page and the captions of the page in one model, and what it computes of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Pair:
 
     @property
     def source(self) -> Any:
-        """The images or sounds of the sidebar."""
+        """The images or sounds above the page."""
         return input_kinds.of(self.model.other)
 
     @cached_property
@@ -65,7 +65,7 @@ class Pair:
 
     @property
     def image_vector(self) -> Vectors:
-        """Of the sidebar's image or sound, [E]."""
+        """Of the reader's image or sound, [E]."""
         found: Vectors = self.view.derived("image vector", self.model.other_vector)
         return found
 
@@ -97,7 +97,7 @@ class Pair:
 
     @property
     def examples(self) -> dict[str, str]:
-        """Name -> title of the bundled images or sounds, without those that are hard to name, and the sidebar's."""
+        """Name -> title of the bundled images or sounds, without those that are hard to name, and the reader's."""
         known = dict(self.source.examples(self.model.other))
         if self.of_sound:
             known = {name: f"“{name}”" for name in known}

@@ -10,7 +10,7 @@ from pages.state.url_state import state
 
 TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
 LEAST_WORDS, MOST_WORDS = 1, 20
-#: Shown while the sidebar's sentence has no mask: both twins predict the right kind of word here.
+#: Shown while the reader's sentence has no mask: both twins predict the right kind of word here.
 EXAMPLE = "A tropical [MASK] with large leaves"
 FIRST_TEMPLATE = "a handwritten {number}"
 TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)
@@ -23,7 +23,7 @@ CELLS = {"probability": "Probability", "cosine": "Cosine"}
 @dataclass(frozen=True)
 class Params:
     """task: what is predicted, "": what the model was trained for; top: how many words are shown per [MASK]; word:
-    number of the hidden word in the sidebar's sentence; sentence: what is shown while that sentence has no mask;
+    number of the hidden word in the reader's sentence; sentence: what is shown while that sentence has no mask;
     hidden: the word that [MASK] replaced in an older link."""
 
     task: Param[str] = choice("", ("", *TASKS), url="predict")

@@ -30,7 +30,7 @@ class Shown:
     of_page: bool = False
 
     def view(self, view: View) -> View:
-        """The view with this sentence, in the sidebar's model if that predicts, otherwise in the first one."""
+        """The view with this sentence, in the reader's model if that predicts, otherwise in the first one."""
         first = next(iter(self.keys.values()))
         key = next((key for key in self.keys.values() if dataclasses.replace(key, edits=()) == view.model), first)
         return dataclasses.replace(view, model=key, text=self.text, pair=self.pair)
@@ -64,7 +64,7 @@ def usual(view: View, words: Sequence[Word]) -> int | None:
 
 
 def with_edits(chosen: Shown, view: View) -> Shown:
-    """The same models with the recipe's edits, where they fit; not for another model or sentence than the sidebar's."""
+    """The same models with the recipe's edits, where they fit; not for another model or sentence than the reader's."""
     if chosen.of_page or view.loaded.mlm_head is None:
         return chosen
     active = edited.applied(chosen.view(view)).model.edits

@@ -8,7 +8,7 @@ import streamlit as st
 from encoder.figures.colours import signed_lut
 from encoder.measure import patches
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.inputs import image_input
 from pages.core.words.markdown import plain
 from pages.predict.pair import Pair
@@ -74,4 +74,4 @@ def limits(pair: Pair) -> None:
 
 def _select(pair: Pair, event: PatchEvent) -> None:
     grid = patches.grid(pair.view.trace)
-    sidebar.select(None if event["event"] == "clear" else grid.token(event["row"], event["column"]), None)
+    input_row.select(None if event["event"] == "clear" else grid.token(event["row"], event["column"]), None)

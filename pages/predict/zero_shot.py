@@ -61,7 +61,7 @@ def _open(pair: Pair, name: str, caption: int) -> None:
 
 
 def templates(pair: Pair) -> None:
-    """The same labels in different templates, for the image or sound of the sidebar."""
+    """The same labels in different templates, for the image or sound above the page."""
     st.header("Zero-shot: the same labels in other words", anchor=False)
     rows, labels = (SHOWN, WORDS) if pair.takes_digits else (PHOTO_TEMPLATES, PHOTO_LABELS)
     rows = SPOKEN if pair.of_sound else rows

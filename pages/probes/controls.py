@@ -62,7 +62,7 @@ def _file() -> Task | None:
 
 
 def subjects(view: View) -> list[Subject]:
-    """The sidebar's model, then the others."""
+    """The reader's model, then the others."""
     chosen = state.get(Params.beside)
     first = Subject(view.model.of_model, view.loaded.name)
     if not chosen:

@@ -43,7 +43,7 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> N
 
 
 def opened(view: View) -> None:
-    """What the model's head, or the opened one, says about the sidebar's sentence; the upload of a saved head."""
+    """What the model's head, or the opened one, says about the reader's sentence; the upload of a saved head."""
     model = class_head.model_of(view)
     if model.classifier is not None:
         st.header("Your sentence, classified", anchor=False)

@@ -113,7 +113,7 @@ def _drawn(name: tuple[Subject, str], found: Curve, subjects: list[Subject]) -> 
 
 
 def _selected(names: list[tuple[Subject, str]], found: Curves) -> tuple[int, int]:
-    """(curve, layer): what was clicked, or the best point of the sidebar's model."""
+    """(curve, layer): what was clicked, or the best point of the reader's model."""
     wanted, layer = state.get(Params.view), state.get(Params.layer)
     own = [place for place, (subject, _) in enumerate(names) if subject == names[0][0]]
     if layer is None:
@@ -158,7 +158,7 @@ def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> 
 
 
 def _poolings(view: View, task: Task, layer: int) -> None:
-    """The accuracy of each pooling of the sidebar's model before the selected layer."""
+    """The accuracy of each pooling of the reader's model before the selected layer."""
     where = layer_names(view.loaded.config.n_layers)[min(layer, view.loaded.config.n_layers)]
     st.markdown(
         f"Vectors: {where}, {view.loaded.name}. Attention pooling scores each token with one trained vector, and "

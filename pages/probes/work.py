@@ -27,7 +27,7 @@ MOST_KEPT, MOST_FEATURES = 24, 1
 
 @dataclass(frozen=True)
 class Subject:
-    """A model with its name in the legend. key: None for the sidebar's model with its own name."""
+    """A model with its name in the legend. key: None for the reader's model with its own name."""
 
     key: cache.ModelKey
     name: str

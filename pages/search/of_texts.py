@@ -73,7 +73,7 @@ def hit(query: str, text: str, rank: int, cosine: float) -> None:
 
 
 def explain(query: str, text: str) -> None:
-    """Let “Sentence similarity” open with query and text. For callbacks: the sidebar draws the sentence first."""
+    """Let “Sentence similarity” open with query and text. For callbacks: the sentence is drawn first."""
     state.put(ViewParams.text, query)
     state.put(ViewParams.pair, "")
     state.put_named(similar_to=text, token_a=None, token_b=None)

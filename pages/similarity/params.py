@@ -13,7 +13,7 @@ OTHER_SENTENCE = "The dog stayed on the pavement because it was exhausted."
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """Sentence B, where the map is, how it is computed, and the selected pair. Sentence A is the sidebar's."""
+    """Sentence B, where the map is, how it is computed, and the selected pair. Sentence A is the reader's."""
 
     other: Param[str] = string(OTHER_SENTENCE, url="similar_to")
     # 0: the input tokens; the model's number of layers: the output.

@@ -19,7 +19,7 @@ from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
 from pages.core.access import limits
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.view import norm_pair
@@ -236,11 +236,11 @@ def open_file(task: TrainedTask, identity: str) -> None:
 
 
 def _open(run: str, text: str, head: tuple[int, int]) -> None:
-    sidebar.remember_sentence(text)
+    input_row.remember_sentence(text)
     put({ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
          ViewParams.pair: ""})  # fmt: skip
-    sidebar.open_head(*head)
-    sidebar.select(None, None)
+    input_row.open_head(*head)
+    input_row.select(None, None)
     st.session_state[_OPENED] = True
 
 

@@ -8,7 +8,7 @@ import transformers
 
 from docs import parity
 from encoder.load.families import FAMILIES, JOINTS
-from encoder.load.registry import measured
+from encoder.load.measured_parity import measured
 
 
 def test_the_table_has_every_checkpoint_and_keeps_its_promises():

@@ -20,7 +20,7 @@ SAME_ORDER = "up to rounding"
 
 
 def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
-    """The trace of the untrained model that the sidebar builds with rotary positions."""
+    """The trace of the untrained model that the controls build with rotary positions."""
     sizes = {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ffn": 256, "max_positions": 8192}
     config = encoder.EncoderConfig(vocab_size=minilm.config.vocab_size, position="rotary", **sizes)
     return encoder.build(config, minilm.tokenizer, seed=0).trace("one two three")

@@ -45,7 +45,7 @@ def test_a_model_without_a_head_is_replaced_on_this_page_alone(model: str, reaso
 def test_a_model_with_a_head_says_nothing_of_the_twins() -> None:
     app = visit("predict", text="the [MASK] sat", model="twin-pre")
     assert "another task" not in written(app)
-    assert not [field for field in app.text_input if field.key == "view:masked"], "the sidebar's sentence has a mask"
+    assert not [field for field in app.text_input if field.key == "view:masked"], "the reader's sentence has a mask"
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:

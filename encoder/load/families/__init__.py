@@ -70,7 +70,7 @@ from encoder.load.families.vit import DEIT, IJEPA, VIT, VIT_MAE, VIT_MSN
 from encoder.load.families.wav2vec2 import WAV2VEC2
 from encoder.load.families.whisper import WHISPER
 from encoder.load.families.xlm import XLM
-from encoder.load.refused import REFUSED
+from encoder.load.missing_mechanisms import REFUSED
 
 __all__ = [
     "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "Part", "VectorNames",

@@ -8,7 +8,7 @@ from typing import Any
 
 from encoder.load import BUNDLED
 from pages.components.find import find
-from pages.core.frame import sidebar
+from pages.core.frame import input_row
 from pages.core.frame.navigation import Page
 from pages.core.teaching.lessons import library, progress
 from pages.core.view.view import EXAMPLES, SOURCES, ViewParams
@@ -75,8 +75,8 @@ def _open(page: str, values: Mapping[str, str]) -> None:
     for param, value in place.items():
         state.put(param, value)
     if ViewParams.layer in place and ViewParams.head in place:
-        sidebar.open_head(place[ViewParams.layer], place[ViewParams.head])
+        input_row.open_head(place[ViewParams.layer], place[ViewParams.head])
     elif ViewParams.text in place:
-        sidebar.select(None, None)
+        input_row.select(None, None)
     if page and links.exists(page):
         links.open_later(page)

@@ -19,7 +19,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import VIEW, kept_text
-from pages.core.frame import first_maps, placement_toggle, presentation, settings, sidebar, stand_in
+from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
@@ -37,7 +37,7 @@ _VIEW, _TITLE = "_current_view", "_current_title"
 _ASKS_VIEW = "_asks_view"
 #: Modules of core that register values, and that the frame imports for nothing else.
 SHARED_VALUES = (
-    "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.selection", "widgets.occlusion",
+    "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.place", "widgets.occlusion",
     "widgets.outcomes",
 )  # fmt: skip
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
@@ -138,15 +138,15 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
         place_of_input = st.container(key="input-itself", gap="xsmall")
         with st.container(key="input-model", horizontal=True, gap="xsmall"):
-            sidebar.model_controls()
-            sidebar.tower_controls()
+            input_row.model_controls()
+            input_row.tower_controls()
         with place_of_input:
-            sidebar.input_controls()
+            input_row.input_controls()
         slots = Slots(norm=st.container(key="input-norm"), head=st.container(key="input-place", horizontal=True),
                       settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
                       windows=area.container(key="input-windows"))  # fmt: skip
         with slots.settings:
-            sidebar.options()
+            input_row.options()
     go_on()
     view = _load(area, slots, entry)
     if view is not None:
@@ -185,7 +185,7 @@ def current_view() -> View:
         key = model_key()
         with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model_store.model(key)
-        st.session_state[_VIEW] = sidebar.current_view(key)
+        st.session_state[_VIEW] = input_row.current_view(key)
     return st.session_state[_VIEW]
 
 
@@ -203,7 +203,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
     """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
     model = None
     try:
-        if sidebar.awaits_source():
+        if input_row.awaits_source():
             with area:
                 heading()
                 st.info("Type a folder or a Hub id above to open a model.", icon=":material/folder_open:")
@@ -224,26 +224,26 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
                     first_maps.run(key)
                 first_view.choose(key)
         with slots.norm:
-            sidebar.norm_controls(key)
+            input_row.norm_controls(key)
         with slots.head:
-            sidebar.head_controls(model.config, entry.uses)
+            input_row.head_controls(model.config, entry.uses)
         if model.takes == "text":
             with slots.windows:
                 key = long_text.controls(key, model)
-        view = sidebar.current_view(key)
+        view = input_row.current_view(key)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if entry.pads else view
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
-        return sidebar.with_selection_inside(view, view.model.pad or n_tokens)
+        return input_row.with_selection_inside(view, view.model.pad or n_tokens)
     except EncoderError as error:
         if isinstance(error, OutOfMemory):
             cache.forget_traces()
         if model is None:
             with slots.norm:
-                sidebar.norm_controls(None)
+                input_row.norm_controls(None)
             with slots.head:
-                sidebar.head_controls(None, entry.uses)
+                input_row.head_controls(None, entry.uses)
         with area:
             heading()
             _link_notes()
@@ -269,7 +269,7 @@ def _is_quick(model: NamedEncoder) -> bool:
 def _link_notes() -> None:
     """The values of the link that could not be used, in one box."""
     if state.notes():
-        st.warning("  \n".join(sidebar.plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
+        st.warning("  \n".join(input_row.plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
 
 
 def _notes(area: DeltaGenerator, view: View) -> None:
@@ -288,9 +288,9 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")
         for sentence in view.loaded.notes:
-            st.info(sidebar.plain(sentence), icon=":material/info:")
+            st.info(input_row.plain(sentence), icon=":material/info:")
         if unknown := unknown_words.sentence(view.trace, view.loaded):
-            st.info(sidebar.plain(unknown), icon=":material/unknown_document:")
+            st.info(input_row.plain(unknown), icon=":material/unknown_document:")
 
 
 def _not_finite(area: DeltaGenerator, view: View) -> None:
@@ -298,7 +298,7 @@ def _not_finite(area: DeltaGenerator, view: View) -> None:
     with area:
         heading()
         st.error(
-            f"The output of {sidebar.plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. The "
-            "weights are broken, or training diverged. Choose another model above.",
+            f"The output of {input_row.plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. "
+            "The weights are broken, or training diverged. Choose another model above.",
             icon=":material/error:",
         )

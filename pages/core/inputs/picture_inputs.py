@@ -51,7 +51,7 @@ def _given(view: View) -> Given | None:
 
 
 def _pair(view: View, joint: JointEncoder) -> OtherEnd:
-    """The vector of the view's input, and of the input that the sidebar has for the other tower."""
+    """The vector of the view's input, and of the input that the row above the page has for the other tower."""
     own: InputKind = view.loaded.takes
     kind: InputKind = "image" if own == "text" else "text"
     key = dataclasses.replace(view.model, tower=kind, edits=())

@@ -72,7 +72,7 @@ class MapsInput(Input):
         return "", ""
 
     def controls(self, model: NamedEncoder) -> None:
-        """Nothing: the sidebar has no input for such a file."""
+        """Nothing: the row has no input for such a file."""
 
 
 #: Kind of input -> its inputs; core/inputs/image_input.py and core/inputs/sound_input.py add theirs.

@@ -37,7 +37,7 @@ class NormPair:
 
 
 def pair_of(view: View) -> NormPair:
-    """The two encoders for the model of the sidebar. Raises EncoderError if one cannot be loaded."""
+    """The two encoders for the chosen model. Raises EncoderError if one cannot be loaded."""
     key = dataclasses.replace(view.model, norm="trained")
     if key.scratch is not None:
         # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.

@@ -1,4 +1,4 @@
-"""The selected place of the pages under Learn: its widgets, the clicks that change it, and the check of a number."""
+"""The selected place inside a layer, as the parts of the picture share it, and the float64 numbers for it."""
 
 from __future__ import annotations
 
