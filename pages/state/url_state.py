@@ -266,8 +266,8 @@ class UrlState:
             self._unconfirmed().drawn()
 
     def get(self, param: Param[T]) -> T:
-        """Value of a Param in this session."""
-        return self._values()[param.name]
+        """Value of a Param in this session; its default, where a run was stopped before it had read the address."""
+        return self._values().get(param.name, param.default)
 
     def _values(self) -> dict[str, Any]:
         values = self._run.values
@@ -277,8 +277,8 @@ class UrlState:
         """Value of a Param whose widget is drawn later in this run: the widget's content is newer."""
         name, contents = param.name, self._run.contents
         if contents is None:
-            return st.session_state.get(_key(name), self._values()[name])
-        return contents[name] if name in contents else self._values()[name]
+            return st.session_state.get(_key(name), self.get(param))
+        return contents[name] if name in contents else self.get(param)
 
     def put(self, param: Param[Any], value: Any) -> None:
         """Set a value from code: before its widget is drawn in this run, or in a callback."""

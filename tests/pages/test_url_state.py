@@ -266,3 +266,21 @@ def test_a_value_of_a_link_does_not_come_back_after_it_was_changed() -> None:
     app.run()
     app.session_state["shown"] = True
     assert app.run().text_input[0].value == "rain"
+
+
+def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
+    """A message after it, such as a greeting of the room's line, reads values before the next run has begun."""
+
+    def script() -> None:
+        import streamlit as st
+
+        from pages.core.teaching.room_address import RoomParams
+        from pages.core.view.view import ViewParams
+        from pages.state import url_state
+
+        st.session_state[url_state._VALUES] = {}
+        st.text(repr((url_state.state.get(RoomParams.code), url_state.state.newest(ViewParams.layer))))
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert app.text[0].value == "('', 0)"
