@@ -388,9 +388,9 @@ def _key(name: str) -> str:
 
 
 def _contents() -> dict[str, Any]:
-    """The contents of all widgets that show Params, by name."""
-    values = st.session_state.to_dict()
-    return {key.removeprefix(_PREFIX): content for key, content in values.items() if key.startswith(_PREFIX)}
+    """The contents of all widgets that show Params, by name. A request may name widgets that no page has: not read."""
+    keys = [str(key) for key in st.session_state if str(key).startswith(_PREFIX)]
+    return {key.removeprefix(_PREFIX): st.session_state[key] for key in keys if key in st.session_state}
 
 
 def _sent() -> set[str] | None:
