@@ -84,8 +84,7 @@ class Person:
             self.soak.note("returns after the process ended", seconds, self.visitor.silence)
             after = self.visitor.values
             kept = {name: value for name, value in before.items() if name not in self.shared}
-            # The click is sent again, so a value may be another one by now.
-            if missing := {name: value for name, value in kept.items() if name not in after}:
+            if missing := {name: value for name, value in kept.items() if after.get(name) != value}:
                 self.soak.lose(f"{type(self).__name__} returned without {missing}")
             return False
         self.soak.note(what, run.seconds, self.visitor.silence)
