@@ -1,4 +1,4 @@
-"""Step 2, the embedding: a row of the table, plus segment and position, then a norm and a projection.
+"""The embedding: a row of the table, plus segment and position, then a norm and a projection.
 
 Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factorised), D d_model.
 """

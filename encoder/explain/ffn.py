@@ -1,4 +1,4 @@
-"""Step 8, the feed-forward layer: D -> F -> D, neuron by neuron.
+"""The feed-forward layer: D -> F -> D, neuron by neuron.
 
 Shapes: T tokens, D d_model, F width of the FFN.
 """

@@ -1,4 +1,4 @@
-"""Step 7, add & norm: the residual sum, then LayerNorm; the same numbers through RMSNorm and BatchNorm.
+"""Add & norm: the residual sum, then LayerNorm; the same numbers through RMSNorm and BatchNorm.
 
 Shapes: T tokens, N tokens of several sentences, D d_model.
 """

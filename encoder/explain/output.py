@@ -1,4 +1,4 @@
-"""Step 9, the output: change of each token across layers, all layers in one plane, pooling, sentence similarity.
+"""The output: change of each token across layers, all layers in one plane, pooling, sentence similarity.
 
 Shapes: L layers, T tokens, S = L + 1 stages of the residual stream (S = L + 2 with a final norm), D d_model.
 """

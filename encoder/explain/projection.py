@@ -1,4 +1,4 @@
-"""Step 3, queries, keys, values: x W + b for one token and one head, and the rotation of rotary positions.
+"""Queries, keys, values: x W + b for one token and one head, and the rotation of rotary positions.
 
 Shapes: T tokens, D d_model, H heads, K width of a head.
 """

@@ -1,4 +1,4 @@
-"""Step 4, scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; scores without the scale.
+"""Scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; scores without the scale.
 
 Shapes: T tokens (queries i, keys j), K width of a head.
 """

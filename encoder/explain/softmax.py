@@ -1,4 +1,4 @@
-"""Step 5, the softmax: e to the power of each score minus the maximum, their sum, the weights; the temperature.
+"""The softmax: e to the power of each score minus the maximum, their sum, the weights; the temperature.
 
 Shapes: T tokens (queries i, keys j).
 """

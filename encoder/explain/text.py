@@ -1,4 +1,4 @@
-"""Step 1, text to ids: words, pieces, ids and special tokens.
+"""Text to ids: words, pieces, ids and special tokens.
 
 Shapes: T tokens, V vocabulary.
 """

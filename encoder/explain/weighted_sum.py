@@ -1,4 +1,4 @@
-"""Step 6, the weighted sum: each weight x v_j, summed to z_i; the heads side by side; x W_O + b, and
+"""The weighted sum: each weight x v_j, summed to z_i; the heads side by side; x W_O + b, and
 each head's share in the result.
 
 Shapes: T tokens (query i, keys j), H heads, K width of a head, D d_model.

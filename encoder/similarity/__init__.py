@@ -4,7 +4,7 @@
     found.matrix                                              # [T_a, T_b], adds up to the cosine less reference terms
     similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
 
-`attribution` has the split, `paths` and `tangents` the integrated derivatives, `comparison` the simpler measures,
+`attribution` has the split, `paths` and `tangents` the integrated derivatives, `simple_measures` the simpler measures,
 `of_class` the same question for a class of a classification head, `late` ColBERT's MaxSim.
 """
 
@@ -16,7 +16,10 @@ from encoder.similarity.attribution import (
     attribute_gradually,
     splits_exactly,
 )
-from encoder.similarity.comparison import (
+from encoder.similarity.late import LateInteraction, late_interaction
+from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
+from encoder.similarity.paths import REFERENCES, Reference
+from encoder.similarity.simple_measures import (
     Agreement,
     MethodComparison,
     WordScores,
@@ -27,9 +30,6 @@ from encoder.similarity.comparison import (
     output_similarity,
     word_scores,
 )
-from encoder.similarity.late import LateInteraction, late_interaction
-from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
-from encoder.similarity.paths import REFERENCES, Reference
 from encoder.similarity.words import Cells, token_cells, word_cells
 
 __all__ = [

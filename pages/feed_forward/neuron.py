@@ -10,7 +10,7 @@ import streamlit as st
 from encoder import causal
 from encoder.edits import Zero
 from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
-from encoder.figures.steps import token_bars
+from encoder.figures.token_bars import token_bars
 from pages.components import plot
 from pages.core.inputs.edited import EditParams, Step
 from pages.core.inputs.input_words import words_of

@@ -24,9 +24,10 @@ from pages.core.view.view import View
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
-from pages.heads import ask, image, sides
+from pages.heads import ask, image
 from pages.heads import options as head_options
-from pages.heads.compared import percent
+from pages.heads.compare import sides
+from pages.heads.compare.compared import percent
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
 from pages.heads.selection import select

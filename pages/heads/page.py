@@ -15,7 +15,6 @@ from pages.core.words.glossary import brief_opening
 from pages.heads import (
     answer,
     ask,
-    beside,
     grid,
     image,
     lines,
@@ -29,6 +28,7 @@ from pages.heads import (
     text,
     vectors,
 )  # fmt: skip
+from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
 from pages.state.links import next_page
@@ -108,7 +108,7 @@ with head_side:
         trained = options.as_trained(view)
         if trained.model != view.model:
             st.caption("This view shows the run without edits and padding.")
-        exported = vectors.draw(trained) if shown == "vectors" else beside.draw(trained)
+        exported = vectors.draw(trained) if shown == "vectors" else compare.draw(trained)
     elif shown == "text" and kind in DRAW_INPUT:
         exported = DRAW_INPUT[kind](view)
     else:

@@ -11,7 +11,7 @@ from encoder.explain import timing
 from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
 from encoder.explain.timing import Timing
 from encoder.export import tables
-from encoder.figures.steps import cost_curves
+from encoder.figures.cost import cost_curves
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache

@@ -8,8 +8,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import map_comparison
 from encoder.measure.ranking import Weights
 from pages.core.widgets import answer
-from pages.heads.compared import Compared, percent, signed
-from pages.heads.sides import clear_selection
+from pages.heads.compare.compared import Compared, percent, signed
+from pages.heads.compare.sides import clear_selection
 
 
 def draw_answer(compared: Compared) -> None:

@@ -14,7 +14,7 @@ from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from encoder.measure.map_comparison import distance_by_head
 from pages.core.stores import cache
-from pages.heads import sides as compare
+from pages.heads.compare import sides as compare
 from pages.heads.params import WHAT, SideB
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 

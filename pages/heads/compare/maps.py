@@ -7,8 +7,8 @@ from encoder import figures
 from encoder.figures import difference
 from pages.components import plot
 from pages.core.widgets import answer
-from pages.heads.compared import Compared
-from pages.heads.sides import select_on_click
+from pages.heads.compare.compared import Compared
+from pages.heads.compare.sides import select_on_click
 
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from encoder import EncoderError, TextEncoder, similarity
 from encoder.measure.norm_weighted import layer_shares
 from encoder.measure.ranking import spearman
-from encoder.similarity import comparison
+from encoder.similarity import simple_measures
 
 A, B = "The cat sat, unhappy.", "A kitten rested on a rug"
 NUMBERS = st.lists(st.integers(-9, 9).map(float), min_size=4, max_size=9)
@@ -100,8 +100,8 @@ def test_agreement_by_hand():
 
 
 def test_agreement_says_what_it_cannot_compare():
-    few = range(comparison.FEWEST_WORDS - 1)
-    with pytest.raises(EncoderError, match=f"at least {comparison.FEWEST_WORDS}"):
+    few = range(simple_measures.FEWEST_WORDS - 1)
+    with pytest.raises(EncoderError, match=f"at least {simple_measures.FEWEST_WORDS}"):
         similarity.agreement(scores(*few), scores(*few))
     with pytest.raises(EncoderError, match="no order"):
         similarity.agreement(scores(*[1] * 8), scores(1, 2, 3, 4, 5, 6, 7, 8))

@@ -10,8 +10,8 @@ from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
 from pages.core.view.view import View, state
+from pages.heads.compare.sides import EXAMPLES, clear_selection, other_head, other_model
 from pages.heads.params import MODELS, WHAT, SideB
-from pages.heads.sides import EXAMPLES, clear_selection, other_head, other_model
 from pages.state.params import Param
 from pages.state.url_state import controlled
 

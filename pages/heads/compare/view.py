@@ -12,10 +12,10 @@ from pages.core.widgets import answer, comparison
 from pages.core.widgets.comparison import Sides
 from pages.core.widgets.export import Export
 from pages.core.words.markdown import say_error
-from pages.heads import beside_controls, beside_details, beside_maps
-from pages.heads.compared import Compared
+from pages.heads.compare import controls, details, maps
+from pages.heads.compare.compared import Compared
+from pages.heads.compare.sides import selected_steps, sides
 from pages.heads.params import SideB
-from pages.heads.sides import selected_steps, sides
 
 #: What is compared, in the title of the export.
 TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}
@@ -23,7 +23,7 @@ TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two mode
 
 def draw(view: View) -> Export | None:
     """The controls and the three maps; None where side B cannot run."""
-    beside_controls.draw(view)
+    controls.draw(view)
     params, look = state.read(SideB), state.read(MapParams)
     try:
         with st.spinner("Comparing …", show_time=False):
@@ -39,13 +39,13 @@ def draw(view: View) -> Export | None:
 
 def show(view: View, compared: Compared) -> Export:
     """The maps and what differs."""
-    drawn = beside_maps.figures_of(compared, view.colours)
+    drawn = maps.figures_of(compared, view.colours)
     with answer.area():
-        beside_details.draw_answer(compared)
-        beside_maps.draw(compared, drawn)
+        details.draw_answer(compared)
+        maps.draw(compared, drawn)
     st.markdown(compared.differences())
     st.caption(compared.legend())
-    beside_details.pairs(compared)
+    details.pairs(compared)
     first, second = compared.sides.first, compared.sides.second
     return Export(
         view,
