@@ -1,9 +1,8 @@
 """The declaration of one value of a page: its default, its limits, and its text in the address.
 
-A page declares its values once, as the fields of a frozen dataclass:
+A page declares its values once, as the fields of a class that `state.register` makes a frozen dataclass:
 
     @state.register
-    @dataclass(frozen=True)
     class Params:
         part: Param[str] = choice("table", PARTS, url="find")
         threshold: Param[float] = number(0.4, 0.0, 1.0)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
 
 import streamlit as st
@@ -121,8 +121,13 @@ class UrlState:
         self._owners: dict[str, str] = {}
         self._run = _Run()
 
+    @dataclass_transform(frozen_default=True)
     def register(self, owner: type[P]) -> type[P]:
-        """Register the Params of a dataclass: a decorator. Raises ValueError if another class uses a name already."""
+        """Make a class of Params a frozen dataclass and register them: a decorator.
+
+        Raises ValueError if another class uses a name already.
+        """
+        owner = owner if is_dataclass(owner) else dataclass(frozen=True)(owner)
         origin = f"{owner.__module__}.{owner.__qualname__}"  # a module that is loaded again registers the same again
         for param in declared(owner).values():
             if self._owners.setdefault(param.name, origin) != origin:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.model.config import NORM_PLACEMENTS, POSITION_KINDS
 from encoder.train.tasks import TASKS
 from pages.state.params import Param, choice, flag, number, several, string, whole_number
@@ -18,7 +16,6 @@ PARTS = {"runs": "Training runs", "gradients": "Gradients at initialisation"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """What is trained, and what is shown of it. rise: steps of warm-up."""
 
@@ -58,7 +55,6 @@ def _depths(text: str) -> list[int]:
 
 
 @state.register
-@dataclass(frozen=True)
 class GradientParams:
     """What to measure. depth: the one whose layers are shown, "" for the deepest."""
 

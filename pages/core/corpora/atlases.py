@@ -6,7 +6,6 @@ On one's own machine any folder opens. A shared server opens the folders below `
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -30,7 +29,6 @@ _BUILT = "_built_atlas"
 
 
 @state.register
-@dataclass(frozen=True)
 class AtlasParams:
     """Which atlas is open: "" is the one of the chosen model; a folder on one's own machine."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -31,7 +30,6 @@ KEPT_SIDE = 1_600
 
 
 @state.register
-@dataclass(frozen=True)
 class ImageParams:
     """image: the name of the input; way: where the next one comes from."""
 

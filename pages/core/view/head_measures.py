@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -31,7 +30,6 @@ Named = TypeVar("Named", Definition, HeadType)
 
 
 @state.register
-@dataclass(frozen=True)
 class HeadTypeParams:
     """The head type to show, the thresholds of all types, and the threshold of a strong weight."""
 

@@ -33,7 +33,6 @@ LONGEST = 1_600
 
 
 @state.register
-@dataclass(frozen=True)
 class CoverParams:
     """cover: what covers a patch; "": black for images of ink, else grey."""
 

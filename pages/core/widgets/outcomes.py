@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -31,7 +30,6 @@ SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
 
 
 @state.register
-@dataclass(frozen=True)
 class OutcomeParams:
     """outcome: its kind; the other fields: what that kind needs."""
 
