@@ -5,7 +5,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
@@ -18,7 +17,6 @@ from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, place, title
 from pages.core.words import references, token_names
-from pages.core.words.markdown import say_error
 
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
@@ -33,17 +31,13 @@ def show(view: View) -> Export | None:
     _controls(view)
     params = state.read(Params)
     chosen = None
-    try:
-        if params.measured == "class" and class_choice.has_head(view):
-            left, right = st.columns([11, 9], gap="medium")
-            with left:
-                prediction.draw(view)
-            with right:
-                chosen = class_choice.choose(view)
-        found = _run(view, params, chosen)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        return None
+    if params.measured == "class" and class_choice.has_head(view):
+        left, right = st.columns([11, 9], gap="medium")
+        with left:
+            prediction.draw(view)
+        with right:
+            chosen = class_choice.choose(view)
+    found = _run(view, params, chosen)
     if found is None:
         return None
     change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"

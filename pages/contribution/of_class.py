@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import similarity
-from encoder.errors import EncoderError
 from encoder.figures.tokens import token_bars
 from encoder.similarity import ClassAttribution
 from pages.components import plot
@@ -19,7 +18,7 @@ from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, title
 from pages.core.words import formulas, references, token_names
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import plain
 from pages.core.work import long_work
 
 #: Up to so many tokens the numbers are computed without being asked.
@@ -37,14 +36,10 @@ def show(view: View) -> Export | None:
     left, right = st.columns([11, 9], gap="medium")
     with left:
         prediction.draw(view)
-    try:
-        with right:
-            chosen = class_choice.choose(view)
-            reference = _reference(chosen)
-        found = _found(view, chosen, reference)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        return None
+    with right:
+        chosen = class_choice.choose(view)
+        reference = _reference(chosen)
+    found = _found(view, chosen, reference)
     if found is None:
         return None
     labels = view.trace.labels

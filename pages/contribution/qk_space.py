@@ -8,8 +8,7 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
-from pages.core.view import token_rows
+from pages.core.view import selection, token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import Export, place, title
 from pages.core.words import references, token_names
@@ -43,7 +42,7 @@ def show(view: View) -> Export:
         alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line from "
         "each query to its strongest key.",
         height=560,
-        on_event=on_click(point=select, clear=lambda: input_row.select(None, None)),
+        on_event=on_click(point=select, clear=selection.clear),
     )
     st.caption(_about(view, space))
     with st.expander("How the plane is computed"):

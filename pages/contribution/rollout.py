@@ -8,12 +8,10 @@ from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure
-from encoder.measure.ranking import Weights
 from pages.components import plot
 from pages.contribution import over_depth
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import map_window, token_rows
+from pages.core.view import map_window, selection, token_rows
 from pages.core.view.view import MapParams, View, ViewParams, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
@@ -80,7 +78,7 @@ def _map(view: View) -> go.Figure:
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with left, answer.area():
-        _answer(view, made[view.layer])
+        answer.draw_row(view, lambda row: {"": made[view.layer, row]}, "By rollout, ")
         plot(
             figure,
             key="rollout-map",
@@ -90,7 +88,7 @@ def _map(view: View) -> go.Figure:
             fill=True,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
-            on_event=input_row.select_from,
+            on_event=selection.select_from,
         )
     with right:
         query = _query(view)
@@ -99,21 +97,6 @@ def _map(view: View) -> go.Figure:
         text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
         st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
-
-
-def _answer(view: View, rollout: Weights) -> None:
-    """The line above the map: the selected cell or row. rollout [T, T]."""
-    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
-    if view.i is None:
-        answer.draw(clear=clear)
-        return
-    labels, row = view.trace.labels, rollout[view.i]
-    query = token_names.bold(labels, view.i)
-    if view.j is None:
-        answer.draw(f"Rollout of {query}: {answer.largest(row, labels)}.", "The three largest shares.", clear=clear)
-        return
-    first = f"Rollout of {query} to {token_names.bold(labels, view.j)}: {answer.weight(row, view.j)}."
-    answer.draw(first, f"Largest in this row: {answer.largest(row, labels)}.", clear=clear)
 
 
 def _query(view: View) -> int:

@@ -6,7 +6,7 @@ import streamlit as st
 from encoder.figures.heads import head_points
 from encoder.measure.head_divergence import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
 from pages.core.words import references
@@ -52,7 +52,7 @@ def draw(view: View, found: Heads) -> Export:
     def open_point(event: PlotEvent) -> None:
         head = drawn.at(event["trace"], event["point"])
         if head is not None:
-            input_row.open_head(*head)
+            selection.open_head(*head)
 
     plot(
         drawn.figure,

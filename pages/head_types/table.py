@@ -7,8 +7,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
 from encoder.measure.head_definitions import Definition
-from pages.core.frame import input_row
-from pages.core.view import head_measures
+from pages.core.view import head_measures, selection
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
@@ -139,7 +138,7 @@ def _about(found: Heads, rows: pd.DataFrame) -> str:
 def _open_row(found: Heads, numbers: list[int]) -> None:
     chosen = st.session_state["find-table"]["selection"]["rows"]
     if chosen and chosen[0] < len(numbers):
-        input_row.open_head(*divmod(int(numbers[chosen[0]]), found.n_heads))
+        selection.open_head(*divmod(int(numbers[chosen[0]]), found.n_heads))
 
 
 def _say_that_none_is(found: Heads) -> None:

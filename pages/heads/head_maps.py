@@ -10,8 +10,8 @@ from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.model.overview import Overview
 from pages.core.stores.cache import TracedText
 from pages.core.view import small_maps
+from pages.core.view.selection import Selection, selected
 from pages.core.view.view import View
-from pages.heads.selection import Selection, selected
 from pages.state.params import Head
 
 

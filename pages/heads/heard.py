@@ -9,7 +9,7 @@ from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SoundLayout, Span
 from encoder.measure import sounds
 from encoder.measure.sounds import OverTime
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View, ViewParams
 from pages.state.url_state import state
 
@@ -30,7 +30,7 @@ class Heard:
     @staticmethod
     def clear() -> None:
         """Go back to the default query."""
-        input_row.select(None, None)
+        selection.clear()
 
     def choose(self, column: int, band: int = 0) -> None:
         """Make the part at a column of time, and a band of patches, the query."""

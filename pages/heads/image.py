@@ -10,7 +10,7 @@ from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, patches
 from encoder.trace.trace import Trace
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View
 from pages.core.widgets import answer, class_head, over_image
 from pages.core.widgets.export import Export, place, title
@@ -52,7 +52,7 @@ def _draw_weights(view: View, overlay: str) -> str:
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
             f"On {', '.join(map(plain, grid.before))}, without a patch: {on_special}. {hint}",
-            clear=None if view.i is None else lambda: input_row.select(None, None),
+            clear=None if view.i is None else selection.clear,
         )
         over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))
     return ""

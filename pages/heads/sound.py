@@ -12,7 +12,7 @@ from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SpectrogramGrid
 from encoder.measure import sounds
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View
 from pages.core.widgets import answer, class_head
 from pages.core.widgets.export import Export, title
@@ -141,7 +141,7 @@ def draw_heads(view: View, found: Heard) -> None:
         key="sound-heads",
         alt=f"What {found.name} attends to over time, one row for each of {len(rows)} heads.",
         height=min(520, 90 + 18 * len(rows)),
-        on_event=on_click(row=lambda row: input_row.open_head(*divmod(row, config.n_heads))),
+        on_event=on_click(row=lambda row: selection.open_head(*divmod(row, config.n_heads))),
     )  # fmt: skip
     st.caption(f"Each row is a head: the weights with which {found.name} attends to each time. Click a row to open it.")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -11,10 +9,9 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
-from pages.core.view import token_rows
+from pages.core.view import selection, token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import references
@@ -43,9 +40,7 @@ def overview(selected: Selected) -> Figures:
         )
     drawn: Figures = {}
     with answer.area():
-        answer.draw(
-            selected_in_words(selected), clear=None if view.i is None else partial(input_row.select, None, None)
-        )
+        answer.draw(selected_in_words(selected), clear=None if view.i is None else selection.clear)
         for moment in ("before", "after"):
             drawn |= maps_of(selected, moment, part, log=scale == "log")
     if said := token_rows.which(part, len(labels), view.i):
@@ -78,7 +73,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
                 on_event=on_click(
                     row=lambda norm: state.put(Params.at, names[norm]),
                     column=lambda token: state.put(ViewParams.i, token),
-                    clear=lambda: input_row.select(None, None),
+                    clear=selection.clear,
                 ),
             )
     st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))

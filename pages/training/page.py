@@ -12,7 +12,7 @@ from encoder.model.config import POSITION_KINDS
 from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
-from pages.core.frame import input_row, placement_toggle
+from pages.core.frame import placement_toggle
 from pages.core.frame.frame import heading
 from pages.core.view.view import state
 from pages.core.words import references
@@ -102,7 +102,7 @@ def show_runs(group: runs.RunGroup, shown: live.Shown) -> None:
         st.caption(f"{settings_of(shown)}.")
         return
     live.problems(group, shown.views)
-    st.caption(f"{settings_of(shown)}. {input_row.plain(live.results(shown))}")
+    st.caption(f"{settings_of(shown)}. {plain(live.results(shown))}")
     open_or_save(group)
 
 

@@ -22,7 +22,7 @@ from pages.core.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.view import norm_pair
+from pages.core.view import norm_pair, selection
 from pages.core.view.view import ViewParams, check_width, state
 from pages.state.params import Param
 from pages.training.params import WIDTHS, Params
@@ -239,8 +239,8 @@ def _open(run: str, text: str, head: tuple[int, int]) -> None:
     input_row.remember_sentence(text)
     put({ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
          ViewParams.pair: ""})  # fmt: skip
-    input_row.open_head(*head)
-    input_row.select(None, None)
+    selection.open_head(*head)
+    selection.clear()
     st.session_state[_OPENED] = True
 
 

@@ -11,11 +11,11 @@ from encoder.inputs.layout import InputKind
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
-from pages.core.frame import input_row
 from pages.core.inputs import second_input
 from pages.core.inputs.image_input import ImageParams
 from pages.core.inputs.sound_input import SoundParams
 from pages.core.stores import cache, input_kinds, model_access, model_store
+from pages.core.view import selection
 from pages.core.view.view import FIRST_SENTENCE, MapParams, UntrainedParams, View, ViewParams, scratch_config, state
 from pages.core.widgets.comparison import Side, Sides
 from pages.heads.params import OTHER_SENTENCE, SideB
@@ -150,7 +150,7 @@ def clear_selection() -> None:
 def open_head(what: str, layer: int, head: int) -> None:
     """What a click in the grid does: of two heads it chooses B, otherwise the head of both sides. For callbacks."""
     if what != "heads":
-        input_row.open_head(layer, head)
+        selection.open_head(layer, head)
     state.put(SideB.layer_b, layer if what == "heads" else None)
     state.put(SideB.head_b, head if what == "heads" else None)
 
