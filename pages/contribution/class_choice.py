@@ -8,14 +8,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from encoder import classify, figures
+from encoder import classify
 from encoder.encoders.text import TextEncoder
 from encoder.trace.trace import Trace
 from pages.core.view.view import View
-from pages.core.widgets import class_head
-from pages.core.widgets.outcomes import OutcomeParams
+from pages.core.widgets import class_head, outcomes
 from pages.state import links
-from pages.state.url_state import state
 
 V = TypeVar("V")
 _KEPT = "beyond:class"
@@ -64,27 +62,9 @@ def missing(view: View) -> None:
 
 def choose(view: View) -> ChosenClass:
     """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
-    model, own = class_head.model_of(view), OutcomeParams
-    head = model.classifier
-    assert head is not None
-    position = None
-    labels = view.trace.labels
+    model = class_head.model_of(view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if head.config.kind == "token":
-            last = view.trace.n_real - 1
-            if not 0 <= (state.newest(own.token) if state.newest(own.token) is not None else -1) <= last:
-                state.put(own.token, min(1, last))
-            position = state.bound(
-                st.selectbox, own.token, "Token", list(range(last + 1)), width=200,
-                format_func=lambda one: f"{one} · {figures.isolated(labels[one])}",
-            )  # fmt: skip
-        if state.newest(own.label) not in head.config.labels:
-            best = classify.predict(model, view.trace).best if position is None else (
-                classify.tags(model, view.trace)[position].label
-            )  # fmt: skip
-            state.put(own.label, best)
-        label = state.bound(st.selectbox, own.label, "Class", list(head.config.labels), width=240)
-    return ChosenClass(model, label, position)
+        return ChosenClass(model, *outcomes.choose_label(view, model))
 
 
 def once(what: Hashable, make: Callable[[], V]) -> V:

@@ -1,6 +1,5 @@
 """Occlusion of a text, a deletion test: hide the most attended tokens, or random ones."""
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,7 +15,7 @@ from pages.contribution.params import Params
 from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import references, token_names
+from pages.core.words import about, token_names
 
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
@@ -55,8 +54,7 @@ def show(view: View) -> Export | None:
         f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
         "its attention to all others."
     )
-    with st.expander("How the test works, and the debate"):
-        references.markdown(_method(view, params, chosen))
+    about.expander(__file__, "How the test works, and the debate", **_method(view, params, chosen))
     return exported(view, found, figure, chosen, params)
 
 
@@ -152,18 +150,14 @@ def _result(view: View, found: Deletion, change: str) -> str:
         f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
         f"values of *k***, inside it for {inside}, below it for {below}.  \n"
         f"{change} when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
-        f"**{_digits(found.by_attention[0])}**. One random token: {_digits(random.min())} to "
-        f"{_digits(random.max())}, mean {_digits(random.mean())}.  \n"
+        f"**{three_digits(found.by_attention[0])}**. One random token: {three_digits(random.min())} to "
+        f"{three_digits(random.max())}, mean {three_digits(random.mean())}.  \n"
         f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
     )
 
 
-def _digits(value: np.floating) -> str:
-    """Three digits, with a minus sign below 0."""
-    return ("−" if value < 0 else "") + three_digits(abs(float(value)))
-
-
-def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
+def _method(view: View, params: Params, chosen: ChosenClass | None) -> dict[str, object]:
+    """What is hidden where, and what is measured, for the text about the test."""
     heads = {
         "model": "all heads of all layers",
         "layer": f"all heads of layer {view.layer}",
@@ -175,11 +169,4 @@ def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
     change = "The change is 1 − cosine of the sentence embedding with and without the tokens."
     if chosen is not None:
         change = f"The drop is {chosen.outcome} without hidden tokens, minus that with them."
-    return (
-        f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} "
-        f"{change} The band spans {len(SEEDS)} random draws, the same for every head.\n\n"
-        "Jain and Wallace (2019) found very different weights that lead to the same prediction. Serrano and Smith "
-        "(2019) deleted weights and found them noisy indicators of importance. Both studied text classifiers, mostly "
-        "recurrent ones with one attention layer, so their results need not hold for transformers. Wiegreffe and "
-        "Pinter (2019) answer that such weights must also be ones that a trained model can have."
-    )
+    return {"heads": heads, "among": among, "change": change, "draws": len(SEEDS)}

@@ -18,7 +18,7 @@ from pages.core.view.view import View, state
 from pages.core.widgets import prediction
 from pages.core.widgets.export import Export, title
 from pages.core.words import formulas, references, token_names
-from pages.core.words.markdown import plain
+from pages.core.words.markdown import plain, table
 from pages.core.work import long_work
 
 #: Up to so many tokens the numbers are computed without being asked.
@@ -137,7 +137,7 @@ def _check(found: ClassAttribution, unit: str) -> None:
         ("Sum of all bars", f"**{number(float(found.values.sum()), 3)}**"),
         ("Error", f"{found.error:.1g}, {found.steps} steps"),
     )
-    st.markdown("\n".join(["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]))
+    st.markdown(table(("The check", "value"), rows))
     references.caption(
         "Integrated gradients (Sundararajan, Taly and Yan 2017). Log-odds: log(p / (1 − p)). The check covers the sum; "
         "a single bar cannot be checked. Another reference gives other bars. “Occlusion” hides "

@@ -11,7 +11,7 @@ from pages.components import PlotEvent, on_click, plot
 from pages.core.view import selection, token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import references, token_names
+from pages.core.words import about, token_names
 
 
 def show(view: View) -> Export:
@@ -45,17 +45,10 @@ def show(view: View) -> Export:
         on_event=on_click(point=select, clear=selection.clear),
     )
     st.caption(_about(view, space))
-    with st.expander("How the plane is computed"):
-        references.markdown(
-            "Two changes bring queries and keys together without changing any attention weight (Yeh et al. 2023, "
-            "AttentionViz). First, the same vector is added to all keys, so that both have the same mean. This adds "
-            "one number to all scores of a query, which its softmax ignores. Second, queries are multiplied by *c* and "
-            f"keys divided by it, which keeps their products. Here *c* = {space.scale:.3f}: with it, distance and "
-            f"product correlate most strongly, with {space.correlation:.2f} (near pairs count most; −1 would be "
-            f"perfect). Then a principal component analysis of all {2 * len(space.queries):,} vectors gives the plane. "
-            f"Its two of {trace.config.d_head} dimensions keep {space.explained.sum():.0%} of the variance, so near "
-            "points on the screen are not always near."
-        )
+    about.expander(
+        __file__, "How the plane is computed", scale=f"{space.scale:.3f}", correlation=f"{space.correlation:.2f}",
+        vectors=f"{2 * len(space.queries):,}", width=trace.config.d_head, explained=f"{space.explained.sum():.0%}",
+    )  # fmt: skip
     return exported(view, space, figure)
 
 

@@ -130,9 +130,7 @@ def _labels(found: Opened) -> None:
     if not names:
         st.caption("This atlas has no labels. Build one of a file with a column of labels to see what depends on them.")
         return
-    if state.newest(AtlasView.label) not in names:
-        state.put(AtlasView.label, names[0])
-    name = state.bound(st.selectbox, AtlasView.label, "Label", names)
+    name = state.selectbox(AtlasView.label, "Label", names)
     rows = found.atlas.by_label(name, found.measure.name)
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)].sort_values("mean", ascending=False)
     table = pd.DataFrame({name: rows["value"], "Mean": rows["mean"], "Std. error": rows["se"], "Texts": rows["n"]})

@@ -21,9 +21,7 @@ def draw(view: View) -> Export | None:
     with errors_said():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
-            state.bound(
-                st.selectbox, AtlasView.measure, "Measure", list(ATLAS_MEASURES), format_func=ATLAS_MEASURES.get
-            )
+            state.selectbox(AtlasView.measure, "Measure", ATLAS_MEASURES)
         if atlas is not None:
             exported = show(Opened.of(view, atlas, state.read(AtlasView)))
     atlas_building.panel(view)

@@ -77,8 +77,6 @@ def exported(view: View, found: Heads) -> Export:
 def _draw(view: View, found: Heads, rows: pd.DataFrame) -> None:
     known = head_measures.offered(view.trace)
     titles = {name: title for name, title in GROUP_TITLES.items() if known.keys() & GROUPS[name].keys()}
-    if state.newest(Params.columns) not in titles:
-        state.put(Params.columns, Params.columns.default)
     group = state.segmented(Params.columns, "Columns", titles)
     st.dataframe(
         rows.drop(columns=["layer", "head"]),

@@ -136,14 +136,10 @@ def _second_sentence(view: View, options: Options) -> float | None:
 
 def _controls(view: View, known: Mapping[str, Definition]) -> tuple[str, str]:
     """The measure that colours the heads, of the known ones, and the head type that they must have; "" for none."""
-    if state.newest(Params.measure) not in known:
-        state.put(Params.measure, "")
     left, right = st.columns([3, 2], gap="small")
     with left:
-        measure = state.bound(
-            st.selectbox, Params.measure, "Measure", ["", *known], label_visibility="collapsed",
-            format_func=lambda name: known[name].title if name else "Colour heads by a measure …",
-        )  # fmt: skip
+        titles = {"": "Colour heads by a measure …"} | {name: one.title for name, one in known.items()}
+        measure = state.selectbox(Params.measure, "Measure", titles, label_visibility="collapsed")
     with right:
         head_type = head_measures.type_filter(view.trace, "Any head type", label_visibility="collapsed")
     return measure, head_type

@@ -14,7 +14,7 @@ from pages.core.stores import cache, input_kinds
 from pages.core.view import selection, token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
-from pages.core.words import references
+from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.norms.params import Params
@@ -119,14 +119,9 @@ def after_in_words(statistics: NormStatistics) -> str:
 
 def three_norms(selected: Selected) -> Figures:
     """Means and standard deviations of every token under the three normalisations."""
-    st.header("LayerNorm, RMSNorm, BatchNorm", anchor=False)
-    st.markdown(
-        f"The vectors before {selected.label}, normalised in three ways, without gain and bias.\n"
-        "- **LayerNorm** uses one token: it sets the mean to 0 and the standard deviation to 1.\n"
-        "- **RMSNorm** uses one token: it sets the root mean square to 1 and subtracts no mean.\n"
-        "- **BatchNorm** uses one component of all tokens. In training, shown here, a token's output depends on the "
-        "other examples of the batch. In inference it uses running averages from training."
-    )
+    kinds = "LayerNorm, RMSNorm, BatchNorm"
+    st.header(kinds, anchor=False)
+    st.markdown(about.text(__file__, kinds, norm=selected.label))
     found: explain.NormMoments = selected.view.derived(
         ("norm moments", selected.norm),
         lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, neighbour(selected)), selected.norm),

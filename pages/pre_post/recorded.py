@@ -35,14 +35,12 @@ def recorded_training() -> None:
     depths = sorted({int(depth) for depth in table.n_layers})
     shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        what = state.bound(
-            st.selectbox, Params.curve, "Curve", list(CURVES), format_func=lambda name: CURVES[name][0], width=220
-        )
+        what = state.selectbox(Params.curve, "Curve", {name: title for name, (title, _) in CURVES.items()}, width=220)
         depth = "all"
         if len(depths) > 1:
             depth = state.segmented(
-                Params.depth, "Depth", list(shown),
-                format_func=lambda name: "All" if name == "all" else f"{shown[name][0]} layers",
+                Params.depth, "Depth",
+                {name: "All" if name == "all" else f"{shown[name][0]} layers" for name in shown},
             )  # fmt: skip
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
     table = table[table.n_layers.isin(shown[depth])]

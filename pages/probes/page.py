@@ -15,7 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words import references
+from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
@@ -78,9 +78,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
     )
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
-    part = expander("What one can conclude, and what not", "probes-limits")
-    if part is not None:
-        part.markdown(LIMITS)
+    about.expander(__file__, "What one can conclude, and what not")
     part = expander("Which pooling is best for this task?", "probes-poolings")
     if part is not None:
         with part:
@@ -91,18 +89,6 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             subject, pooled = names[place]
             head.save(view, task, pooled, layer, subject)
     _export(view, task, found)
-
-
-LIMITS = """
-- A probe shows which information is linearly readable. Whether the model uses it is a question for *Ablation*.
-- Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
-- For a task whose label belongs to a whole text, the control label depends on the text's first word.
-- The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
-- The best layer is chosen after the fact, so its accuracy is a little too high.
-- The twins were trained on WordNet's text, without these labels. The list of MiniLM's training
-  data does not name WordNet.
-- All probes have the same penalty (L2). Another one moves all curves.
-"""
 
 
 def _drawn(name: tuple[Subject, str], found: Curve, subjects: list[Subject]) -> ProbeCurve:

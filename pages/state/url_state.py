@@ -332,9 +332,18 @@ class UrlState:
 
     def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
         """Draw a segmented control with one choice for a Param and return its value. options: value -> title."""
-        titles = options.get if isinstance(options, Mapping) else str
-        more = {"required": True, "format_func": titles} | more
-        return self.bound(st.segmented_control, param, label, list(options), **more)
+        return self._choice(st.segmented_control, param, label, options, required=True, **more)
+
+    def selectbox(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
+        """Draw a list with one choice for a Param and return its value. options: value -> title."""
+        return self._choice(st.selectbox, param, label, options, **more)
+
+    def _choice(self, widget: Callable[..., Any], param: Param[T], label: str, options: Any, **more: Any) -> T:
+        """One choice; a value that is not on offer, as of another model or in a link, becomes the first."""
+        titles, values = options.get if isinstance(options, Mapping) else str, list(options)
+        if self.newest(param) not in values:
+            self.put(param, values[0])
+        return self.bound(widget, param, label, values, **({"format_func": titles} | more))
 
     def limit(self, param: Param[Any], low: int, high: int, what: str) -> int:
         """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""

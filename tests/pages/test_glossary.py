@@ -87,8 +87,9 @@ def on_screen() -> Iterator[tuple[str, str]]:
                 node.body.pop(0)
         yield from ((path.name, node.value) for node in ast.walk(tree)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
-    for path in [ROOT / "pages/core/words/glossary.md", *ROOT.glob("pages/lessons/texts/*.md")]:
-        yield path.name, path.read_text(encoding="utf-8")
+    for path in ROOT.glob("pages/**/*.md"):
+        if path.name != "references.md":
+            yield path.name, path.read_text(encoding="utf-8")
 
 
 def test_every_work_that_is_named_has_an_entry() -> None:

@@ -97,19 +97,15 @@ def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str
         return
     labels = view.trace.labels
     found = {f"{name} " if name else "": row[0].cpu() for name, row in rows(slice(view.i, view.i + 1)).items()}
-    query, best = (
-        token_names.bold(labels, view.i),
-        "; ".join(name + largest(row, labels) for name, row in found.items()),
-    )
+    best = "; ".join(name + largest(row, labels) for name, row in found.items())
+    query, clear = token_names.bold(labels, view.i), selection.clear
     if view.j is None:
-        draw(
-            f"{by}{query} attends most to {best}.", "Select a cell of this row to read its rank.", clear=selection.clear
-        )
+        draw(f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight.", clear=clear)
         return
     weights = ", ".join(name + weight(row, view.j) for name, row in found.items())
     draw(
         f"{by}{query} attends to {token_names.bold(labels, view.j)}: {weights}.", f"Largest in this row: {best}.",
-        cell={} if linked else None, clear=selection.clear,
+        cell={} if linked else None, clear=clear,
     )  # fmt: skip
 
 

@@ -8,13 +8,12 @@ import streamlit as st
 
 from encoder import classify
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
 from encoder.figures.colours import SERIES
 from encoder.trace.trace import Trace
 from pages.core.view.view import View
 from pages.core.widgets import class_head
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain, table
 
 #: Classes that are listed, the most probable first.
 SHOWN = 5
@@ -25,15 +24,13 @@ def draw(view: View, edited: Trace | None = None) -> None:
     model = class_head.model_of(view)
     if model.classifier is None:
         return
-    try:
+    with errors_said(st.info, icon=":material/info:"):
         if model.classifier.config.kind == "sequence":
             _classes(model, view.trace, edited)
         else:
             _entities(model, view.trace, "Before the edits" if edited is not None else "")
             if edited is not None:
                 _entities(model, edited, "After the edits")
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
 
 
 def _classes(model: TextEncoder, trace: Trace, edited: Trace | None) -> None:
@@ -46,15 +43,13 @@ def _classes(model: TextEncoder, trace: Trace, edited: Trace | None) -> None:
     def value(one: float) -> str:
         return f"{one:.1%}" if share else number(one)
 
-    head = "| Class | probability |" if share else "| Class | score |"
-    rows = [head.replace("|", "| ", 1), "|:--|--:|"]
-    if after is not None:
-        rows = ["| Class | before | after |", "|:--|--:|--:|"]
+    runs = {"before": before, "after": after} if after else {"probability" if share else "score": before}
+    rows = []
     for place in order:
         name = plain(before.labels[place])
-        cells = [f"**{name}**" if before.labels[place] == shown.best else name, value(before.probabilities[place])]
-        rows.append("| " + " | ".join(cells + ([] if after is None else [value(after.probabilities[place])])) + " |")
-    st.markdown("\n".join(rows))
+        first = f"**{name}**" if before.labels[place] == shown.best else name
+        rows.append([first, *(value(run.probabilities[place]) for run in runs.values())])
+    st.markdown(table(["Class", *runs], rows))
     more = len(before.labels) - len(order)
     if more > 0:
         st.caption(f"And {more:,} more classes.")

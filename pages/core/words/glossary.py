@@ -54,9 +54,6 @@ def opening(text: str) -> None:
     place.caption(linked(text))
 
 
-brief_opening = opening
-
-
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
     def link(found: re.Match[str]) -> str:
         term = _BY_WORD[found.group().lower()]

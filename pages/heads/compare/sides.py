@@ -1,6 +1,5 @@
 """The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -101,10 +100,7 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
     place = {"device": key.device, "dtype": key.dtype}
     if chosen == "moved":
         current = view.loaded.config.norm_placement
-        other = next(placement for placement in NORM_PLACEMENTS if placement != current)
-        if key.scratch is not None:
-            return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
-        return dataclasses.replace(key, norm="trained" if key.norm == current else other)
+        return model_store.with_norms(key, next(one for one in NORM_PLACEMENTS if one != current))
     if chosen == "scratch":
         # Next to an untrained encoder, another draw of the same one: what chance does.
         seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
