@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -14,9 +13,6 @@ from encoder.trace.trace import Trace
 from pages.core.view.view import View
 from pages.core.widgets import class_head, outcomes
 from pages.state import links
-
-V = TypeVar("V")
-_KEPT = "beyond:class"
 
 
 @dataclass(frozen=True)
@@ -65,21 +61,3 @@ def choose(view: View) -> ChosenClass:
     model = class_head.model_of(view)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         return ChosenClass(model, *outcomes.choose_label(view, model))
-
-
-def once(what: Hashable, make: Callable[[], V]) -> V:
-    """`make()`, kept in this session only: an opened head is the visitor's own."""
-    found = kept(what)
-    return keep(what, make()) if found is None else found
-
-
-def kept(what: Hashable) -> Any:
-    """What this session computed last under this name; None for another one."""
-    found = st.session_state.get(_KEPT)
-    return found[1] if found is not None and found[0] == what else None
-
-
-def keep(what: Hashable, value: V) -> V:
-    """Keep the newest result, and return it."""
-    st.session_state[_KEPT] = (what, value)
-    return value

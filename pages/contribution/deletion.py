@@ -12,8 +12,9 @@ from pages.components import plot
 from pages.contribution import class_choice
 from pages.contribution.class_choice import ChosenClass
 from pages.contribution.params import Params
+from pages.core.stores import results
 from pages.core.view.view import View, state
-from pages.core.widgets import prediction
+from pages.core.widgets import class_head
 from pages.core.widgets.export import Export, place, title
 from pages.core.words import about, token_names
 
@@ -33,7 +34,7 @@ def show(view: View) -> Export | None:
     if params.measured == "class" and class_choice.has_head(view):
         left, right = st.columns([11, 9], gap="medium")
         with left:
-            prediction.draw(view)
+            class_head.draw(view)
         with right:
             chosen = class_choice.choose(view)
     found = _run(view, params, chosen)
@@ -49,11 +50,7 @@ def show(view: View) -> Export | None:
         height=380,
     )
     st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
-    st.caption(
-        "Above the grey band, hiding the *k* tokens changes the result more than every random draw. "
-        f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
-        "its attention to all others."
-    )
+    st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
     about.expander(__file__, "How the test works, and the debate", **_method(view, params, chosen))
     return exported(view, found, figure, chosen, params)
 
@@ -133,7 +130,9 @@ def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | N
     try:
         if chosen is None:
             return view.derived(what, make)
-        return class_choice.once((*what, *chosen.names(view)), lambda: make(view.trace))
+        what = (*what, *chosen.names(view))
+        known = results.known("deletion", what)
+        return results.keep("deletion", what, make(view.trace)) if known is None else known
     finally:
         bar.empty()
 

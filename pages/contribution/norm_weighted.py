@@ -18,7 +18,7 @@ from pages.core.view import map_window, selection
 from pages.core.view.view import MapParams, View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import formulas, references, token_names
+from pages.core.words import about, formulas, token_names
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
@@ -49,17 +49,10 @@ def show(view: View) -> Export:
     st.caption(_of_head(view))
     _of_query(view)
     drawn |= by_layer.show(view)
-    references.caption(
-        "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
-        "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "
-        "and LayerNorm are left out (Kobayashi et al. 2021 include both)."
-    )
+    st.caption(about.text(__file__, "Limits of norm-weighted attention"))
     with st.expander("The formula"):
         formulas.show(RULE)
-        st.markdown(
-            "The norm of $f(x_j)$ depends only on the token $j$, not on the query. The bias of the values is part of "
-            "it. The bias of $W^O$ belongs to no token and is left out."
-        )
+        st.markdown(about.text(__file__, "Norm-weighted attention in symbols"))
     layer, head = view.layer, view.head
     return Export(
         view,

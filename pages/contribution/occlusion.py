@@ -15,17 +15,8 @@ from pages.core.view.view import View
 from pages.core.widgets import answer, over_image
 from pages.core.widgets.export import Export, place, title
 from pages.core.widgets.occlusion import Occlusion, agreement, controls, draw_curves
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.markdown import errors_said, plain
-
-LIMITS = {
-    "image": "Occlusion after Zeiler and Fergus (2014), who used a grey square; curves after the deletion metric of "
-    "Petsiuk et al. (2018), who use the area below the probability. Gradient: times the change that covering makes. "
-    "Limits: one image; a covered image is unlike those of the training; another cover gives other numbers.",
-    "sound": "Windows of the sound are silent, one by one: samples of 0, before the features are computed. Curves "
-    "after the deletion metric of Petsiuk et al. (2018). Limits: one sound; digital silence is unlike the sounds of "
-    "the training, and its edges click.",
-}
 
 
 def show(view: View) -> Export | None:
@@ -50,7 +41,8 @@ def show(view: View) -> Export | None:
         table, below = _over_time(covered, falls, orders["attention"], name)
     with below, errors_said(st.info, icon=":material/info:"):
         draw_curves(covered, falls, {f"largest {name} first": weights for name, weights in orders.items()})
-    references.caption(LIMITS[view.trace.kind])
+    what = "an image" if of_image else "a sound"
+    st.caption(about.text(__file__, f"Limits of the occlusion of {what}"))
     lines = covered.python_lines().lstrip()
     return Export(view, title(view, "Occlusion"), lambda: table, lines=lines, settings=place(view))
 

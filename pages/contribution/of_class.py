@@ -14,10 +14,11 @@ from pages.components import plot
 from pages.contribution import class_choice
 from pages.contribution.class_choice import ChosenClass
 from pages.contribution.params import Params
+from pages.core.stores import results
 from pages.core.view.view import View, state
-from pages.core.widgets import prediction
+from pages.core.widgets import class_head
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, references, token_names
+from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import plain, table
 from pages.core.work import long_work
 
@@ -35,7 +36,7 @@ def show(view: View) -> Export | None:
         return None
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        prediction.draw(view)
+        class_head.draw(view)
     with right:
         chosen = class_choice.choose(view)
         reference = _reference(chosen)
@@ -93,9 +94,6 @@ def _reference(chosen: ChosenClass) -> str:
 
 def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution | None:
     """The attribution, kept in this session; None while it waits for a click."""
-    what = ("class", reference, *chosen.names(view))
-    if (found := class_choice.kept(what)) is not None:
-        return found  # type: ignore[no-any-return]
     source = view.trace.source
     assert source is not None
 
@@ -108,8 +106,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
         raise AssertionError
 
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
-    found = long_work.result("class", what, work, label="Compute the bars", ask=ask)
-    return None if found is None else class_choice.keep(what, found)
+    return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)
 
 
 def _answer(found: ClassAttribution, labels: list[str] | tuple[str, ...]) -> str:
@@ -138,8 +135,4 @@ def _check(found: ClassAttribution, unit: str) -> None:
         ("Error", f"{found.error:.1g}, {found.steps} steps"),
     )
     st.markdown(table(("The check", "value"), rows))
-    references.caption(
-        "Integrated gradients (Sundararajan, Taly and Yan 2017). Log-odds: log(p / (1 − p)). The check covers the sum; "
-        "a single bar cannot be checked. Another reference gives other bars. “Occlusion” hides "
-        "tokens instead."
-    )
+    st.caption(about.text(__file__, "How the bars are computed"))

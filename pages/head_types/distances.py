@@ -9,7 +9,7 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import plot
 from pages.core.view.view import View
-from pages.core.words import references
+from pages.core.words import about
 
 
 def draw(view: View) -> None:
@@ -25,7 +25,4 @@ def draw(view: View) -> None:
         figures.distance_dots(found), height=300, key="patch-distances",
         alt="Attention distance in pixels of every head, by layer.",
     )  # fmt: skip
-    references.caption(
-        "As in Dosovitskiy et al. (2021, figure 7, right), here for one image; they average over many. Special tokens "
-        "are left out, and each row’s weights on patches are scaled to sum to 1."
-    )
+    st.caption(about.text(__file__, "How far each head attends"))

@@ -17,8 +17,7 @@ from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.heads import next_head
-from pages.heads.figure import head_figure
-from pages.heads.head_maps import single
+from pages.heads.head_maps import head_figure, single
 from pages.state.params import Param, ZoomWindow
 
 

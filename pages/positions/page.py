@@ -22,10 +22,9 @@ from pages.core.view import token_rows
 from pages.core.widgets.export import Export, title
 from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import plain
-from pages.positions.encodings import encodings
+from pages.positions.encodings import encodings, patch_positions
 from pages.positions.offsets import relative_bias, rotary
 from pages.positions.params import Params
-from pages.positions.patches import patch_positions
 from pages.state.links import next_page
 from pages.state.url_state import state
 
@@ -36,10 +35,6 @@ MOST_REVERSED = 1_024
 
 #: More tokens are not written out.
 MOST_LISTED = 40
-
-ABOUT = (
-    "Attention itself ignores the order of its tokens. Positions let a model tell “dog bites man” from “man bites dog”."
-)
 
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
@@ -56,7 +51,7 @@ trace, config = view.trace, view.loaded.config
 
 
 def main() -> None:
-    heading(ABOUT)
+    heading(about.text(__file__, "Why positions"))
     if trace.kind == "text":
         reversed_order()
     else:

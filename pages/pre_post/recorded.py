@@ -12,6 +12,7 @@ from encoder.train import curves
 from pages.components import plot
 from pages.core.view.view import state
 from pages.core.widgets.export import Export
+from pages.core.words import about
 from pages.core.words.markdown import say_error
 from pages.pre_post.params import Params
 
@@ -51,10 +52,7 @@ def recorded_training() -> None:
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
     )  # fmt: skip
     at_common_step(table)
-    st.caption(
-        "Text: WordNet. 15% of the tokens are selected for prediction; 80% of these become [MASK], 10% a random word, "
-        "10% stay. Pre-norm has a final LayerNorm. Source: `encoder/data/curves.parquet`, which `make twins` records."
-    )
+    st.caption(about.text(__file__, "How the twins were trained"))
     chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"
     Export(
         None,

@@ -27,11 +27,7 @@ Curves = dict[tuple[Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    heading(
-        "A probe is a linear classifier that predicts a label from the vectors of a layer. Compare each solid curve "
-        "with its dotted one. A label that a probe can predict is in the vectors; this does not show that the model "
-        "uses it."
-    )
+    heading(about.text(__file__, "What a probe shows"))
     task = None
     with errors_said():
         task = controls.task()

@@ -7,21 +7,19 @@ import hashlib
 import streamlit as st
 
 from encoder import search
-from encoder.errors import EncoderError
 from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components.lazy import expander
-from pages.core.stores import cache, model_access, model_store
+from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view.view import View, ViewParams, state
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.core.work import long_work
 from pages.search.params import Params
 from pages.state import links
 
 #: Characters of a hit that the table shows.
 BRIEF = 120
-_KEPT = "search:reranked"
 
 
 def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]]) -> None:
@@ -40,10 +38,8 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
         )  # fmt: skip
         if not name.strip() or not hits:
             return
-        try:
+        with errors_said():
             _table(view, found, query, hits, name)
-        except EncoderError as error:
-            say_error(error)
 
 
 def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
@@ -53,21 +49,17 @@ def _table(view: View, found: Collection, query: str, hits: list[tuple[int, floa
     search.check_cross_encoder(model)
     places = [place for place, _ in hits]
     texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()
-    what = (key, query, texts)
-    kept = st.session_state.get(_KEPT)
-    if kept is None or kept[0] != what:
 
-        def work() -> long_work.Work[tuple[search.Reranked, ...]]:
-            parts = search.iter_rerank(model, query, found.texts, places)
-            return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
+    def work() -> long_work.Work[tuple[search.Reranked, ...]]:
+        parts = search.iter_rerank(model, query, found.texts, places)
+        return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
 
-        done = long_work.result("rerank", what, work)
-        if done is None:
-            return
-        kept = st.session_state[_KEPT] = (what, done)
-    moved = sum(hit.before != rank for rank, hit in enumerate(kept[1], 1))
+    ranked = results.of_work("rerank", (key, query, texts), work, own=True)
+    if ranked is None:
+        return
+    moved = sum(hit.before != rank for rank, hit in enumerate(ranked, 1))
     st.markdown(f"Hits that move: **{moved}** of {len(places)}. Left: the new rank; “was”: the rank by cosine.")
-    for rank, hit in enumerate(kept[1], 1):
+    for rank, hit in enumerate(ranked, 1):
         _hit(query, found.texts[hit.place], rank, hit, name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,7 +15,7 @@ from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.inputs import kept_file
-from pages.core.stores import cache
+from pages.core.stores import results
 from pages.core.view.view import View, state
 from pages.core.work import long_work
 from pages.core.work.compute_turns import TURNS
@@ -33,7 +32,7 @@ def vector_bytes() -> int:
 
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 1_000
-_TYPED, _KEPT = "search:lines", "search:collection"
+_TYPED = "search:lines"
 
 EXAMPLE = """A kitten sleeps in a basket.
 Our cat naps on the sofa all day.
@@ -108,12 +107,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         if given.model != view.loaded.name:
             raise EncoderError(f"{given.model} made these vectors: choose it above, or embed the texts again.")
         return given
-    what: Hashable = (view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
-    kept = st.session_state.get(_KEPT)
-    if kept is not None and kept[0] == what:
-        return kept[1]  # type: ignore[no-any-return]
-    if given.is_bundled and (shared := cache.known_computed(("search", what))) is not None:
-        return shared  # type: ignore[no-any-return]
+    what = ("search", view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:
@@ -125,12 +119,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         )
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
-    found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
-    if found is not None:
-        st.session_state[_KEPT] = (what, found)
-        if given.is_bundled:
-            cache.computed(("search", what), lambda: found)
-    return found
+    return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
 
 
 def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[tuple[int, float]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypedDict, TypeVar, overload
 
 T = TypeVar("T")
@@ -76,6 +77,7 @@ class Param(Generic[T]):
         instance.__dict__[self._slot] = self.default if value is self else value  # type: ignore[attr-defined]
 
 
+@cache
 def declared(owner: type) -> dict[str, Param[Any]]:
     """The Params of a dataclass: field -> declaration."""
     return {name: value for name, value in vars(owner).items() if isinstance(value, Param)}

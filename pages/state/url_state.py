@@ -11,7 +11,6 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
-from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
 
@@ -59,11 +58,6 @@ class _Run(threading.local):
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
-
-
-@cache
-def _declared(owner: type) -> dict[str, Param[Any]]:
-    return declared(owner)
 
 
 def touch() -> None:
@@ -141,7 +135,7 @@ class UrlState:
 
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
-        return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})
+        return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
     def begin(self) -> None:
         """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
