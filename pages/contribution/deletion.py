@@ -9,8 +9,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.contribution import class_choice
-from pages.contribution.class_choice import ChosenClass
+from pages.contribution import of_class
+from pages.contribution.of_class import ChosenClass
 from pages.contribution.params import Params
 from pages.core.stores import results
 from pages.core.view.view import View, state
@@ -31,12 +31,12 @@ def show(view: View) -> Export | None:
     _controls(view)
     params = state.read(Params)
     chosen = None
-    if params.measured == "class" and class_choice.has_head(view):
+    if params.measured == "class" and of_class.has_head(view):
         left, right = st.columns([11, 9], gap="medium")
         with left:
             class_head.draw(view)
         with right:
-            chosen = class_choice.choose(view)
+            chosen = of_class.choose(view)
     found = _run(view, params, chosen)
     if found is None:
         return None
@@ -91,7 +91,7 @@ def _outcome_lines(chosen: ChosenClass | None) -> str:
 
 def _controls(view: View) -> None:
     with st.container(horizontal=True, gap="medium"):
-        if class_choice.has_head(view):
+        if of_class.has_head(view):
             state.segmented(
                 Params.measured, "Measured", MEASURED,
                 help="Class: how far the probability of a class drops. The classification head is the model's, or the "

@@ -1,26 +1,79 @@
-"""What a class depends on: the prediction, and each token's part in the log-odds of a class."""
+"""The class of a classification head, which two parts of the page are about, and each token's part in its log-odds."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import similarity
+from encoder import classify, similarity
+from encoder.encoders.text import TextEncoder
 from encoder.figures.tokens import token_bars
 from encoder.similarity import ClassAttribution
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.contribution import class_choice
-from pages.contribution.class_choice import ChosenClass
 from pages.contribution.params import Params
 from pages.core.stores import results
 from pages.core.view.view import View, state
-from pages.core.widgets import class_head
+from pages.core.widgets import class_head, outcomes
 from pages.core.widgets.export import Export, title
 from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import plain, table
 from pages.core.work import long_work
+from pages.state import links
+
+
+@dataclass(frozen=True)
+class ChosenClass:
+    """model: with the head; label: the class; position: the token, for a head that tags tokens."""
+
+    model: TextEncoder
+    label: str
+    position: int | None
+
+    def probability(self, trace: Trace) -> float:
+        """The probability of the class in a run; a regression's score."""
+        return classify.probability(self.model, trace, self.label, self.position)
+
+    @property
+    def outcome(self) -> str:
+        """The name of that number."""
+        assert self.model.classifier is not None
+        kind = "score" if self.model.classifier.config.scale == "none" else "probability"
+        return f"the {kind} of “{self.label}”"
+
+    def names(self, view: View) -> tuple[Hashable, ...]:
+        """All that its numbers depend on."""
+        return view.model, view.text, view.pair, class_head.current(), self.label, self.position
+
+
+def has_head(view: View) -> bool:
+    """Whether the model, or this session, has a classification head for the view."""
+    return class_head.model_of(view).classifier is not None
+
+
+def missing(view: View) -> None:
+    """What to do without a head."""
+    of_text = view.loaded.takes == "text"
+    trained = ", or train a probe and use it as a head" if of_text else ""
+    st.info(
+        f"{view.loaded.name} has no classification head. Choose a checkpoint that has one{trained}.",
+        icon=":material/info:",
+    )
+    if of_text:
+        links.link("probes", "Probes: train a head on this model", icon="label")
+
+
+def choose(view: View) -> ChosenClass:
+    """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
+    model = class_head.model_of(view)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return ChosenClass(model, *outcomes.choose_label(view, model))
+
 
 #: Up to so many tokens the numbers are computed without being asked.
 AT_ONCE = 64
@@ -31,14 +84,14 @@ LARGEST = 4
 
 def show(view: View) -> Export | None:
     """The whole part of the page; None where it has no numbers."""
-    if not class_choice.has_head(view):
-        class_choice.missing(view)
+    if not has_head(view):
+        missing(view)
         return None
     left, right = st.columns([11, 9], gap="medium")
     with left:
         class_head.draw(view)
     with right:
-        chosen = class_choice.choose(view)
+        chosen = choose(view)
         reference = _reference(chosen)
     found = _found(view, chosen, reference)
     if found is None:

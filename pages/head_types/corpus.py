@@ -68,7 +68,7 @@ def _map(found: Opened) -> dict[str, go.Figure]:
     """The answer line and the map; a click opens a head. Returns the figure by its title, for the report."""
     drawn = _figure(found)
     with answer.area():
-        answer._map(*said(found))
+        answer.draw(*said(found))
         plot(
             drawn,
             key="head-atlas",

@@ -7,7 +7,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
 from pages.core.words.glossary import opening
-from pages.head_types import alignment, by_type, corpus, distances, selected, similarity, table
+from pages.head_types import alignment, by_type, corpus, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
 from pages.state.links import next_page
@@ -42,7 +42,7 @@ else:
     with right:
         selected.draw(view, found)
     if part == "table" and view.trace.kind == "image":
-        distances.draw(view)
+        table.draw_distances(view)
     st.caption(f"Such patterns suggest what a head may do. One {words.input} is not a proof: another can show others.")
 if exported is not None:
     exported.draw()

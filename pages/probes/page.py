@@ -15,7 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words import about, references
+from pages.core.words import about
 from pages.core.words.formulas import number
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
@@ -68,10 +68,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    references.caption(
-        "Bars: 95% interval over the texts. Dotted: the control task, where each word has a random label, so only a "
-        "probe that learns words by heart does well (Hewitt and Liang 2019)."
-    )
+    st.caption(about.text(__file__, "How to read the curves"))
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
     about.expander(__file__, "What one can conclude, and what not")

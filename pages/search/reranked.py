@@ -12,6 +12,7 @@ from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view.view import View, ViewParams, state
+from pages.core.words import about
 from pages.core.words.formulas import number
 from pages.core.words.markdown import errors_said, plain
 from pages.core.work import long_work
@@ -28,10 +29,7 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
     if part is None:
         return
     with part:
-        st.markdown(
-            "A cross-encoder reads query and text together, so tokens of one attend to tokens of the other. It is "
-            "slower and often more exact. It needs a checkpoint whose classification head has one label."
-        )
+        st.markdown(about.text(__file__, "What a cross-encoder does"))
         name = state.bound(
             st.text_input, Params.cross, "Cross-encoder: folder or Hub id", help=model_access.source_help(),
             placeholder="such as cross-encoder/ms-marco-MiniLM-L6-v2",

@@ -17,6 +17,7 @@ from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import results
 from pages.core.view.view import View, state
+from pages.core.words import about
 from pages.core.work import long_work
 from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
@@ -141,7 +142,4 @@ def say_limits() -> None:
     )
     lines = [f"| {what} | {most:,} | {why} |" for what, most, why in rows]
     part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *lines]))
-    part.markdown(
-        "Texts and vectors are in the server's memory, for your session only. They are never written to a disk, "
-        "and are gone when you close the page. On a shared server the limits are lower."
-    )
+    part.markdown(about.text(__file__, "Where the texts are kept"))

@@ -26,10 +26,7 @@ SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 
 def show() -> None:
     """The page with this part."""
-    opening(
-        "How large is the gradient of each layer before the first step of training? Xiong et al. (2020): post-norm "
-        "needs warm-up as these gradients stay large."
-    )
+    opening(about.text(__file__, "Gradients at initialisation"))
     controls()
     params = state.read(GradientParams)
     setting = chosen_setting(params)
