@@ -96,13 +96,13 @@ def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str
         draw(clear=selection.clearing(view))
         return
     labels = view.trace.labels
-    found = {f"{name} " if name else "": row[0].cpu() for name, row in rows(slice(view.i, view.i + 1)).items()}
-    best = "; ".join(name + largest(row, labels) for name, row in found.items())
+    found = {name: row[0].cpu() for name, row in rows(slice(view.i, view.i + 1)).items()}
+    best = "; ".join(largest(row, labels) + (f" ({name})" if name else "") for name, row in found.items())
     query, clear = token_names.bold(labels, view.i), selection.clear
     if view.j is None:
         draw(f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight.", clear=clear)
         return
-    weights = ", ".join(name + weight(row, view.j) for name, row in found.items())
+    weights = ", ".join(f"{name} {weight(row, view.j)}".strip() for name, row in found.items())
     draw(
         f"{by}{query} attends to {token_names.bold(labels, view.j)}: {weights}.", f"Largest in this row: {best}.",
         cell={} if linked else None, clear=clear,
