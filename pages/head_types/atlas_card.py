@@ -11,6 +11,7 @@ from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
+from pages.core.view import selection
 from pages.core.view.view import ViewParams
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
@@ -86,11 +87,9 @@ def _opens(found: Opened) -> str | None:
 
 def _open(found: Opened, example: Example, model: str) -> None:
     """Let “Heads” open with the text. For callbacks."""
-    for param, value in (
-        (ViewParams.text, example.sentence), (ViewParams.pair, ""), (ViewParams.model, model),
-        (ViewParams.layer, found.layer), (ViewParams.head, found.head), (ViewParams.i, None), (ViewParams.j, None),
-    ):  # fmt: skip
-        state.put(param, value)
+    state.put_all({ViewParams.text: example.sentence, ViewParams.pair: "", ViewParams.model: model})
+    selection.open_head(found.layer, found.head)
+    selection.clear()
     links.open_later("heads")
 
 

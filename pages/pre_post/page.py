@@ -75,15 +75,10 @@ def what_differs(traces: PairTraces) -> str:
     kind = traces.pair.kind
     if kind == "rewired":
         original = next(p for p, key in traces.pair.keys.items() if key.norm == "trained")
-        return (
-            f"How much do the weights of **{plain(traces.name(original))}** depend on its norms? It was trained with "
-            f"{PLACEMENT_NAMES[original]}. The other side has the same weights with the norms moved, not retrained."
-        )
+        name = plain(traces.name(original))
+        return about.text(__file__, "rewired", name=name, placement=PLACEMENT_NAMES[original])
     if kind == "scratch":
-        return (
-            "Both are untrained, with the same random weights; pre-norm adds a final LayerNorm. Every difference comes "
-            "from the norms."
-        )
+        return about.text(__file__, "scratch")
     data = "text" if takes_text(traces) else "images"
     shared = f"Both were trained from the same seed, on the same {data} in the same order."
     if kind == "trained":
@@ -91,11 +86,8 @@ def what_differs(traces: PairTraces) -> str:
         shared = "You trained both from the same seed, on the same sequences."
         if steps[0] != steps[1]:
             shared += f" One took {steps[0]}, the other {steps[1]}."
-    return (
-        f"**{plain(traces.name('pre'))}** and **{plain(traces.name('post'))}**: {shared} They differ in the place of "
-        "their norms and in pre-norm's final LayerNorm. Each learned its own heads. This is one seed: a difference may "
-        "be chance."
-    )
+    names = {placement: plain(traces.name(placement)) for placement in norm_pair.PLACEMENTS}
+    return about.text(__file__, "trained", shared=shared, **names)
 
 
 def takes_text(traces: PairTraces) -> bool:

@@ -11,6 +11,7 @@ from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.stores import cache, model_access, model_store, results
+from pages.core.view import selection
 from pages.core.view.view import View, ViewParams, state
 from pages.core.words import about
 from pages.core.words.formulas import number
@@ -74,9 +75,9 @@ def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> N
 
 def _attention(query: str, text: str, name: str) -> None:
     """Let “Heads” open with the pair in the cross-encoder. For callbacks."""
-    for param, value in (
-        (ViewParams.text, query), (ViewParams.pair, text), (ViewParams.model, "other"), (ViewParams.source, name),
-        (ViewParams.norm, "trained"), (ViewParams.i, None), (ViewParams.j, None),
-    ):  # fmt: skip
-        state.put(param, value)
+    state.put_all({
+        ViewParams.text: query, ViewParams.pair: text, ViewParams.model: "other", ViewParams.source: name,
+        ViewParams.norm: "trained",
+    })  # fmt: skip
+    selection.clear()
     links.open_later("heads")

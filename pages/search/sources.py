@@ -33,7 +33,6 @@ def vector_bytes() -> int:
 
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 1_000
-_TYPED = "search:lines"
 
 EXAMPLE = """A kitten sleeps in a basket.
 Our cat naps on the sofa all day.
@@ -67,9 +66,7 @@ def choose() -> Given | Collection | None:
     """The widgets of the source, and what they give; None while a file is missing. Raises EncoderError."""
     source = state.segmented(Params.source, "Texts to search", SOURCES)
     if source == "lines":
-        st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", EXAMPLE))
-        typed = st.text_area("One text a line", key=_TYPED, height=150)
-        st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
+        typed = kept_file.typed_lines("search:lines", 150, EXAMPLE)
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")

@@ -290,6 +290,11 @@ class UrlState:
         if not st.session_state.get(_RUNNING):
             st.session_state[_TOUCHED] = True
 
+    def put_all(self, values: Mapping[Param[Any], Any]) -> None:
+        """Set several values from code."""
+        for param, value in values.items():
+            self.put(param, value)
+
     def newest_of_all(self) -> dict[str, Any]:
         """The newest value of each Param, by name."""
         contents = self._run.contents

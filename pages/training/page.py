@@ -128,7 +128,7 @@ def choose_task() -> None:
     """The task."""
     task = state.selectbox(
         Params.task, "Task", {name: make(name).title for name in TASKS},
-        on_change=lambda: runs.put(runs.suggested(st.session_state[state.key(Params.task)])),
+        on_change=lambda: state.put_all(runs.suggested(st.session_state[state.key(Params.task)])),
     )  # fmt: skip
     st.caption(make(task).rule)
 

@@ -32,8 +32,7 @@ def draw(view: View) -> None:
 def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
     chosen = st.session_state.get("compare:example")
     if chosen in examples:
-        for param, value in examples[chosen].items():
-            state.put(param, value)
+        state.put_all(examples[chosen])
         clear_selection()
 
 
