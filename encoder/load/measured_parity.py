@@ -74,6 +74,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "bias by rows and columns" if config.relative_grid else "bias by distance" if config.table_rows else ""
     )
     found.append("disentangled attention" if config.disentangled is not None else "")
+    found.append("learned sinks" if config.attention_sinks else "")
+    found.append("gated output" if config.output_gate else "")
     found.append("capped scores" if config.score_cap is not None else "")
     found.append("gated FFN" if config.gated else "")
     found.append("shared layers" if config.layer_groups is not None else "")

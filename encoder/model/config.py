@@ -108,8 +108,10 @@ class EncoderConfig:
         T5); relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
         columns between patches (BEiT); disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
         before the mask; qk_norm: a norm on each head's q and k ("head"), or on all heads together ("full"), before the
-        rotation; causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
-        position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
+        rotation; attention_sinks: each head has a learned score that takes part in every softmax and has no value, so
+        that weights sum to less than 1 (gpt-oss); output_gate: each head's z is multiplied by sigmoid(x . w) of its
+        token (Qiu et al. 2025); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K);
+        position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
@@ -163,6 +165,8 @@ class EncoderConfig:
     score_cap: float | None = None
     qk_norm: QKNorm = "none"
     causal: bool = False
+    attention_sinks: bool = False
+    output_gate: bool = False
     attention_scale: float | None = None
     activation: Activation = "gelu"
     gated: bool = False
@@ -216,16 +220,10 @@ class EncoderConfig:
         check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
-        sizes = (
-            "d_head",
-            "n_kv_heads",
-            "embedding_width",
-            "n_segments",
-            "position_offset",
-            "relative_buckets",
-            "pad_id",
-        )
-        for name in (*sizes, "rotary_width"):
+        for name in (
+            "d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id",
+            "rotary_width",
+        ):  # fmt: skip
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
@@ -274,8 +272,9 @@ class EncoderConfig:
                 f"n_heads={self.n_heads} cannot share n_kv_heads={self.n_kv_heads}: choose a divisor of {self.n_heads}."
             )
         check_flags(
-            self, "output_norms", "parallel", "rotary_interleaved", "rotary_grid", "relative_per_layer", "relative_grid"
-        )
+            self, "output_norms", "parallel", "rotary_interleaved", "rotary_grid", "relative_per_layer",
+            "relative_grid", "attention_sinks", "output_gate",
+        )  # fmt: skip
         if self.parallel and self.norm_placement == "post":
             raise ConfigError("Parallel sublayers have their norms before them: set norm_placement to pre.")
         if self.position == "rotary" and self.rotary_width % 2:

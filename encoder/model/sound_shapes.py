@@ -104,14 +104,6 @@ class Convolutions:
             reach = (reach - 1) * stride + kernel
         return reach
 
-    def n_weights(self, width: int) -> int:
-        """Numbers in the convolutions, their norms and the projection to `width`."""
-        pairs = zip((self.channels, *self.widths), self.widths, self.kernels, strict=False)
-        count = sum(kernel * before * after + after * self.bias for before, after, kernel in pairs)
-        normed = {"none": (), "group": self.widths[:1], "layer": self.widths}[self.norm]
-        count += 2 * sum(normed) + 2 * self.widths[-1] * self.projection_norm
-        return count + (self.widths[-1] + 1) * width * self.projected
-
     def flops(self, n_tokens: int, width: int) -> int:
         """Operations of the convolutions and the projection for T tokens, each product and sum counted."""
         work, steps = 2 * n_tokens * self.widths[-1] * width * self.projected, n_tokens

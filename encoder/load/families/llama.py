@@ -24,7 +24,8 @@ def heads(fields: Fields) -> dict[str, Any]:
 
 def d_head_of(fields: Fields) -> int:
     """The width of a head."""
-    return fields.unless_null("head_dim", fields.integer("hidden_size") // max(1, fields.integer("num_attention_heads")))
+    n_heads = max(1, fields.integer("num_attention_heads"))
+    return fields.unless_null("head_dim", fields.integer("hidden_size") // n_heads)
 
 
 def rotary(fields: Fields) -> dict[str, Any]:
