@@ -81,7 +81,7 @@ def test_padding(variant: TextEncoder, request_: tuple[str, ...]):
         for layer in range(variant.config.n_layers):
             pattern = trace.layer_attention(layer)
             if not variant.config.attention_sinks:
-        torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:2]), atol=1e-6, rtol=0)
+                torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:2]), atol=1e-6, rtol=0)
             close(pattern, expected[f"layers.{layer}.attention"])
             assert pattern[:, :n, n:].abs().sum() == 0
             torch.testing.assert_close(pattern[:, :n, :n], alone.layer_attention(layer), atol=2e-6, rtol=1e-5)
