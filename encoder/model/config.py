@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_flags, check_whole
+from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_kinds, check_whole
 from encoder.model.disentangled import Disentangled
 from encoder.model.rotary import RotaryScaling
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
@@ -243,18 +243,9 @@ class EncoderConfig:
         check_eps("norm_eps", self.norm_eps)
 
     def _check_choices(self) -> None:
-        choices = {
-            "norm_placement": NORM_PLACEMENTS,
-            "position": (*POSITION_KINDS, "convolutional", "alibi"),
-            "norm_kind": ("layer", "rms"),
-            "qk_norm": ("none", "head", "full"),
-            "activation": ACTIVATIONS,
-        }
+        check_kinds(self)
         if self.position == "convolutional":
             self._check_position_kernel()
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
         self._check_heads()
         if self.position == "sinusoidal" and self.embedding_width % 2:
             raise ConfigError(
@@ -271,10 +262,6 @@ class EncoderConfig:
             raise ConfigError(
                 f"n_heads={self.n_heads} cannot share n_kv_heads={self.n_kv_heads}: choose a divisor of {self.n_heads}."
             )
-        check_flags(
-            self, "output_norms", "parallel", "rotary_interleaved", "rotary_grid", "relative_per_layer",
-            "relative_grid", "attention_sinks", "output_gate",
-        )  # fmt: skip
         if self.parallel and self.norm_placement == "post":
             raise ConfigError("Parallel sublayers have their norms before them: set norm_placement to pre.")
         if self.position == "rotary" and self.rotary_width % 2:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_whole
+from encoder.model.checks import check_kinds, check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer"]
 
@@ -86,8 +86,7 @@ class Convolutions:
             check_whole("the width of a convolution", width, 1, 100_000)
             check_whole("the kernel of a convolution", kernel, 1, 10_000)
             check_whole("the stride of a convolution", stride, 1, 10_000)
-        if self.norm not in ("none", "group", "layer"):
-            raise ConfigError(f"norm={self.norm!r} is unknown: choose none, group or layer.")
+        check_kinds(self)
         if self.length is not None:
             check_whole("length", self.length, 1)
 

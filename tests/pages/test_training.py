@@ -291,7 +291,7 @@ def test_a_link_to_a_model_that_is_gone() -> None:
 def test_the_block_of_each_year_is_shown_and_trains_with_five_seeds() -> None:
     app = visit("training", train_part="history", train_history="BERT 2018,EuroBERT 2025")
     assert_well(app)
-    blocks = [one.proto.body for one in app.get("html") if "enc-block" in one.proto.body]
+    blocks = [one.proto.body for one in app.get("html") if "<section" in one.proto.body]
     assert len(blocks) == 2
     assert "RMSNorm" not in blocks[0]
     assert blocks[1].count("RMSNorm") == 2

@@ -38,13 +38,14 @@ MAPS = layer(
 POST_NORMS = layer(LAYER, norms="attention.output.LayerNorm output.LayerNorm")
 POOLER = both("pooler", "pooler.dense")
 
-LM_HEAD = HeadNames(
-    config=masked_words("gelu"),
-    dense="lm_head.dense",
-    norm="lm_head.layer_norm",
-    bias=("lm_head.decoder.bias", "lm_head.bias"),
-    table="lm_head.decoder.weight",
-)
+
+def head_at(place: str, config: Any, dense: str, norm: str) -> HeadNames:
+    """A masked-word head whose parts are below one place on disk."""
+    bias = (f"{place}.decoder.bias", f"{place}.bias")
+    return HeadNames(config, f"{place}.{dense}", f"{place}.{norm}", bias, f"{place}.decoder.weight")
+
+
+LM_HEAD = head_at("lm_head", masked_words("gelu"), "dense", "layer_norm")
 #: Every family tags tokens with one linear map, ModernBERT excepted.
 TAGGER = ClassifierNames()
 #: BERT's classifier reads the pooler.
@@ -59,13 +60,7 @@ BERT = Family(
     config=BERT_CONFIG,
     names=TABLES | MAPS | POST_NORMS | POOLER,
     prefixes=("bert.", ""),
-    head=HeadNames(
-        config=masked_words(),
-        dense="cls.predictions.transform.dense",
-        norm="cls.predictions.transform.LayerNorm",
-        bias=("cls.predictions.decoder.bias", "cls.predictions.bias"),
-        table="cls.predictions.decoder.weight",
-    ),
+    head=head_at("cls.predictions", masked_words(), "transform.dense", "transform.LayerNorm"),
     classifiers={"sequence": POOLED_CLASSIFIER, "token": TAGGER},
     dropped=HEADS_DROPPED | {r"cls\.seq_relationship\.(weight|bias)": "a next-sentence head"},
     renamed=OLD_NORMS,
@@ -169,13 +164,7 @@ ALBERT = BERT.but(
         attention_dropout=Key("attention_probs_dropout_prob", 0.0), layer_groups=Key("num_hidden_groups", 1),
     ).refusing(inner_group_num=(1, "choose a model whose groups repeat a single layer")),
     prefixes=("albert.", ""),
-    head=HeadNames(
-        config=masked_words(default="gelu_new"),
-        dense="predictions.dense",
-        norm="predictions.LayerNorm",
-        bias=("predictions.decoder.bias", "predictions.bias"),
-        table="predictions.decoder.weight",
-    ),
+    head=head_at("predictions", masked_words(default="gelu_new"), "dense", "LayerNorm"),
     classifiers={"sequence": dataclasses.replace(POOLED_CLASSIFIER, dense="{encoder}pooler"), "token": TAGGER},
     dropped=HEADS_DROPPED | {r"sop_classifier\.classifier\.(weight|bias)": "a head for the order of sentences"},
 )  # fmt: skip

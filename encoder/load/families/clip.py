@@ -6,6 +6,8 @@ a learned query pools its images. Each tower is a family of its own, which a che
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import nn
 
 from encoder.errors import LoadError
@@ -25,21 +27,16 @@ TEXT_CONFIG = TOWER.but(pad_id=Key("pad_token_id", 1)).taking(**USUAL)
 IMAGE_CONFIG = TOWER.but(vocab_size=0, max_positions=1, pad_id=0).taking(**USUAL)
 
 
-def clip_text_projection(fields: Fields, config: EncoderConfig) -> nn.Module:
-    """CLIP's projection of a text's last token."""
-    width = fields.integer("projection_dim", 512)
-    return Dense(DenseConfig(config.d_model, width, bias=False, activation="none"))
+def text_vector(bias: bool, key: str) -> Callable[[Fields, EncoderConfig], nn.Module]:
+    """The linear map of a text's last token, to the width in this field, or else to the tower's."""
+    return lambda fields, config: Dense(
+        DenseConfig(config.d_model, fields.unless_null(key, config.d_model), bias=bias, activation="none")
+    )
 
 
 def clip_image_projection(fields: Fields, config: EncoderConfig) -> nn.Module:
     """CLIP's projection of [CLS]."""
     return VectorHead(config.d_model, VectorHeadConfig("cls", fields.integer("projection_dim", 512)))
-
-
-def siglip_text_head(fields: Fields, config: EncoderConfig) -> nn.Module:
-    """SigLIP's linear map of the last of the 64 tokens."""
-    width = config.d_model if fields.get("projection_size") is None else fields.integer("projection_size")
-    return Dense(DenseConfig(config.d_model, width, activation="none"))
 
 
 def siglip_image_head(fields: Fields, config: EncoderConfig) -> nn.Module:
@@ -77,7 +74,7 @@ CLIP_TEXT = Family(
         **both("final_norm", "final_layer_norm"),
     },
     prefixes=("text_model.", ""),
-    vector=VectorNames(clip_text_projection, {"linear.weight": "text_projection.weight"}),
+    vector=VectorNames(text_vector(bias=False, key="projection_dim"), {"linear.weight": "text_projection.weight"}),
     pooling="last",
     dropped={r"embeddings\.position_ids": ""},
 )
@@ -109,7 +106,8 @@ CLIP_IMAGE = Family(
 SIGLIP_TEXT = CLIP_TEXT.but(
     config=TEXT_CONFIG.taking(**SIGLIP_USUAL, vocab_size=32_000, max_position_embeddings=64),
     vector=VectorNames(
-        siglip_text_head, {"linear.weight": "{encoder}head.weight", "linear.bias": "{encoder}head.bias"}
+        text_vector(bias=True, key="projection_size"),
+        both("linear", "{encoder}head"),
     ),
     filled=True,
 )

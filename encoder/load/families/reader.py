@@ -29,15 +29,30 @@ MOST_NUMBER = 3.4e38
 
 
 class Fields(dict[str, Any]):
-    """config.json. Each method raises LoadError for a value of another kind."""
+    """config.json, or another `file`. Each method raises LoadError for a value of another kind."""
 
-    def integer(self, key: str, default: int | None = None) -> int:
-        """A whole number. Raises LoadError for a missing field without a default, too."""
+    file = "config.json"
+
+    @classmethod
+    def of(cls, file: str, fields: dict[str, Any]) -> Fields:
+        """Those of another file."""
+        found = cls(fields)
+        found.file = file
+        return found
+
+    def wrong(self, key: str, value: Any, why: str) -> LoadError:
+        """The error for a field that is not supported."""
+        return unsupported(key, value, why, self.file)
+
+    def integer(self, key: str, default: int | None = None, low: int | None = None, high: int | None = None) -> int:
+        """A whole number, within bounds. Raises LoadError for a missing field without a default, too."""
         value = self.get(key, default)
         if value is None:
-            raise LoadError(f"config.json has no {key}, which an encoder needs: add it.")
+            raise LoadError(f"{self.file} has no {key}, which an encoder needs: add it.")
         if not isinstance(value, int) or isinstance(value, bool):
-            raise unsupported(key, value, "give a whole number")
+            raise self.wrong(key, value, "give a whole number")
+        if not (low is None or value >= low) or not (high is None or value <= high):
+            raise self.wrong(key, value, f"give a whole number from {low:,} to {high:,}")
         return value
 
     def unless_null(self, key: str, otherwise: int) -> int:
@@ -51,18 +66,18 @@ class Fields(dict[str, Any]):
             raise unsupported(key, value, f"choose 1 to {MAX_LAYERS} layers")
         return value
 
-    def number(self, key: str, default: float) -> float:
-        """A number."""
+    def number(self, key: str, default: float, most: float = MOST_NUMBER) -> float:
+        """A number of at most this size."""
         value = self.get(key, default)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_NUMBER:
-            raise unsupported(key, value, "give a finite number")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= most:
+            raise self.wrong(key, value, f"give a number up to {most:g}")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.get(key, default)
         if not isinstance(value, bool):
-            raise unsupported(key, value, "give true or false")
+            raise self.wrong(key, value, "give true or false")
         return value
 
     def activation(self, key: str, default: str = "gelu") -> Any:
@@ -76,7 +91,7 @@ class Fields(dict[str, Any]):
         """Raise LoadError unless the field is missing, null or `wanted`."""
         value = self.get(key)
         if value is not None and value != wanted:
-            raise unsupported(key, value, why)
+            raise self.wrong(key, value, why)
 
     def pad_id(self, default: int = 0) -> int:
         """Id of the padding token; null means the default."""
@@ -88,9 +103,9 @@ class Fields(dict[str, Any]):
         return self.flag("tie_word_embeddings", True)
 
 
-def unsupported(key: str, value: Any, why: str) -> LoadError:
+def unsupported(key: str, value: Any, why: str, file: str = "config.json") -> LoadError:
     """The error for a field of config.json that is not supported."""
-    return LoadError(f"This checkpoint is not supported because of config.json's {key}={quoted(value)}: {why}.")
+    return LoadError(f"This checkpoint is not supported because of {file}'s {key}={quoted(value)}: {why}.")
 
 
 @dataclass(frozen=True)
