@@ -398,7 +398,8 @@ class Recomputation:
         if not self.config.output_gate:
             return np.ones((self.config.n_heads, self.n_tokens, 1), dtype=self.dtype)
         x = self.apply(self.input(layer, "attention"), f"{self._layer(layer)}.attention.w_gate")  # [T, H]
-        return arithmetic.sigmoid(x).T[..., None]
+        gate: Floats = arithmetic.sigmoid(x).T[..., None]
+        return gate
 
     @_once
     def hidden(self, layer: int) -> Floats:

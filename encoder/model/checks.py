@@ -29,8 +29,8 @@ def check_eps(name: str, value: Any) -> None:
         raise ConfigError(f"{name}={quoted(value)} is out of range: choose a finite number from 0 on.")
 
 
-def check_kinds(config: object) -> None:
-    """Raise ConfigError for a field of a dataclass that has none of the words of its Literal, or is no flag."""
+def check_kinds(config: Any) -> None:
+    """Raise ConfigError for a field of a dataclass that has none of its Literal's words, or is not a flag."""
     words, flags = _kinds(type(config))
     for name, allowed in words.items():
         if (value := getattr(config, name)) not in allowed:

@@ -318,3 +318,15 @@ def test_switches_make_a_run_for_each_combination() -> None:
     ]  # fmt: skip
     assert all(one.config().output_norms for one in made.values())
     assert [one.config().output_gate for one in made.values()] == [False, True] * 2
+
+
+def test_the_page_norms_names_the_norm_that_a_model_has() -> None:
+    app = visit("training", **TINY | {"train_norm": "pre", "train_norm_kind": "RMSNorm", "train_attention": "sink"})
+    press(app, "Train")
+    wait_until_still(app)
+    app.button(key="open-pre-norm").click().run()
+    app.switch_page("pages/norms/page.py").run()
+    assert_well(app)
+    assert "RMSNorms of" in sentences(app)
+    assert "root mean square 1" in sentences(app)
+    assert not [one.label for one in app.select_slider if "LayerNorm" in one.label]
