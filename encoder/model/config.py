@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -189,30 +190,14 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
         self._check_sizes()
-        if not self.d_head:
-            if self.d_model % self.n_heads:
-                raise ConfigError(
-                    f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
-                    f"{self.n_heads}, or give d_head."
-                )
-            fill(self, "d_head", self.d_model // self.n_heads)
-        if not self.n_kv_heads:
-            fill(self, "n_kv_heads", self.n_heads)
-        if not self.rotary_width:
-            fill(self, "rotary_width", self.d_head)
-        if not self.embedding_width:
-            fill(self, "embedding_width", self.d_model)
-        if self.qkv_bias is None:
-            fill(self, "qkv_bias", self.attention_bias)
-        if self.key_bias is None:
-            fill(self, "key_bias", self.qkv_bias)
-        if self.ffn_in_bias is None:
-            fill(self, "ffn_in_bias", self.ffn_bias)
-        if self.final_norm is None:
-            fill(self, "final_norm", self.norm_placement == "pre")
-        if self.attention_scale is None:
-            terms = 1 if self.disentangled is None else self.disentangled.n_terms
-            fill(self, "attention_scale", (self.d_head * terms) ** -0.5)
+        if not self.d_head and self.d_model % self.n_heads:
+            raise ConfigError(
+                f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
+                f"{self.n_heads}, or give d_head."
+            )
+        for name, (blank, derive, _) in DERIVED.items():
+            if getattr(self, name) == blank:
+                fill(self, name, derive(self))
         self._check_choices()
         self._check_per_layer()
 
@@ -307,20 +292,9 @@ class EncoderConfig:
 
     def replace(self, **changes: Any) -> EncoderConfig:
         """A copy with some fields changed. Fields that depend on them are derived again."""
-        derived = {
-            "d_head": ("d_model", "n_heads"),
-            "embedding_width": ("d_model",),
-            "attention_scale": ("d_head", "d_model", "n_heads", "disentangled"),
-            "n_kv_heads": ("n_heads",),
-            "rotary_width": ("d_head", "d_model", "n_heads"),
-            "qkv_bias": ("attention_bias",),
-            "key_bias": ("attention_bias", "qkv_bias"),
-            "ffn_in_bias": ("ffn_bias",),
-        }
-        blank = {"attention_scale": None, "qkv_bias": None, "key_bias": None, "ffn_in_bias": None}
-        for name, sources in derived.items():
+        for name, (blank, _, sources) in DERIVED.items():
             if name not in changes and any(source in changes for source in sources):
-                changes[name] = blank.get(name, 0)
+                changes[name] = blank
         return dataclasses.replace(self, **changes)
 
     @property
@@ -384,3 +358,23 @@ class EncoderConfig:
     def has_attention_norm(self, layer: int) -> bool:
         """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""
         return self.first_norm or layer > 0
+
+
+def _scale(config: EncoderConfig) -> float:
+    """1 / sqrt(K), or with DeBERTa's terms 1 / sqrt(K x their number)."""
+    terms = 1 if config.disentangled is None else config.disentangled.n_terms
+    return float((config.d_head * terms) ** -0.5)
+
+
+#: A field that is derived where it is blank -> (blank, how, the fields whose change derives it again), in this order.
+DERIVED: dict[str, tuple[int | None, Callable[[EncoderConfig], Any], tuple[str, ...]]] = {
+    "d_head": (0, lambda config: config.d_model // config.n_heads, ("d_model", "n_heads")),
+    "n_kv_heads": (0, lambda config: config.n_heads, ("n_heads",)),
+    "rotary_width": (0, lambda config: config.d_head, ("d_head", "d_model", "n_heads")),
+    "embedding_width": (0, lambda config: config.d_model, ("d_model",)),
+    "qkv_bias": (None, lambda config: config.attention_bias, ("attention_bias",)),
+    "key_bias": (None, lambda config: config.qkv_bias, ("attention_bias", "qkv_bias")),
+    "ffn_in_bias": (None, lambda config: config.ffn_bias, ("ffn_bias",)),
+    "final_norm": (None, lambda config: config.norm_placement == "pre", ()),
+    "attention_scale": (None, _scale, ("d_head", "d_model", "n_heads", "disentangled")),
+}
