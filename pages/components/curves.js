@@ -217,7 +217,11 @@ class CurvesView extends Drawing {
       const right = cells.filter((cell, k) => cell === expected[k]).length;
       const hits = rows[place] >= 0 ? `, rows that attend to it: ${rows[place]}` : "";
       const sunk = this.sinkOf(run, run.data.sinks[place]);
-      return row(`${run.name}: ${right} of ${expected.length} right${hits}${sunk}`, cells, (cell, k) => cell !== expected[k]);
+      return row(
+        `${run.name}: ${right} of ${expected.length} right${hits}${sunk}`,
+        cells,
+        (cell, k) => cell !== expected[k],
+      );
     });
     const table = make("table", {}, row("sequence", tokens), row("right answers", expected), ...given);
     this.answers.replaceChildren(table);
