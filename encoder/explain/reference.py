@@ -390,7 +390,8 @@ class Recomputation:
         v, heads = self.qkv(layer, "v"), slice(None)
         at_once = max(1, CHUNK_NUMBERS // (self.n_tokens * self.config.n_heads))
         chunks = [range(self.n_tokens)[start : start + at_once] for start in range(0, self.n_tokens, at_once)]
-        return np.concatenate([self.attention(layer, heads, rows) @ v for rows in chunks], axis=1) * self.gate(layer)
+        mixed: Floats = np.concatenate([self.attention(layer, heads, rows) @ v for rows in chunks], axis=1)
+        return mixed * self.gate(layer)
 
     @_once
     def gate(self, layer: int) -> Floats:

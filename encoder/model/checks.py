@@ -31,7 +31,8 @@ def check_eps(name: str, value: Any) -> None:
 
 def check_kinds(config: Any) -> None:
     """Raise ConfigError for a field of a dataclass that has none of its Literal's words, or is not a flag."""
-    words, flags = _kinds(type(config))
+    kind: Any = type(config)
+    words, flags = _kinds(kind)
     for name, allowed in words.items():
         if (value := getattr(config, name)) not in allowed:
             raise ConfigError(f"{name}={quoted(value)} is unknown: choose one of {', '.join(allowed)}.")
