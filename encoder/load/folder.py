@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -18,15 +17,14 @@ from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
-from encoder.load.joint import Target, load_joint
+from encoder.load.joint import Target, image_encoder, load_joint, text_encoder
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
-from encoder.load.notes import note_on_dtype, note_on_tokenizer
+from encoder.load.notes import note_on_tokenizer
 from encoder.load.sentence import TOKEN, read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
-from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import PICKLES, WeightFiles
 from encoder.model.encoder import Encoder
@@ -69,9 +67,7 @@ def load_folder(
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    files = weights(steps.folder)
-    read = read_checkpoint(files, fields, family, device, dtype)
-    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, dtype)))
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:

@@ -33,6 +33,8 @@ CLASSIFIER = "classifier."
 VECTOR_HEAD = "vector_head."
 SPANS = "span_head."
 DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
+#: Fields of TextEncoder that are written as they are.
+TEXT_SETTINGS = ("pooling", "normalise", "max_embed_tokens", "truncate_dim", "default_prompt", "pools_prompt")
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -135,19 +137,12 @@ def _fields(model: Tower) -> dict[str, Any]:
             preparation["kind"] = type(model.preparation).__name__
         return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
     return fields | {
-        "mlm_head": _head_fields(model.mlm_head),
-        "pooling": model.pooling,
-        "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
-        "normalise": model.normalise,
-        "max_embed_tokens": model.max_embed_tokens,
-        "truncate_dim": model.truncate_dim,
+        **{name: getattr(model, name) for name in TEXT_SETTINGS},
+        **{name: _head_fields(getattr(model, name)) for name in ("mlm_head", "span_head")},
+        **{name: [_head_fields(dense) for dense in getattr(model, name)] for name in ("dense", "token_dense")},
         "prompts": dict(model.prompts),
-        "default_prompt": model.default_prompt,
-        "pools_prompt": model.pools_prompt,
-        "span_head": _head_fields(model.span_head),
         "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
         "late": None if model.late is None else dataclasses.asdict(model.late),
-        "token_dense": [dataclasses.asdict(dense.config) for dense in model.token_dense],
         "fill_to": model.tokenizer.fill_to,
     }
 

@@ -154,8 +154,15 @@ class Trace(RecordedPass):
         heads = slice(None) if self._edits_at("z", layer) else slice(head, head + 1)
         v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
         z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
-        z = self._edited(z, "z", layer, slice(None), heads)
+        z = self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
         return z[head] if heads == slice(None) else z[0]
+
+    def gated(
+        self, z: Tensor, layer: int, heads: slice | int = slice(None), queries: slice | int = slice(None)
+    ) -> Tensor:
+        """z [..., K] of these heads and query rows, times the gate of each where the model has one."""
+        gate = self.values.get(f"layers.{layer}.gate")  # [H, T, 1]
+        return z if gate is None else z * gate[heads][..., queries, :].float()
 
     def pooled_attention(
         self, layer: int, head: int, size: int = 256, queries: slice | None = None, keys: slice | None = None
@@ -190,7 +197,7 @@ class Trace(RecordedPass):
         self, layer: int, scores: Tensor, queries: slice, heads: slice, out: Tensor | None = None
     ) -> Tensor:
         """The edited softmax of scores [h, Ti, T]. out: memory to write to."""
-        return self._edited(self.contexts[layer].pattern(scores, out), "pattern", layer, queries, heads)
+        return self._edited(self.contexts[layer].pattern(scores, out, heads), "pattern", layer, queries, heads)
 
     def _edits_at(self, point: str, layer: int | None) -> list[Edit]:
         return [edit for edit in self.applied if edit.at(point, layer)]

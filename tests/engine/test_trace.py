@@ -106,8 +106,11 @@ def test_chunks_put_together_are_the_whole(monkeypatch: pytest.MonkeyPatch, vari
             assert [row for chunk in rows for row in range(12)[chunk]] == list(range(12))
             whole = trace.layer_attention(layer)[heads or slice(None)]
             torch.testing.assert_close(torch.cat(patterns, dim=1), whole, atol=1e-6, rtol=1e-5)
-            torch.testing.assert_close(torch.softmax(torch.cat(scores, dim=1), -1), whole, atol=1e-6, rtol=1e-5)
-        z = torch.softmax(trace.scores(layer, 2), -1) @ trace.v[layer, 2]
+            again = trace.contexts[layer].pattern(torch.cat(scores, dim=1), heads=heads or slice(None))
+            torch.testing.assert_close(again, whole, atol=1e-6, rtol=1e-5)
+        z = trace.attention(layer, 2) @ trace.v[layer, 2]
+        if (gate := trace.values.get(f"layers.{layer}.gate")) is not None:
+            z = z * gate[2]
         torch.testing.assert_close(trace.z(layer, 2), z, atol=1e-5, rtol=1e-5)
 
 

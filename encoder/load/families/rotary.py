@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from encoder.load.families.family import Fields, unsupported
+from encoder.load.families.reader import Fields, unsupported
 from encoder.model.rotary import RotaryScaling
 
 FULL, SLIDING = "full_attention", "sliding_attention"
