@@ -57,34 +57,34 @@ def _lesson(now: Room) -> None:
         if chosen and chosen != name:
             st.button(
                 "Begin this lesson", key="desk:begin", type="primary", icon=":material/play_arrow:",
-                on_click=show_step, args=(lessons[chosen], 1),
+                on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
             )  # fmt: skip
         elif opened:
-            _script(opened, min(number, len(opened.steps)))
+            _script(opened, opened.nearest(number))
 
 
 def _script(lesson: Lesson, number: int) -> None:
-    step = lesson.steps[number - 1]
+    step = lesson.step(number)
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == 1,
+            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == lesson.first,
             on_click=show_step, args=(lesson, number - 1),
         )  # fmt: skip
         st.button(
             "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}", type="primary",
-            disabled=number == len(lesson.steps), on_click=show_step, args=(lesson, number + 1),
+            disabled=number == lesson.last, on_click=show_step, args=(lesson, number + 1),
         )  # fmt: skip
-        st.markdown(f"**{plain(step.title)}** · step {number} of {len(lesson.steps)}", width="content")
+        st.markdown(f"**{plain(step.title)}** · step {number} of {lesson.last}", width="content")
     st.markdown(step.prose)
-    if number < len(lesson.steps):
-        following = lesson.steps[number]
+    if number < lesson.last:
+        following = lesson.step(number + 1)
         st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int) -> None:
     """Show a step of a lesson to the class; the desk stays. For callbacks."""
-    step, now = lesson.steps[number - 1], session.room()
+    step, now = lesson.step(number), session.room()
     before = dict(now.view) if now else {}
     view = dict(step.view) or before or {"page": "lessons"}
     view |= {LessonParams.lesson.name: lesson.name}
