@@ -11,18 +11,18 @@ from pages.state.links import next_page
 COLUMNS = 2
 
 
-def _card(number: int, lesson: Lesson, *, is_next: bool) -> None:
+def _card(lesson: Lesson, *, is_next: bool) -> None:
     """is_next: the first lesson in which nothing is answered, or the first of all."""
     with st.container(border=True, height="stretch"):
-        st.header(f"{number} · {plain(lesson.title)}", anchor=False)
+        st.header(f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
-        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")
+        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {lesson.last} steps{progress_note}")
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         st.button(
-            f"Start lesson {number}", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
-            on_click=progress.open_step, args=(lesson, 1), icon=":material/play_arrow:",
+            f"Start “{plain(lesson.title)}”", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
+            on_click=progress.open_step, args=(lesson, lesson.first), icon=":material/play_arrow:",
         )  # fmt: skip
 
 
@@ -38,5 +38,5 @@ for start in range(0, len(good), COLUMNS):
     for place, column in enumerate(st.columns(COLUMNS), start):
         if place < len(good):
             with column:
-                _card(place + 1, good[place], is_next=place == following)
+                _card(good[place], is_next=place == following)
 next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

@@ -1,7 +1,8 @@
-"""What a lesson's words must not do: give an answer away, use a term too early, describe another view, round wrongly."""
+"""Faults of a lesson's words: answers given away, terms used too early, another view, numbers rounded wrongly."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -70,7 +71,7 @@ def _said(question: Question | None) -> tuple[str, ...]:
 
 
 def check_step(step: Step, before: Step | None) -> Iterator[tuple[int, str]]:
-    """The faults of one step. before: the step that a reader has just left. Raises EncoderError for a broken question."""
+    """The faults of one step. before: the one that a reader has just left. Raises EncoderError for a bad question."""
     if not step.prose:
         yield step.line, "this step has no text: say in one sentence what it is about."
     if (question := step.question) is None:
@@ -95,9 +96,10 @@ def _given_away(step: Step, question: Question, look: Look, before: Step | None)
     for text, where in ((here, "its own text"), (earlier, "the step before")):
         if _stands_in(question, truth, look, text):
             yield f"the answer stands in {where}."
-    if before is not None and before.question is not None and (same := _numbers(question, look)):
-        if same & _numbers(before.question, look_of(before.view)):
-            yield "the step before asks for the same number."
+    earlier_question = before.question if before is not None else None
+    same = _numbers(question, look) if earlier_question else set()
+    if before is not None and earlier_question and same and same & _numbers(earlier_question, look_of(before.view)):
+        yield "the step before asks for the same number."
     if question.kind == "head" and [look.layer, look.head] in truth and {"layer", "head"} <= set(step.view):
         yield "the view opens the head that is the answer."
     if isinstance(question, SentenceQuestion) and question.grade(look.text, look).right:
@@ -127,7 +129,7 @@ def _value(written: str) -> float:
 
 
 def _numbers(question: Question, look: Look) -> set[tuple[str, float]]:
-    """The quantities that a question shows, with their values. Arithmetic with given numbers is no quantity of it."""
+    """The quantities that a question shows, with their values. Arithmetic with given numbers does not count."""
     named: list[Any] = []
     if isinstance(question, OfQuantity) and question.kind == "number":
         named = [question.quantity]
@@ -205,7 +207,7 @@ def _rounded(question: Question, look: Look) -> Iterator[str]:
                 yield f"why says {written}, and the model computes {exact_or_three_digits(truth.value)}."
     if isinstance(question, OrderQuestion):
         values = list(truth.numbers.items())
-        for (first, larger), (second, smaller) in zip(values, values[1:], strict=False):
+        for (first, larger), (second, smaller) in itertools.pairwise(values):
             if larger - smaller < TOO_CLOSE * abs(larger):
                 yield f"“{first}” and “{second}” are too close to predict: {larger:.3g} and {smaller:.3g}."
 
