@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.classroom import asking, hidden, invite, question_box, results
+from pages.classroom import asking, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
@@ -18,7 +18,7 @@ from pages.core.access import limits
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
-from pages.core.teaching.questions import read_question
+from pages.core.teaching.questions import Look, Question, read_question
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.teaching.rooms.session import Seat
 from pages.core.words.markdown import plain, say_error
@@ -126,10 +126,20 @@ def _answers(asked: Asked) -> None:
         if asked.revealed:
             results.truth(question, look)
         results.draw(now, asked, question, look)
+        _advice(now, asked, question, look)
         if now.named:
             _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
+
+
+def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
+    if not votes.may_follow(asked):
+        return
+    answers = results.read(question, look, session.store().answers(now.code, asked.id))
+    if (right := votes.share_right(question, look, answers)) is not None:
+        st.markdown(f"**{right:.0%} right** of {len(answers)}. {votes.advice(right)}")
 
 
 def _who(now: Room, asked: Asked) -> None:
@@ -145,7 +155,7 @@ def export(now: Room) -> bytes:
     lines: list[bytes] = []
     for asked in [*now.past, *([now.question] if now.question else [])]:
         question, answers = read_question(asked.definition), session.store().answers(now.code, asked.id)
-        table = results.as_csv(question, question_box.look_at(asked), answers, members)
+        table = results.as_csv(question, question_box.look_at(asked), answers, members, 2 if asked.before else 1)
         lines.append(table if not lines else table.split(b"\r\n", 1)[1])
     return b"".join(lines)
 
