@@ -103,7 +103,10 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
         controls.ask(question, look, key, partial(_give, asked.id))
     else:
         st.markdown(f"**{plain(question.ask)}**")
-        st.markdown("Your answer is sent. The teacher shows the result.")
+        if session.waits(asked.id):
+            st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
+        else:
+            st.markdown("Your answer is sent. The teacher shows the result.")
         st.button("Change my answer", key=f"{key}:again", on_click=kept.update, args=({asked.id: None},))
 
 

@@ -176,10 +176,13 @@ def _computed(asked: str, answers: tuple[tuple[str, str], ...], about: _Asked) -
 def table(found: Sequence[Bar], *, show_right: bool) -> str:
     """The bars as an HTML table; every text is escaped."""
     largest = max(bar.count for bar in found)
+
+    def reason(bar: Bar) -> str:
+        return f"<br><small>“{html.escape(bar.reason)}”</small>" if show_right and bar.reason else ""
+
     rows = "".join(
         f"<tr{' data-right' if show_right and bar.right else ''}><th scope='row'>{html.escape(bar.label)}"
-        f"{' ✓' if show_right and bar.right else ''}"
-        f"{f'<br><small>“{html.escape(bar.reason)}”</small>' if show_right and bar.reason else ''}</th><td>{bar.count}</td>"
+        f"{' ✓' if show_right and bar.right else ''}{reason(bar)}</th><td>{bar.count}</td>"
         f"<td><i style='width:{100 * bar.count / largest:.0f}%'></i></td></tr>"
         for bar in found
     )

@@ -46,9 +46,9 @@ def pairs(first: Mapping[str, str]) -> dict[str, tuple[int, tuple[int, ...]]]:
     numbers = {one: place for place, one in enumerate(sorted(first, key=_shuffled), 1)}
     ordered = sorted(first, key=lambda one: (first[one], _shuffled(one)))
     half = len(ordered) // 2
-    groups = [[ordered[place], ordered[place + half]] for place in range(half)]
+    groups = [[ordered[place], ordered[place - half]] for place in range(half)]  # from both ends of the answers
     if len(ordered) % 2 and groups:
-        groups[-1].append(ordered[-1])
+        groups[-1].append(ordered[half])
     alone = {one: (numbers[one], ()) for one in ordered}
     return alone | {
         one: (numbers[one], tuple(sorted(numbers[other] for other in group if other != one)))
