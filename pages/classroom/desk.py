@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.classroom import asking, hidden, invite, question_box, results, votes
+from pages.classroom import asking, concepts, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
@@ -108,6 +108,10 @@ def _question(now: Room) -> None:
         else:
             _answers(now.question)
             question_box.teachers_buttons(now.question)
+        part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
+        if part is not None:
+            with part:
+                concepts.draw(now)
         st.download_button(
             "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
             on_click="ignore", icon=":material/download:", disabled=not now.asked,

@@ -120,7 +120,7 @@ def _give(question: str, value: object) -> None:
 def teachers_buttons(asked: Asked) -> None:
     """Reveal and close. For the page and for the desk."""
     with st.container(horizontal=True):
-        if not asked.revealed:
+        if not asked.revealed and asked.definition.get("kind") != "test":
             st.button(
                 "Show the result", key="room:reveal", type="primary", icon=":material/visibility:",
                 on_click=reveal, args=(asked.id,),

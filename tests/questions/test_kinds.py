@@ -298,6 +298,7 @@ def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
 def test_every_kind_and_quantity_is_tested() -> None:
     assert set(KINDS) == {
         "token", "head", "number", "order", "true or false", "draw", "sentence", "choice", "concept", "conclusion",
+        "test",
     }  # fmt: skip
     assert len(QUANTITIES) == 30
 

@@ -69,6 +69,9 @@ REFERENCES = (
         "Neurons of feed-forward layers respond to patterns of text, in a decoder of 16 layers."),
     _of("Geva et al.", 2023, "Dissecting Recall of Factual Associations in Auto-Regressive Language Models",
         "EMNLP 2023", "2304.14767", "Attention knockout shows where facts travel, in the decoders GPT-2 XL and GPT-J."),
+    _of("Hake", 1998, "Interactive-engagement versus traditional methods: A six-thousand-student survey of "
+        "mechanics test data for introductory physics courses", "American Journal of Physics 66", "https://doi.org/10.1119/1.18809",
+        "Normalised gains of 62 introductory physics courses; a survey, not an experiment."),
     _of("Heimersheim and Nanda", 2024, "How to use and interpret activation patching", "arXiv 2024", "2404.15255",
         "Advice on activation patching, and on what its results do and do not show."),
     _of("Hewitt and Liang", 2019, "Designing and Interpreting Probes with Control Tasks", "EMNLP 2019", "1909.03368",

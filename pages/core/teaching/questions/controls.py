@@ -11,7 +11,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
-from pages.core.teaching.questions import kinds, open_kinds
+from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
 from pages.core.teaching.questions.question import Question, Truth
 from pages.core.words import token_names
@@ -178,6 +178,27 @@ def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, g
     st.button("Keep it", key=f"{key}:give", type="primary", disabled=not typed, on_click=give, args=(typed,))
 
 
+def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:
+    asked = concept_test.items(question.form)
+    names = [f"{key}:item:{number}" for number in range(len(asked))]
+    with st.form(f"{key}:form", border=False):
+        for number, ((_, item), name) in enumerate(zip(asked, names, strict=True), 1):
+            texts = item.texts(look)
+            st.radio(
+                f"**{number}.** {plain(item.ask)}", range(len(texts)), index=None, key=name,
+                format_func=lambda place, texts=texts: plain(texts[place]),
+            )  # fmt: skip
+        st.form_submit_button("Send all answers", type="primary", on_click=_give_test, args=(names, give))
+    if any(st.session_state.get(name) is None for name in names):
+        st.caption(f"Answer all {len(asked)} questions, then send them. Nobody sees who answered what.")
+
+
+def _give_test(names: list[str], give: Give) -> None:
+    chosen = [st.session_state.get(name) for name in names]
+    if None not in chosen:
+        give(chosen)
+
+
 CONTROLS: dict[str, Callable[..., None]] = {
     "token": _token,
     "head": _head,
@@ -189,6 +210,7 @@ CONTROLS: dict[str, Callable[..., None]] = {
     "choice": _choice,
     "concept": _concept,
     "conclusion": _conclusion,
+    "test": _test,
 }
 
 
