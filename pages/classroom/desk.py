@@ -15,7 +15,7 @@ from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_refresh import room_refresh
 from pages.core.access import limits
-from pages.core.teaching.lessons import library
+from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
 from pages.core.teaching.questions import Look, Question, read_question
@@ -76,10 +76,28 @@ def _script(lesson: Lesson, number: int) -> None:
             disabled=number == lesson.last, on_click=show_step, args=(lesson, number + 1),
         )  # fmt: skip
         st.markdown(f"**{plain(step.title)}** · step {number} of {lesson.last}", width="content")
+    at = path.place(lesson.name, number)
+    if at is not None:
+        _mark(at)
     st.markdown(step.prose)
     if number < lesson.last:
         following = lesson.step(number + 1)
         st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
+
+
+def _mark(at: int) -> None:
+    """The minute of the path of 90 minutes in which this step begins, and the way on in it."""
+    mark = path.marks()[at]
+    until = mark.at + mark.minutes
+    st.caption(f"Path of 90 minutes: minute {mark.at} to {until}. {plain(mark.do)}")
+    if at + 1 < len(path.marks()):
+        following = path.marks()[at + 1]
+        found = library.find(following.lesson)
+        if found is not None:
+            st.button(
+                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="tertiary",
+                icon=":material/timeline:", on_click=show_step, args=(found, following.step),
+            )  # fmt: skip
 
 
 def show_step(lesson: Lesson, number: int) -> None:

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from encoder.errors import EncoderError
 from pages.core.frame.frame import heading
-from pages.core.teaching.lessons import library, progress
+from pages.core.teaching.lessons import codes, library, progress
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
@@ -26,6 +27,16 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
         )  # fmt: skip
 
 
+def _take_code() -> None:
+    try:
+        lesson, answers = codes.read(st.session_state.get("lessons:code", ""))
+    except EncoderError as error:
+        st.session_state["_lessons_note"] = plain(str(error))
+        return
+    progress.take(lesson, answers)
+    st.session_state["_lessons_note"] = f"{len(answers)} answers of “{plain(lesson.title)}” were added."
+
+
 heading(
     "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
     "the real page: select things in it, or type your own sentence."
@@ -39,4 +50,9 @@ for start in range(0, len(good), COLUMNS):
         if place < len(good):
             with column:
                 _card(good[place], is_next=place == following)
+with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"):
+    st.text_area("Code from the end of the file", key="lessons:code", height=80)
+    st.button("Add these answers", key="lessons:take", on_click=_take_code)
+    if note := st.session_state.pop("_lessons_note", ""):
+        st.markdown(note)
 next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

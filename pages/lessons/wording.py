@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from encoder.figures.numbers import exact_or_three_digits, three_digits
@@ -214,13 +213,8 @@ def _rounded(question: Question, look: Look) -> Iterator[str]:
 
 def _mistakes(question: Question, look: Look) -> Iterator[str]:
     for one in question.mistakes:
-        if "answer" in one:
-            value = one["answer"]
-        else:
-            value = replace(question, **{k: v for k, v in one.items() if k not in ("says", "misconception")})
-            value = value.truth(look).value
-            value = value[0] if question.kind in ("token", "head") else value
-        if question.grade(read_answer(question, json.dumps(value), look), look).right:
+        value = question.mistaken(one, look)
+        if question.grade(value, look).right:
             yield f"the mistake “{value}” counts as right."
 
 

@@ -74,16 +74,25 @@ class Question(ABC):
         A mistake is an answer, or fields of another question, such as another quantity, whose answer it is.
         """
         for mistake in self.mistakes:
-            if self._is_mistake(dict(mistake), answer, look):
+            if self._is_mistake(mistake, answer, look):
                 known = misconceptions.BY_ID.get(str(mistake.get("misconception", "")))
                 return str(mistake.get("says") or (known.belief if known else "")), known.id if known else ""
         return "", ""
 
-    def _is_mistake(self, mistake: dict[str, Any], answer: Any, look: Look) -> bool:
-        fields_of_other = {name: value for name, value in mistake.items() if name not in MISTAKE_WORDS}
+    def mistaken(self, mistake: Mapping[str, Any], look: Look) -> Any:
+        """The answer of a mistake: its own, or that of the other question."""
+        if "answer" in mistake:
+            return self.read(mistake["answer"], look)
+        value = self._other(mistake).truth(look).value
+        return value[0] if self.kind in ("token", "head") else value
+
+    def _other(self, mistake: Mapping[str, Any]) -> Question:
+        return replace(self, **{name: value for name, value in mistake.items() if name not in MISTAKE_WORDS})
+
+    def _is_mistake(self, mistake: Mapping[str, Any], answer: Any, look: Look) -> bool:
         if "answer" in mistake:
             return bool(answer == self.read(mistake["answer"], look))
-        return replace(self, **fields_of_other).grade(answer, look).right and not self.grade(answer, look).right
+        return self._other(mistake).grade(answer, look).right and not self.grade(answer, look).right
 
 
 #: What a mistake has next to the fields of the question whose answer it is.
