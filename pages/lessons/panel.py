@@ -76,11 +76,11 @@ def _steps(opened: Open) -> None:
     with st.container(horizontal=True):
         if opened.step.view:
             st.button(
-                "Lesson's view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
-                help="Go back to the view of this step, after you changed something.",
+                "Reset view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
+                help="Show the view of this step again, after you changed something.",
                 on_click=progress.show_view, args=(opened.step,),
             )  # fmt: skip
         st.button(
-            "Leave", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
+            "Leave the lesson", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
             help="Close the lesson. The page stays as it is.",
         )  # fmt: skip

@@ -195,6 +195,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
     teacher.click("desk:begin")
+    assert "minute 0 to 3" in words(teacher.app)
     for number in (0, 1, 2, 3):
         teacher.click(f"desk:next:{number}")
     question = school.room(code).question
@@ -218,7 +219,8 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    teacher.click("desk:next:4")
+    assert "minute 14 to 18" in words(teacher.app)
+    teacher.click("desk:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
     teacher.press("page").click("lesson:back")
@@ -294,6 +296,7 @@ def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None
         teacher.run()
         assert not [one for one in teacher.app.button if one.key in ("room:reveal", "room:again")]
         teacher.click("room:close-question")
+    assert desk.export(school.room(code)) == b"", "the concept test has a table without names"
     said = words(teacher.run().app)
     assert "**0.75**, 95% interval 0.75 to 0.75" in said
     assert "of 3 students" in said
