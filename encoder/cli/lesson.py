@@ -1,4 +1,4 @@
-"""The command `encoderscope lesson`: writes a lesson to begin with, checks one, or shows it in the app."""
+"""The command `encoderscope lesson`: writes a lesson to begin with, checks or shows one, or writes what to print."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ ACTIONS = {
     "new": "write a small lesson to begin with",
     "check": "open every view and compute every question of lessons",
     "preview": "check a lesson and start the app with it",
+    "answers": "print the answers of lessons without a server, from a file with one code a line",
+    "material": "write path, answer key, worksheet, slides, syllabus and lessons without a server",
 }
 
 
@@ -33,7 +35,9 @@ def add_lesson(subparsers: Subparsers) -> None:
         if action == "check":
             one.add_argument("files", type=Path, metavar="FILE.md|FOLDER", nargs="+")
         else:
-            one.add_argument("files", type=Path, metavar="FILE.md", nargs=1)
+            one.add_argument(
+                "files", type=Path, metavar={"material": "FOLDER", "answers": "FILE"}.get(action, "FILE.md"), nargs=1
+            )
         one.set_defaults(run=run_lesson, action=action)
 
 

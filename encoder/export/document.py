@@ -59,6 +59,8 @@ def document(
     code: str = "",
     link: str = "",
     footer: str = "",
+    scripts: Sequence[str] = (),
+    css: str = "",
 ) -> str:
     """A whole HTML page that opens without a network.
 
@@ -70,13 +72,16 @@ def document(
         code: Python that gives the same numbers.
         link: the address of the same view in the app.
         footer: the last line.
+        scripts, css: more of both; scripts run after those of the sections.
     """
-    scripts, css = [], (HERE / "document.css").read_text(encoding="utf-8")
+    more, css = scripts, (HERE / "document.css").read_text(encoding="utf-8") + css
+    scripts = []
     if any(section.figure is not None or _is_figure(section.picture) for section in sections):
         scripts += [plotly_js(), joined(HERE / "document.js")]
     if any(isinstance(section.picture, Picture) for section in sections):
         scripts.append(pictures.script())
         css += pictures.style()
+    scripts += more
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
     if facts:

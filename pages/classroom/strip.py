@@ -130,7 +130,7 @@ def spotlight(shines: bool) -> None:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and number.isdecimal() and 1 <= int(number) <= len(opened.lesson.steps):
+    if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
         progress.open_step(opened.lesson, int(number))
 
 

@@ -1,8 +1,9 @@
-"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli/main.py as a script."""
+"""`encoderscope lesson new|check|preview|answers|material FILE ...`: run by encoder/cli/main.py as a script."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable
@@ -44,10 +45,14 @@ def main(arguments: list[str] | None = None) -> int:
         ("new", "write a small lesson to begin with"),
         ("check", "open every view and compute every question of files and folders"),
         ("preview", "start the app with this lesson"),
+        ("answers", "print the answers of codes as CSV: a file with one code a line, from lessons without a server"),
+        ("material", "write path, answer key, worksheet, slides, syllabus and lessons without a server to a folder"),
     ):
         actions.add_parser(name, help=help_text).add_argument("files", type=Path, nargs="+" if name == "check" else 1)
     given = parser.parse_args(arguments)
-    action = {"new": _new, "check": _check, "preview": _preview}[given.action]
+    action = {"new": _new, "check": _check, "preview": _preview, "material": _material, "answers": _answers}[
+        given.action
+    ]
     return max(_tried(action, file) for path in given.files for file in _lessons_at(path, given.action))
 
 
@@ -95,6 +100,34 @@ def _preview(file: Path) -> int:
         return 1
     print("Open the page “Lessons” in the app.")
     return encoderscope(["--lessons-root", str(file.resolve().parent)])
+
+
+def _material(folder: Path) -> int:
+    from pages.lessons import material
+    from pages.lessons.check import register_values
+
+    register_values()
+    for file in material.write(folder):
+        print(f"{file}: written.")
+    return 0
+
+
+def _answers(file: Path) -> int:
+    from encoder.errors import EncoderError
+    from pages.core.teaching.lessons import codes
+    from pages.lessons.check import register_values
+
+    register_values()
+    rows, faults = csv.writer(sys.stdout), 0
+    rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+        try:
+            for row in codes.rows(line) if line.strip() else ():
+                rows.writerow([number, *row])
+        except EncoderError as error:
+            print(f"{file}:{number}: {error}", file=sys.stderr)
+            faults = 1
+    return faults
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 from streamlit.runtime.context import ContextProxy as Context
 from streamlit.testing.v1 import AppTest
 
-from pages.classroom import desk, results, strip
+from pages.classroom import desk, results, strip, votes
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import read_question
 from pages.core.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
@@ -195,7 +195,8 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
     teacher.click("desk:begin")
-    for number in (1, 2, 3):
+    assert "minute 0 to 3" in words(teacher.app)
+    for number in (0, 1, 2, 3):
         teacher.click(f"desk:next:{number}")
     question = school.room(code).question
     assert question
@@ -218,13 +219,103 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    teacher.click("desk:next:4")
+    assert "minute 14 to 18" in words(teacher.app)
+    teacher.click("desk:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
     teacher.press("page").click("lesson:back")
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
+
+
+def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    students = [school.student(code) for _ in range(3)]
+    definition = {
+        "kind": "number", "ask": "?", "quantity": {"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}},
+        "within": 0.01, "mistakes": [{"answer": 4, "says": "Took the largest weight."}],
+    }  # fmt: skip
+    first = school.store.change(code, lambda room: ask(room, definition, hides=True)).question
+    assert first
+
+    def vote(student: Person, question: str, number: str) -> None:
+        student.news()
+        student.put("text_input", f"room:{question}:number", number)
+        student.click(f"room:{question}:give")
+
+    for student, number in zip(students, ("3", "4", "4"), strict=True):
+        vote(student, first.id, number)
+    assert "33% right" in words(teacher.press("desk").run().app)
+    assert "Discussion pays" in words(teacher.app)
+    teacher.click("room:again")
+    second = school.room(code).question
+    assert second
+    assert (second.before, second.hides, second.definition) == (first.id, True, definition)
+    students[0].news()
+    assert "number" in words(students[0].app)
+    assert not votes.may_follow(second)
+    vote(students[1], second.id, "3")
+    vote(students[2], second.id, "4")
+    assert "Took the largest" not in students[2].html()
+    teacher.run().click("room:reveal")
+    assert len(school.store.answers(code, first.id)) == 3, "the first vote stays as it was"
+    assert "Took the largest weight." in teacher.html()
+    assert {"First vote: 3, 33% right", "After the discussion: 2, 50% right"} <= {
+        one.value for one in teacher.app.caption
+    }
+    assert "50% of those who voted twice" in words(teacher.app)
+    rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert sorted(row[3:] for row in rows[1:]) == sorted(
+        [["1", "1", ""], ["0", "1", "Took the largest weight."], ["0", "1", "Took the largest weight."],
+         ["1", "2", ""], ["0", "2", "Took the largest weight."]]
+    )  # fmt: skip
+    assert {row[1] for row in rows[1:] if row[4] == "2"} < {row[1] for row in rows[1:] if row[4] == "1"}
+
+
+def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.app.session_state["lazy:desk-test"] = teacher.app.session_state["lazy:desk-end"] = True
+    students = [school.student(code) for _ in range(3)]
+    for form, right in (("A", 2), ("B", 8)):
+        teacher.run().click(f"desk:test:{form}")
+        asked = school.room(code).question
+        assert asked
+        truth = read_question(asked.definition).truth(look_of({})).value
+        for student in students:
+            student.news()
+            key = f"room:{asked.id}"
+            for number, true in enumerate(truth):
+                chosen = true if number < right else (true + 1) % 3
+                student.app.radio(key=f"{key}:item:{number}").set_value(chosen)
+            student.run(lambda student=student: next(
+                one for one in student.app.button if one.label == "Send all answers").click().run())  # fmt: skip
+            assert "sent" in words(student.app)
+        assert len(school.store.answers(code, asked.id)) == 3
+        teacher.run()
+        assert not [one for one in teacher.app.button if one.key in ("room:reveal", "room:again")]
+        teacher.click("room:close-question")
+    assert desk.export(school.room(code)) == b"", "the concept test has a table without names"
+    said = words(teacher.run().app)
+    assert "**0.75**, 95% interval 0.75 to 0.75" in said
+    assert "of 3 students" in said
+    assert teacher.app.button(key="desk:test:A").disabled
+    teacher.click("desk:close")
+    assert school.store.find(code) is None, "the answers are deleted with the room"
+
+
+def test_pairs_gave_different_answers() -> None:
+    first = {f"member {n}": str(n % 2) for n in range(9)}
+    found = votes.pairs(first)
+    numbers = {member: own for member, (own, _) in found.items()}
+    assert sorted(numbers.values()) == list(range(1, 10))
+    members = {own: member for member, own in numbers.items()}
+    groups = {frozenset({own, *partners}) for own, partners in found.values()}
+    assert sorted(map(len, groups)) == [2, 2, 2, 3]
+    assert all(len({first[members[own]] for own in group}) == 2 for group in groups)
+    assert votes.pairs({"one": "1"}) == {"one": (1, ())}
+    assert votes.pairs({}) == {}
 
 
 def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
@@ -425,8 +516,7 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
         assert student.line["stale"]
         assert "away" in student.line["note"]
         teacher.type("Typed meanwhile.")
-    student.news()
-    student.click(f"{key}:give")  # the choice is still there
+    student.news()  # the answer arrives by itself
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert teacher.news().values()["text"] == "Typed meanwhile."
     assert school.room(code).view["text"] == "Typed meanwhile."

@@ -25,6 +25,8 @@ from pages.state.url_state import state
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"
 _SEAT, _ROOM, _SAID, _GREETED, _STALE = "_room_seat", "_room_read", "_room_said", "_room_greeted", "_room_stale"
+#: Answers that wait for the store, by question.
+_WAITING = "_room_waiting"
 #: Whether this session has asked for the seat of the cookie, or has left its room: then it does not return by itself.
 _RETURNED, _LEFT = "_room_returned", "_room_left_by_hand"
 #: A student's code and id, as room_kept.js writes them.
@@ -116,6 +118,8 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
+    for question, value in st.session_state.pop(_WAITING, {}).items():
+        answer(question, value)
     return own
 
 
@@ -249,16 +253,26 @@ def close() -> None:
 
 
 def answer(question: str, value: str) -> bool:
-    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence."""
+    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence.
+
+    While the store is away the answer waits in this session; the run that reads the room again sends it.
+    """
     own = seat()
     if own is None or own.teaches:
         return False
     try:
         store().answer(own.code, question, own.member, value)
+    except StoreUnavailable:
+        st.session_state.setdefault(_WAITING, {})[question] = value
     except RoomError as error:
         say(str(error))
         return False
     return True
+
+
+def waits(question: str) -> bool:
+    """Whether an answer waits until the store is back."""
+    return question in st.session_state.get(_WAITING, {})
 
 
 # --- a new session of a browser that was here before ------------------------------------------------------------------
