@@ -213,7 +213,7 @@ MOST_PRESETS = limits.TRAINING_RUNS.value
 
 def train_presets(names: list[str]) -> None:
     """Train these models with five seeds each, at the sizes of the recorded comparison. For callbacks."""
-    put(
+    state.put_all(
         {param: param.default for param in _SET}
         | {Params.history: names, Params.seeds: SEEDS, Params.layers: BASE.n_layers, Params.heads: BASE.n_heads,
            Params.steps: BASE.steps, Params.part: "runs"}
