@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,10 @@ from tests.soak.served import Served, serve
 from tests.soak.soak import Soak
 
 CONNECTIONS: list[http.client.HTTPConnection] = []
+UPGRADE = {
+    "Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +72,7 @@ def test_visitors_stay_with_their_process_and_a_room_is_everywhere(served: Serve
         assert time.monotonic() < deadline, given
         given.add(named(request(server, "/")))
     assert {named(request(server, "/_stcore/health", one)) for one in (1, 2)} == {""}
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
-               "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
-    opened = request(server, "/_stcore/stream", 1, **upgrade)
+    opened = request(server, "/_stcore/stream", 1, **UPGRADE)
     assert opened.status == 101
     opened.close()
     refused = request(server, "/_stcore/upload_file/none/upload", 1)
@@ -180,3 +183,26 @@ def takes_over(served: Served, number: int) -> None:
     while named(request(served.server, "/_stcore/health", number)):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_who_comes_to_a_process_that_is_back_is_not_refused(served: Served) -> None:
+    takes_over(served, 1)
+    takes_over(served, 2)
+    died = time.monotonic()
+    served.kill(1)
+    assert named(request(served.server, "/_stcore/health", 2)) == "1"
+    while served.process(1) is None or not listens(served.worker + 1):
+        assert time.monotonic() < died + 60
+        time.sleep(0.1)
+    time.sleep(max(0.0, died + 11 - time.monotonic()))  # nginx forgets a failure after ten seconds
+    opened = request(served.server, "/_stcore/stream", 2, **UPGRADE)  # a request that does not end
+    assert opened.status == 101
+    served.kill(0)
+    assert {request(served.server, "/_stcore/health", 2).status for _ in range(3)} == {200}
+    opened.close()
+
+
+def listens(port: int) -> bool:
+    """Whether a program of this machine answers at a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
