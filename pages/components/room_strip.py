@@ -58,3 +58,16 @@ def _event(value: object) -> StripEvent | None:
     if value["event"] == "press":
         event["name"] = str(value.get("name"))[:40]
     return event
+
+
+_refresh = assets.component("room_refresh")
+
+
+def room_refresh(activity: int, *, key: str) -> None:
+    """Draws nothing; hears what the room's strip hears.
+
+    Args:
+        activity: the counter that this run has read (`Pulse.activity`), before it read members or answers.
+        key: the widget's key.
+    """
+    _refresh(key=key, data=wire.pack({"activity": activity}, {}), on_changed_change=lambda: None)
