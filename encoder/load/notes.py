@@ -75,7 +75,7 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
     if fits is not None and not (type(backend.model).__name__ in fits and _splits_as_its_class(backend)):
         yield "tokenizer_class"
     ids = backend.encode("a").ids or [-1]
-    said = {"cls_token": ids[0], "sep_token": ids[-1]}
+    said: dict[str, int | None] = {"cls_token": ids[0], "sep_token": ids[-1]}
     if (unknown := getattr(backend.model, "unk_token", None)) is not None:
         said["unk_token"] = backend.token_to_id(unknown)
     for name, token_id in said.items():
