@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.rows import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
@@ -184,7 +184,8 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
         header = _header(safetensors)
         tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
-        raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
+        what = quoted(str(error))
+        raise EncoderError(f"The file of vectors is damaged: {what}. Save the collection again.") from None
     if header.get("format") != FORMAT or set(tensors) != {"vectors"} or tensors["vectors"]["dtype"] != "F32":
         raise EncoderError("The file of vectors is not a collection of Encoderscope: choose the file that you saved.")
     vectors = np.frombuffer(tensors["vectors"]["data"], dtype="<f4").reshape(tensors["vectors"]["shape"])

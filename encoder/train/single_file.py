@@ -66,7 +66,7 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
         weights = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{name} is not a valid safetensors file: {error}. Save the run again.") from error
+        raise LoadError(f"{name} is not a valid safetensors file: {quoted(str(error))}. Save the run again.") from error
     about = header.get("__metadata__") or {}
     if about.get("format") != FORMAT:
         raise LoadError(
