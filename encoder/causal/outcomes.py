@@ -107,7 +107,7 @@ class MaskedWord(Outcome):
         if token is None or model.tokenizer.mask_id not in ids:
             raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
         position = ids.index(model.tokenizer.mask_id)
-        words = [_one_token(model, word) for word in (self.word, self.minus) if word is not None]
+        words = [one_token(model, word) for word in (self.word, self.minus) if word is not None]
 
         def measure(outputs: Tensor) -> Tensor:
             found = []
@@ -145,8 +145,8 @@ def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outc
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
-def _one_token(model: TextEncoder, word: str) -> int:
-    """The id of a word that is one token, written as inside a sentence."""
+def one_token(model: TextEncoder, word: str) -> int:
+    """The id of a word that is one token, written as inside a sentence. Raises EncoderError for another word."""
     sentence = model.tokenize(f"a {word}", max_tokens=32)
     first = model.tokenize("a", max_tokens=32)
     ids = [one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special]
@@ -172,7 +172,7 @@ def likeliest_word(model: TextEncoder, trace: Trace) -> str:
     for token_id in first.ids:
         word = model.tokenizer.backend.decode([token_id]).strip()
         try:
-            if word and _one_token(model, word) == token_id:
+            if word and one_token(model, word) == token_id:
                 return word
         except EncoderError:
             continue

@@ -68,6 +68,7 @@ def build(
     for texts and settings that do not fit.
     """
     _check(model, settings)
+    names = key_tokens(model, settings.key_tokens)
     source, out = source if isinstance(source, Source) else Source(source), Path(out)
     source.check()
     if out.exists() and not replace:
@@ -81,7 +82,7 @@ def build(
         if not int(totals.sums["texts"]):
             text, why = next(iter(totals.failed.items()))
             raise EncoderError(f"No text can be measured. Text {text + 1:,}: {why}")
-        write_tables(staging, totals, about, model, norm_names(model), key_tokens(model))
+        write_tables(staging, totals, about, model, norm_names(model), names)
         staging.publish(out)
         n_texts = staging.plan.n_texts
         yield Progress(n_texts, n_texts, 0, staging.n_broken, finished=True)

@@ -6,7 +6,6 @@ killed at any moment goes on from the last checkpoint.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -47,7 +46,7 @@ class Staging:
         """about: what the build depends on (hashes of model and texts, settings). A folder of the same build is
         continued. Raises AtlasError where another build is in the folder, or one that still runs."""
         self.folder = folder
-        self.about: dict[str, Any] = json.loads(json.dumps(about | {"settings": dataclasses.asdict(settings)}))
+        self.about: dict[str, Any] = json.loads(json.dumps(about | {"settings": settings.about()}))
         self._lock: Any = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
