@@ -54,17 +54,17 @@ def ablated(item: inputs.Input) -> Result:
     model, trace, outcome = item.model, item.trace, outcome_of(item.options.outcome)
     if item.options.what == "heads":
         found = progress.last(causal.iter_each_head(model, trace, outcome), "runs").values.numpy()
-        names = ({"layer": range(found.shape[0])}, {"head": range(found.shape[1])})
+        names, letters = ({"layer": range(found.shape[0])}, {"head": range(found.shape[1])}), "LH"
     else:
         found = causal.leave_out_each_sublayer(model, trace, outcome).numpy()
-        names = ({"sublayer": SUBLAYERS}, {"layer": range(found.shape[1])})
+        names, letters = ({"sublayer": SUBLAYERS}, {"layer": range(found.shape[1])}), ("", "L")
     table = cells_of(*names, {"effect": found})
     table.insert(0, "text", item.number)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
-    (rows,), (columns,) = (list(side.values()) for side in names)
+    rows, columns = ([f"{letter}{at}" for at in next(iter(side.values()))] for letter, side in zip(letters, names))
     return Result(
         lambda: [table], lambda: {"effects": found},
-        lambda: still.matrix("effect", found, [*map(str, rows)], [*map(str, columns)], signed=True),
+        lambda: still.matrix("effect", found, rows, columns, signed=True),
         name=f"{len(table)} effects of {model.name}", facts=item.facts(outcome=item.options.outcome),
         shown=lambda: pd.DataFrame(table.loc[order]).drop(columns="text").head(PRINTED).round({"effect": 6}),
     )  # fmt: skip

@@ -205,8 +205,8 @@ COMMANDS = (
         "trace", "the attention weights of all heads, or of one",
         'trace minilm --text "The cat sat on the mat" --layer 2 --head 3 --out head.html',
         inputs.for_each(traced), takes="inputs", formats=FORMATS,
-        about="The attention weights of all heads, or of one. A page (.html) of all heads is the whole model at work; of "
-        "one head, its report. Arrays (.npz) also hold q, k, v and the residual stream.",
+        about="The attention weights of all heads, or of one. A page (.html) of all heads is the whole model at work; "
+        "of one head, its report. Arrays (.npz) also hold q, k, v and the residual stream.",
         options=(
             PAIR,
             option("--pad-to", type=int, metavar="N", help="pad each text to N tokens, as in a batch"),

@@ -91,8 +91,12 @@ def _print(result: Result) -> None:
     if result.said:
         print(result.said)
     table = result.shown() if result.shown is not None else next(iter(result.tables())).head(PRINTED)
-    if len(table.columns):
-        print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
+    if not len(table.columns):
+        return
+    texts = {
+        name: f"{{:<{table[name].str.len().max()}}}" for name in table if isinstance(table[name].iloc[:1].max(), str)
+    }
+    print(table.to_string(index=False, float_format="{:.3f}".format, formatters=texts), flush=True)
 
 
 @contextlib.contextmanager

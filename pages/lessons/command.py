@@ -1,4 +1,4 @@
-"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli/main.py as a script."""
+"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli/lesson.py as a script."""
 
 from __future__ import annotations
 

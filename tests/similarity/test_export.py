@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from encoder import EncoderError, TextEncoder, similarity
+from encoder import TextEncoder, similarity
 from encoder.cli import main
 from encoder.export import similarity as export
 from encoder.export.python_code import ModelOrigin
@@ -96,8 +96,6 @@ def test_a_report_names_the_reference_terms(found: similarity.Attribution, minil
     facts = export.facts(minilm, found)
     assert all(f"{term:.4f}" in facts["Reference terms"] for term in found.references)
     assert "Reference terms" not in export.facts(minilm, similarity.attribute(minilm, A, B, 6))
-    with pytest.raises(EncoderError, match=r"\.html"):
-        export.file(".txt", minilm, ModelOrigin(), found)
 
 
 def test_the_words_beside_the_deletion_test(found: similarity.Attribution, minilm: TextEncoder):
