@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,11 +134,15 @@ class Parser(argparse.ArgumentParser):
         places = " ".join(str(one.settings.get("metavar")) for one in command.options if one.names[0][0] != "-")
         given = {"": places, "inputs": "MODEL (--text TEXT | --texts FILE | --file FILE | -)",
                  "texts": "MODEL (--text TEXT ... | --texts FILE | -)"}[command.takes]  # fmt: skip
+        about = command.about or f"{command.help[0].upper()}{command.help[1:]}."
         super().__init__(
             prog=f"{PROGRAM} {command.name}",
             usage=" ".join(f"{PROGRAM} {command.name} {given} [OPTIONS]".split()),
-            description=f"{command.about or command.help[0].upper() + command.help[1:] + '.'}{_models(command)}",
-            epilog=f"Example: {PROGRAM} {command.example}  ({EXIT_CODES})",
+            description=_filled(
+                f"{command.about or command.help[0].upper() + command.help[1:] + '.'}{_models(command)}"
+            ),
+            epilog=f"Example: {PROGRAM} {command.example}\n\n{_filled(EXIT_CODES)}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self._names = [flag for one in command.every_option for flag in one.flags]
         for one in command.every_option:
@@ -147,6 +152,11 @@ class Parser(argparse.ArgumentParser):
         """Print the message with a suggestion, and exit with 2."""
         unknown = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
         super().error(f"{message}{near(unknown.partition('=')[0], self._names)}")
+
+
+def _filled(text: str) -> str:
+    """Lines that break between words, and never inside the name of a model."""
+    return textwrap.fill(text, 78, break_on_hyphens=False, break_long_words=False)
 
 
 def _models(command: Command) -> str:

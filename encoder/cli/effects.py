@@ -61,7 +61,9 @@ def ablated(item: inputs.Input) -> Result:
     table = cells_of(*names, {"effect": found})
     table.insert(0, "text", item.number)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
-    rows, columns = ([f"{letter}{at}" for at in next(iter(side.values()))] for letter, side in zip(letters, names))
+    rows, columns = (
+        [f"{letter}{at}" for at in next(iter(side.values()))] for letter, side in zip(letters, names, strict=True)
+    )
     return Result(
         lambda: [table], lambda: {"effects": found},
         lambda: still.matrix("effect", found, rows, columns, signed=True),

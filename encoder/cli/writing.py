@@ -93,10 +93,9 @@ def _print(result: Result) -> None:
     table = result.shown() if result.shown is not None else next(iter(result.tables())).head(PRINTED)
     if not len(table.columns):
         return
-    texts = {
-        name: f"{{:<{table[name].str.len().max()}}}" for name in table if isinstance(table[name].iloc[:1].max(), str)
-    }
-    print(table.to_string(index=False, float_format="{:.3f}".format, formatters=texts), flush=True)
+    words = [name for name in table if table[name].dtype.kind not in "bif"]
+    aligned = table.assign(**{name: table[name].str.ljust(table[name].str.len().max()) for name in words})
+    print(aligned.to_string(index=False, float_format="{:.3f}".format), flush=True)
 
 
 @contextlib.contextmanager

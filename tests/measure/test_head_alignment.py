@@ -63,8 +63,10 @@ def test_the_example_of_the_docs_scores_a_model(capsys: pytest.CaptureFixture[st
         hits += (query, int(weights.argmax())) in pairs
     assert found.precision[layer, head] == pytest.approx(hits / len({query for query, _ in pairs}))
     out = tmp_path / "heads.csv"
-    assert main(["align", FIRST_SENTENCE, "--pairs", str(example), "--device", "cpu", "--out", str(out)]) == 0
+    command = ["align", "minilm", "--text", FIRST_SENTENCE, "--pairs", str(example), "--device", "cpu"]
+    assert main(command) == 0
     assert f"L{layer} H{head}" in capsys.readouterr().out
+    assert main([*command, "--out", str(out)]) == 0
     assert len(out.read_text().splitlines()) == 1 + found.precision.size
 
 
