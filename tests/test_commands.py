@@ -1,4 +1,4 @@
-"""The commands that run a model: one grammar, every format, the examples of the help and the commands of the documents."""
+"""The commands that run a model: one grammar, every format, the examples of help and documents."""
 
 from __future__ import annotations
 
@@ -279,7 +279,8 @@ def test_standard_output_holds_nothing_else(folder: Path):
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        (["--json", "--format", "csv"], "one of them"), (["--out", "."], "folder"), (["--out", "no/x.csv"], "no folder"),
+        (["--json", "--format", "csv"], "one of them"), (["--out", "."], "folder"),
+        (["--out", "no/x.csv"], "folder no"),
         (["--out", "x.gif"], ".png"), (["--text", "b", "--out", "x.png"], "one input"),
     ],
 )  # fmt: skip
@@ -341,9 +342,11 @@ def test_a_still_of_any_size(shape: tuple[int, int]):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["mea"], ["measure"]), (["corpus", ""], ["build", "show", "index"]), (["measure", "twin"], ["twin-pre", "twin-post"]),
+        (["mea"], ["measure"]), (["corpus", ""], ["build", "show", "index"]),
+        (["measure", "twin"], ["twin-pre", "twin-post"]),
         (["trace", "minilm", "--vi"], ["--view"]), (["trace", "minilm", "--view", "l"], ["lines"]),
-        (["trace", "minilm", "--out", ""], []), (["corpus", "build", "dig"], ["digits-pre", "digits-post", "digit-words"]),
+        (["trace", "minilm", "--out", ""], []),
+        (["corpus", "build", "dig"], ["digits-pre", "digits-post", "digit-words"]),
         (["completion", "z"], ["zsh"]),
     ],
 )  # fmt: skip

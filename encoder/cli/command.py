@@ -138,9 +138,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=f"{PROGRAM} {command.name}",
             usage=" ".join(f"{PROGRAM} {command.name} {given} [OPTIONS]".split()),
-            description=_filled(
-                f"{command.about or command.help[0].upper() + command.help[1:] + '.'}{_models(command)}"
-            ),
+            description=_filled(about + _models(command)),
             epilog=f"Example: {PROGRAM} {command.example}\n\n{_filled(EXIT_CODES)}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )

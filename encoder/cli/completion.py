@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 
-from encoder.cli.command import Command, option
+from encoder.cli.command import Command, Option, option
 
 #: The first word of a shell's question; the words that are typed follow.
 ASK = "__complete"
@@ -45,13 +45,18 @@ def _of(command: Command, before: Sequence[str]) -> list[str]:
     """The values of the option before, if it has some; else the options, and models where MODEL is missing."""
     last = next((one for one in command.every_option if before[-1] in one.flags), None)
     if last is not None and last.settings.get("action") != "store_true":
-        return [str(choice) for choice in last.settings.get("choices") or ()]
-    found = ["--help", *(flag for one in command.every_option for flag in one.flags)]
+        return _choices(last)
+    places = [choice for one in command.options if not one.flags for choice in _choices(one)]
+    found = [*places, "--help", *(flag for one in command.every_option for flag in one.flags)]
     if command.takes and len(before) == len(command.name.split()):
         from encoder.load.bundled import BUNDLED
 
         found = [*BUNDLED, *found]
     return found
+
+
+def _choices(one: Option) -> list[str]:
+    return [str(choice) for choice in one.settings.get("choices") or ()]
 
 
 def show_script(options: argparse.Namespace) -> int:

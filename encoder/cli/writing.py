@@ -35,13 +35,13 @@ def settle(options: argparse.Namespace, command: Command) -> None:
         chosen = path.suffix.lower().removeprefix(".")
     if chosen is None and options.out == "-":
         chosen = "csv"
+    if path is not None:
+        check_place(path)
     if chosen not in (None, *command.formats):
         known = ", ".join(f".{one}" for one in command.formats)
         raise CommandError(f"--out {options.out}: end its name in one of {known}, or choose --format.")
     if options.excel and chosen != "csv":
         raise CommandError("--excel belongs to CSV: choose a file that ends in .csv, or leave --excel out.")
-    if path is not None:
-        check_place(path)
     options.format, options.out = chosen, path
 
 
@@ -191,7 +191,7 @@ def _html(results: Iterator[Result], file: IO[bytes], options: argparse.Namespac
         return
     picture = "" if result.still is None else result.still().svg()
     section = Section("", picture=picture, table=next(iter(result.tables())))
-    title = f"{options.command.name.capitalize()}: {options.model or ''}".rstrip(": ")
+    title = f"{options.command.name.capitalize()}: {getattr(options, 'model', '')}".rstrip(": ")
     file.write(document(title, [section], facts=result.facts, footer=footer("")).encode())
 
 

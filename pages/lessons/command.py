@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -100,4 +101,6 @@ def _preview(file: Path) -> int:
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parents[2]))
     os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")
+    # It warns of every widget that is made without a browser, before it has read the level above.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     sys.exit(main())
