@@ -49,7 +49,7 @@ def build_atlas(options: argparse.Namespace) -> int:
             vector_texts=options.vector_texts,
         )
         show = _Shown()
-        for progress in corpus.build(
+        for progress in corpus.iter_build(
             model, source, options.out, settings, run=run, seconds=options.checkpoint, replace=options.replace
         ):
             show(progress)
