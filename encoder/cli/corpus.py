@@ -40,18 +40,15 @@ def build_atlas(options: argparse.Namespace) -> int:
         max_tokens=options.max_tokens, seed=options.seed, block_texts=options.block, key_tokens=options.key_tokens,
         vector_layers=options.vectors, vector_texts=options.vector_texts,
     )  # fmt: skip
-    work = corpus.build(
-        inputs.text_model(options), source, options.out, settings, run=run, seconds=options.checkpoint,
-        replace=options.replace,
-    )  # fmt: skip
-    shown = Shown()
+    model, shown = inputs.text_model(options), Shown()
     try:
-        for progress in work:
-            shown(progress.done, progress.n_texts, progress.before)
+        atlas = corpus.build(
+            model, source, options.out, settings, run=run, seconds=options.checkpoint, replace=options.replace,
+            progress=lambda now: shown(now.done, now.n_texts, now.before),
+        )  # fmt: skip
     except KeyboardInterrupt:
         print("\nEnded. The same command goes on from the last checkpoint.", file=sys.stderr)
         return STOPPED
-    atlas = corpus.open_atlas(options.out)
     inputs.say_left_out(atlas.problems(), atlas.n_left_out)
     print(f"{options.out}: {_summary(atlas)}")
     return 0

@@ -106,14 +106,15 @@ def origin(options: argparse.Namespace) -> ModelOrigin:
 
 def texts(options: argparse.Namespace) -> list[str]:
     """All texts: those of --text, then those of --texts. Rows that are left out are named on standard error."""
-    from encoder.inputs import rows
+    from encoder.corpus.rows import LIMITS
+    from encoder.inputs.read import read_texts
 
     found = list(options.text or [])
     if options.is_former and found == ["-"]:
         return [standard_input().decode().strip()]
     if options.texts:
         given, name = (standard_input(), "input.txt") if options.texts == "-" else (options.texts, "")
-        read = rows.read_texts(given, name, rows.Limits(None, None, 1_000_000, None), text=options.column)
+        read = read_texts(given, name, LIMITS, text=options.column)
         say_left_out(read.problems, read.n_left_out)
         found += read.texts
     return found

@@ -1,8 +1,7 @@
 """Build an atlas: every text once through the model, in blocks, with checkpoints.
 
 from encoder import corpus
-for progress in corpus.build(model, corpus.Source("texts.csv"), Path("atlas")): print(progress)
-atlas = corpus.open_atlas(Path("atlas"))
+atlas = corpus.build(model, "texts.csv", "atlas", progress=print)
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from encoder.corpus.atlas import Atlas, open_atlas
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.groups import key_tokens
@@ -22,7 +22,7 @@ from encoder.corpus.tables import write_tables
 from encoder.corpus.totals import MOST_TEXTS
 from encoder.encoders.text import TextEncoder
 from encoder.errors import AtlasError, EncoderError
-from encoder.inputs.rows import Given
+from encoder.inputs.read import Given
 
 #: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
 #: between them: texts done of a block under way.
@@ -51,6 +51,24 @@ def in_process(model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) 
 
 
 def build(
+    model: TextEncoder,
+    source: Source | Given,
+    out: str | Path,
+    settings: Settings = DEFAULTS,
+    *,
+    run: Runner = in_process,
+    seconds: float = 30.0,
+    replace: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+) -> Atlas:
+    """`iter_build` to its end; returns the atlas. progress: called with each Progress."""
+    for moment in iter_build(model, source, out, settings, run=run, seconds=seconds, replace=replace):
+        if progress is not None:
+            progress(moment)
+    return open_atlas(out)
+
+
+def iter_build(
     model: TextEncoder,
     source: Source | Given,
     out: str | Path,

@@ -17,7 +17,7 @@ from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
 from encoder.errors import AtlasError, EncoderError
-from encoder.inputs.rows import BrokenRow
+from encoder.inputs.read import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
 #: A label column's name in the table of texts begins so.

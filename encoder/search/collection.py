@@ -14,7 +14,7 @@ import pandas as pd
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.inputs.rows import parquet_values
+from encoder.inputs.read import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
 

@@ -19,7 +19,7 @@ from encoder.cli.progress import line
 from encoder.corpus.atlas_files import VERSION
 from encoder.corpus.watcher import FARTHEST
 from encoder.errors import AtlasError
-from encoder.inputs.rows import Row
+from encoder.inputs.read import Row
 from encoder.measure import head_types
 from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
