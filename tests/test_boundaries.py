@@ -53,6 +53,7 @@ FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
+ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
 ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}

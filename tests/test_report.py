@@ -18,7 +18,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import torch
-from PIL import Image
 
 import encoder
 from encoder import export
@@ -27,7 +26,6 @@ from encoder.export import python_code, report, still
 from encoder.export.document import Section, document
 from encoder.export.picture import attention_lines
 from encoder.export.python_code import ModelOrigin
-from encoder.figures.png import png
 from encoder.measure import head_map
 from tests.conftest import ROOT
 from tests.test_components import unpack
@@ -178,18 +176,6 @@ def test_what_the_model_left_out_and_what_was_moved_is_said(minilm: encoder.Text
     assert "first" in said["Tokens"]
     assert "without retraining" in said["Note"]
     assert said["Special tokens"] == "shown"
-
-
-def test_a_png_is_what_its_pixels_are():
-    rng = np.random.default_rng(0)
-    colours = rng.integers(0, 256, (5, 7, 4), dtype=np.uint8)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(colours)))), colours)
-    palette = rng.integers(0, 256, (256, 3), dtype=np.uint8)
-    places = rng.integers(0, 256, (6, 3), dtype=np.uint8)
-    image = Image.open(io.BytesIO(png(places, palette)))
-    assert np.array_equal(np.asarray(image.convert("RGB")), palette[places])
-    with pytest.raises(ValueError, match=r"float64 \[2, 2\]"):
-        png(np.zeros((2, 2)))
 
 
 def test_the_grid_has_a_picture_for_each_head_and_frames_one():

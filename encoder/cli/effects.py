@@ -12,6 +12,7 @@ from encoder.cli.heads import PAIR
 
 if TYPE_CHECKING:
     from encoder.causal import Outcome
+    from encoder.probe.features import View
 
 #: Effects that are printed without --out.
 PRINTED = 10
@@ -45,7 +46,7 @@ def outcome_of(text: str) -> Outcome | str:
 
 def ablated(item: inputs.Input) -> Result:
     """The effect of each head, or each sublayer, off by itself."""
-    import pandas as pd
+    import numpy as np
 
     from encoder import causal
     from encoder.export import still
@@ -54,21 +55,20 @@ def ablated(item: inputs.Input) -> Result:
     model, trace, outcome = item.model, item.trace, outcome_of(item.options.outcome)
     if item.options.what == "heads":
         found = progress.last(causal.iter_each_head(model, trace, outcome), "runs").values.numpy()
-        names, letters = ({"layer": range(found.shape[0])}, {"head": range(found.shape[1])}), "LH"
+        names, picture = ("layer", "head"), still.of_heads("effect", found, signed=True)
+        places = [np.arange(count) for count in found.shape]
     else:
         found = causal.leave_out_each_sublayer(model, trace, outcome).numpy()
-        names, letters = ({"sublayer": SUBLAYERS}, {"layer": range(found.shape[1])}), ("", "L")
-    table = cells_of(*names, {"effect": found})
+        names, places = ("sublayer", "layer"), [np.array(SUBLAYERS, dtype=object), np.arange(found.shape[1])]
+        picture = still.matrix("effect", found, SUBLAYERS, [f"L{layer}" for layer in places[1]], signed=True)
+    table = cells_of({names[0]: places[0]}, {names[1]: places[1]}, {"effect": found})
     table.insert(0, "text", item.number)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
-    rows, columns = (
-        [f"{letter}{at}" for at in next(iter(side.values()))] for letter, side in zip(letters, names, strict=True)
-    )
     return Result(
         lambda: [table], lambda: {"effects": found},
-        lambda: still.matrix("effect", found, rows, columns, signed=True),
+        lambda: picture,
         name=f"{len(table)} effects of {model.name}", facts=item.facts(outcome=item.options.outcome),
-        shown=lambda: pd.DataFrame(table.loc[order]).drop(columns="text").head(PRINTED).round({"effect": 6}),
+        shown=lambda: table.loc[order].drop(columns="text").head(PRINTED),
     )  # fmt: skip
 
 
@@ -90,11 +90,11 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
     steps = causal.iter_patch(model, clean.trace, corrupted.trace, outcome, options.where)
     found = progress.last(steps, "runs").values.numpy()
     before, after = causal.both_outcomes(model, clean.trace, corrupted.trace, outcome)
-    places = range(found.shape[1])
+    places = np.arange(found.shape[1])
     of_place = {"head": places} if options.where == "head" else {
         "position": places, "token": np.array(corrupted.trace.labels, dtype=object),
         "clean_token": np.array(clean.trace.labels, dtype=object)}  # fmt: skip
-    table = cells_of({"layer": range(len(found))}, of_place, {"effect": found})
+    table = cells_of({"layer": np.arange(len(found))}, of_place, {"effect": found})
     labels = [str(place) for place in places] if options.where == "head" else corrupted.trace.labels
     largest = table.sort_values("effect", key=abs, ascending=False, kind="stable")
     yield Result(
@@ -120,7 +120,7 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
         read = probe.read_task(options.texts, most=None)
         inputs.say_left_out(read.problems, read.n_left_out)
         task = read.task
-    view = options.view or ("mean" if task.spans is None else "token")
+    view: View = options.view or ("mean" if task.spans is None else "token")
     features = progress.shares(probe.iter_extract(model, task))
     found = progress.shares(probe.iter_by_layer(features, task, view, seed=options.seed))
     table = pd.DataFrame({"layer": range(len(found.scores)), "accuracy": found.accuracy, "low": found.interval[:, 0],
@@ -128,7 +128,7 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
     layers = [*map(str, table["layer"][:-1]), "output"]
     numbers = table[["accuracy", "control"]].to_numpy().T
     yield Result(
-        lambda: [table], lambda: {name: table[name].to_numpy() for name in table},
+        lambda: [table], lambda: {str(name): table[name].to_numpy() for name in table},
         lambda: still.matrix(task.title, numbers, ["accuracy", "control"], layers),
         name=f"probes of {len(table)} layers of {model.name}",
         facts={"Model": model.name, "Task": task.title, "Texts": len(task), "View": view, "Majority": task.majority},

@@ -68,23 +68,15 @@ def write(results: Iterable[Result], options: argparse.Namespace) -> int:
             _print(result)
     elif options.out is None:
         sys.stdout.flush()
-        _write(noted(), options, getattr(sys.stdout, "buffer", None) or _AsText())
+        _WRITERS[options.format](noted(), sys.stdout.buffer, options)
         sys.stdout.flush()
     else:
         with _whole(options.out) as file:
-            _write(noted(), options, file)
+            _WRITERS[options.format](noted(), file, options)
             size = file.tell()
         name = names[0] if len(names) == 1 else f"{len(names):,} inputs"
         print(f"{options.out}: {name}{', ' * bool(name)}{size:,} bytes")
     return max(codes, default=0)
-
-
-class _AsText(io.RawIOBase):
-    """Standard output that takes text only, as in a notebook."""
-
-    def write(self, content: Any) -> int:
-        sys.stdout.write(bytes(content).decode())
-        return len(content)
 
 
 def _print(result: Result) -> None:
@@ -93,8 +85,9 @@ def _print(result: Result) -> None:
     table = result.shown() if result.shown is not None else next(iter(result.tables())).head(PRINTED)
     if not len(table.columns):
         return
-    words = [name for name in table if table[name].dtype.kind not in "bif"]
-    aligned = table.assign(**{name: table[name].str.ljust(table[name].str.len().max()) for name in words})
+    aligned = table.copy(deep=False)
+    for name in aligned.select_dtypes(exclude=["number", "bool"]):
+        aligned[name] = aligned[name].str.ljust(aligned[name].str.len().max())
     print(aligned.to_string(index=False, float_format="{:.3f}".format), flush=True)
 
 
@@ -114,10 +107,6 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
-
-
-def _write(results: Iterator[Result], options: argparse.Namespace, file: IO[bytes]) -> None:
-    _WRITERS[options.format](results, file, options)
 
 
 def _csv(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
@@ -195,18 +184,11 @@ def _html(results: Iterator[Result], file: IO[bytes], options: argparse.Namespac
     file.write(document(title, [section], facts=result.facts, footer=footer("")).encode())
 
 
-def _png(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
-    file.write(_still(results, options).png())
-
-
-def _svg(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
-    file.write(_still(results, options).svg().encode())
-
-
-def _still(results: Iterator[Result], options: argparse.Namespace) -> Any:
+def _picture(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
     result = _only(results, options)
     assert result.still is not None, "a command without a picture does not offer png and svg"
-    return result.still()
+    still = result.still()
+    file.write(still.png() if options.format == "png" else still.svg().encode())
 
 
 def _only(results: Iterator[Result], options: argparse.Namespace) -> Result:
@@ -223,7 +205,7 @@ def _tables(results: Iterable[Result]) -> Iterator[pd.DataFrame]:
 
 
 _WRITERS: dict[str, Callable[[Iterator[Result], IO[bytes], argparse.Namespace], None]] = {
-    "csv": _csv, "parquet": _parquet, "json": _json, "jsonl": _json_lines, "npz": _npz, "html": _html, "png": _png,
-    "svg": _svg,
+    "csv": _csv, "parquet": _parquet, "json": _json, "jsonl": _json_lines, "npz": _npz, "html": _html, "png": _picture,
+    "svg": _picture,
 }  # fmt: skip
 assert tuple(_WRITERS) == FORMATS

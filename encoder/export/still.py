@@ -38,7 +38,7 @@ class Still:
 
     @property
     def _pitch(self) -> int:
-        return self.pixels.shape[2] + self.gap
+        return int(self.pixels.shape[2]) + self.gap
 
     @property
     def _corner(self) -> tuple[int, int]:
@@ -152,8 +152,12 @@ def matrix(title: str, values: object, rows: Sequence[str], columns: Sequence[st
 
 def of_heads(title: str, values: np.ndarray, *, signed: bool = False) -> Still:
     """`matrix` of a number for each head [L, H]."""
-    rows, columns = ([f"{letter}{at}" for at in range(count)] for letter, count in zip("LH", values.shape, strict=True))
-    return matrix(title, values, rows, columns, signed=signed)
+    return matrix(title, values, *_heads(values.shape), signed=signed)
+
+
+def _heads(shape: tuple[int, ...]) -> tuple[list[str], list[str]]:
+    """The names of layers and heads."""
+    return [f"L{layer}" for layer in range(shape[0])], [f"H{head}" for head in range(shape[1])]
 
 
 def grid(
@@ -173,5 +177,4 @@ def grid(
         raise ValueError(f"thumbnails are {maps.dtype} {list(maps.shape)}: uint8 [L, H, S, S] is needed.")
     places = np.arange(SMALL_MAP) * maps.shape[2] // SMALL_MAP
     cells = colour.thumbnails_lut(colours)[maps[:, :, places][:, :, :, places]]
-    names = ([f"{letter}{at}" for at in range(count)] for letter, count in zip("LH", maps.shape, strict=False))
-    return Still(title, *names, cells, GAP, selected, alt)
+    return Still(title, *_heads(maps.shape), cells, GAP, selected, alt)
