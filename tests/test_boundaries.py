@@ -31,6 +31,7 @@ ENGINE = [
     {"corpus"},
     {"export"},
     {"cli"},
+    {"__main__"},
 ]
 # The same for what pages share. A page imports from all of these, and from no other page.
 SHARED_ROOMS = [

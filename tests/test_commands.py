@@ -43,6 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("pairs.csv").write_bytes((ROOT / "docs/alignment.csv").read_bytes())
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8"))
     digit.resize((80, 80), Image.Resampling.NEAREST).save("digit.png")
+    Path("my-lessons").mkdir()
     Path("seven.wav").write_bytes(wav_bytes(spoken_digits.examples()["seven"].sound))
     return tmp_path
 
@@ -109,7 +110,7 @@ def documented() -> list[str]:
 
 @pytest.mark.parametrize("line", documented())
 def test_the_commands_of_the_documents_run(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
-    run_example(shlex.split(line, comments=True)[1:], monkeypatch)
+    run_example(shlex.split(line)[1:], monkeypatch)
 
 
 def test_texts_come_from_options_a_file_and_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -23,7 +23,7 @@ PRINTED = 20
 
 
 def settle(options: argparse.Namespace, command: Command) -> None:
-    """Make `options.format` and `options.out` (None: standard output) of what was typed, before a model is loaded.
+    """Make `options.format` and `options.out` (None: standard output) of the options, before a model is loaded.
 
     Without a format, a short table is printed. Raises CommandError for a file that cannot be written.
     """
