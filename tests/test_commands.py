@@ -100,11 +100,10 @@ def documented() -> list[str]:
     """The lines of README and docs that begin with `encoderscope`, without those marked as not run."""
     found = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for kind, block in re.findall(
-            r"```(?:sh|bash)( no-run)?\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL
-        ):
-            lines = block.replace("\\\n", " ").splitlines()
-            found += [line for line in lines if line.startswith("encoderscope ") and not kind]
+        text = path.read_text(encoding="utf-8")
+        for kind, block in re.findall(r"```(?:sh|bash)( no-run)?\n(.*?)```", text, re.DOTALL):
+            lines = [re.split(r" > | +#", line)[0] for line in block.splitlines()]
+            found += [line for line in lines if line.startswith("encoderscope") and not kind]
     return list(dict.fromkeys(found))
 
 
