@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
-    {"errors"},
+    {"errors", "version"},
     {"model"},
     {"edits", "inputs"},
     {"trace"},
@@ -28,7 +28,7 @@ ENGINE = [
     {"load", "measure", "train"},
     {"classify"},
     {"causal", "explain", "probe", "search", "similarity"},
-    {"corpus"},
+    {"corpus", "gradients"},
     {"export"},
     {"cli"},
     {"__main__"},

@@ -395,7 +395,7 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
         (["--out", "x"], ".html"),
         (["--out", "nowhere/x.csv"], "nowhere"),
         (["--layer", "6", "--out", "x.csv"], "0 to 5"),
-        (["--layer", "-1"], "-1"),
+        (["--layer", "-7"], "-7"),
         (["--head", "12"], "12"),
         (["--view", "lines", "--overlay", "0.12"], "12"),
         (["--view", "lines", "--select", "1,9"], "0 to 3"),

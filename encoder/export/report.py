@@ -113,6 +113,6 @@ def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: 
 
 def footer(said: str = FOOTER) -> str:
     """The last line of every report. said: how to read its numbers."""
-    from encoder import __version__
+    from encoder.version import __version__
 
     return f"Made with Encoderscope {__version__}. {said}"

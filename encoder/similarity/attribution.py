@@ -31,6 +31,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
+from encoder.model.shown import Shown
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -52,8 +53,8 @@ TOLERANCE = 0.005
 LONGEST = 1024
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(Shown):
     """How pairs of tokens share the cosine of two texts.
 
     matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:
@@ -70,6 +71,10 @@ class Attribution:
     reference: Reference | Literal["none"]
     a: Tokenized
     b: Tokenized
+
+    def __repr__(self) -> str:
+        how = "exact" if self.is_exact else f"{self.steps} steps, error of the sum {self.error:.2g}"
+        return f"<Attribution of a cosine of {self.cosine:.4f} to {len(self.a)} x {len(self.b)} tokens: {how}>"
 
     @property
     def tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
