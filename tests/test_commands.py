@@ -237,6 +237,11 @@ def test_numbers_are_those_of_python(folder: Path, capsys: pytest.CaptureFixture
     assert patched["corrupted"] == pytest.approx(1)
     assert main.main(["embed", "minilm", "--texts", "texts.csv", "--out", "v.npz"]) == 0
     np.testing.assert_allclose(np.load("v.npz")["vectors"], encoder.load("minilm").embed(TEXTS).numpy(), atol=1e-5)
+    assert (
+        main.main(["embed", "minilm", "--texts", "texts.csv", "--layer", "2", "--pool", "cls", "--out", "v.npz"]) == 0
+    )
+    expected = [encoder.load("minilm").trace(text).before_layer(2)[0].numpy() for text in TEXTS]
+    np.testing.assert_allclose(np.load("v.npz")["vectors"], expected, atol=1e-5)
     found = json.loads(said(["similarity", "minilm", "--texts", "texts.csv", "--json"], capsys))["rows"]
     vectors = encoder.load("minilm").embed(TEXTS).numpy()
     assert [row["cosine"] for row in found] == pytest.approx(

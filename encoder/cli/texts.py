@@ -31,8 +31,9 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
     import numpy as np
     import pandas as pd
 
+    import encoder
     from encoder.encoders.signal import SignalEncoder
-    from encoder.encoders.text import TextEncoder
+    from encoder.encoders.text import TextEncoder, of_text
     from encoder.export import still
 
     models, names = inputs.towers(options), inputs.texts(options)
@@ -44,11 +45,15 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
         model, names = models[-1], [str(file) for file in options.file]
     if isinstance(model, SignalEncoder):
         given = [model.open(name) for name in names]
-    prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
-    parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
-    vectors = np.concatenate([
-        model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")
-    ])  # fmt: skip
+    if options.layer is not None or options.pool is not None:
+        text_model, layer = of_text(model, "leave --layer and --pool out."), options.layer
+        vectors = encoder.vectors(text_model, names, -1 if layer is None else layer, options.pool or "mean")
+    else:
+        prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
+        parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
+        vectors = np.concatenate([
+            model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")
+        ])  # fmt: skip
 
     def table() -> pd.DataFrame:
         columns = pd.DataFrame(vectors, columns=[f"v{at}" for at in range(vectors.shape[1])])
@@ -193,7 +198,12 @@ COMMANDS = (
     Command(
         "embed", "one vector for each input", 'embed minilm --text "A cat sat." --text "A dog ran." --out vectors.npz',
         embed, takes="inputs", formats=FORMATS,
-        options=(option("--prompt", metavar="NAME", help="the prompt before each text (default: the model's own)"),),
+        about="One vector for each input, as the checkpoint makes it; or of one layer, by --layer and --pool.",
+        options=(
+            option("--prompt", metavar="NAME", help="the prompt before each text (default: the model's own)"),
+            option("--layer", type=whole(), metavar="N", help="of the residual stream that enters layer N"),
+            option("--pool", metavar="NAME", help="how tokens become one vector: mean, cls, max, ... (default: mean)"),
+        ),
     ),
     Command(
         "search", "the texts nearest to a query, by cosine",
