@@ -18,7 +18,7 @@ import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from encoder.version import __version__
+from encoder.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from encoder import (

@@ -128,14 +128,40 @@ class MaskedWord(Outcome):
 OUTCOMES: dict[str, type[Outcome]] = {kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord)}
 
 
+@dataclass(frozen=True)
+class Named(Outcome):
+    """An outcome of the user's own, by the name under which `register` knows it."""
+
+    name: str
+    code: ClassVar[str] = "named"
+
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        return _REGISTERED[as_outcome(self.name).name](model, plain)  # type: ignore[attr-defined]
+
+
+_REGISTERED: dict[str, Callable[[NamedEncoder, Trace], Measure]] = {}
+
+
+def register(name: str, make: Callable[[NamedEncoder, Trace], Measure]) -> None:
+    """Make an outcome available by its name, wherever an outcome is asked for.
+
+    make: (model, unedited trace) -> a function of outputs [n, T, D] that gives n numbers, as `Outcome.on`.
+    """
+    _REGISTERED[name] = make
+
+
 def as_outcome(outcome: Outcome | str) -> Outcome:
     """An outcome by its name, where it needs nothing else ("sentence"). Raises EncoderError for another name."""
     if isinstance(outcome, Outcome):
         return outcome
     if outcome == SentenceVector.code:
         return SentenceVector()
+    if outcome in _REGISTERED:
+        return Named(outcome)
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
-    raise EncoderError(f"{outcome!r} is not an outcome: specify 'sentence', or one of {others}.")
+    raise EncoderError(
+        f"{outcome!r} is not an outcome: specify 'sentence', or one of {', '.join([*_REGISTERED, others])}."
+    )
 
 
 def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:

@@ -8,12 +8,14 @@
 
 `rows` says where texts come from, and `encoder.inputs.read` reads them; `watcher` and `batch` measure texts of one
 length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas
-and `atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
+and `atlas` opens it; `over` does so with any numbers of a text; `token_search` finds tokens, `token_index` maps them;
+`on_ray` runs blocks on several machines.
 """
 
 from encoder.corpus.atlas import Atlas, Difference, Example, bundled_atlases, difference, open_atlas, standing
 from encoder.corpus.building import Progress, build, in_process, iter_build
 from encoder.corpus.on_ray import Cluster
+from encoder.corpus.over import OverTexts, over
 from encoder.corpus.plan import Settings, model_about
 from encoder.corpus.rows import BUNDLED, POS, Source
 from encoder.corpus.token_index import iter_index, load_tokens
@@ -21,7 +23,7 @@ from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector
 from encoder.inputs.read import FORMATS
 
 __all__ = [
-    "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",
-    "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_build", "iter_index",
-    "load_tokens", "model_about", "open_atlas", "standing", "token_vector",
+    "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "OverTexts", "Progress",
+    "Settings", "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_build",
+    "iter_index", "load_tokens", "model_about", "open_atlas", "over", "standing", "token_vector",
 ]  # fmt: skip

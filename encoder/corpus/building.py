@@ -94,7 +94,7 @@ def iter_build(
     about = {"model": model_about(model), "source": source.about()}
     staging = Staging(out.with_name(f"{out.name}.partial"), about, source, settings)
     try:
-        yield from _measured(model, staging, run, seconds)
+        yield from measured(model, staging, run, seconds)
         totals = staging.checkpoint()
         assert totals is not None
         if not int(totals.sums["texts"]):
@@ -108,7 +108,7 @@ def iter_build(
         staging.close()
 
 
-def _measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) -> Iterator[Progress]:
+def measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) -> Iterator[Progress]:
     """Run the blocks that are not done yet. At the end the checkpoint has them all."""
     plan, totals = staging.plan, staging.checkpoint()
     waiting = [number for number in range(plan.n_blocks) if totals is None or not totals.sums["blocks"][number]]
