@@ -1,8 +1,9 @@
 """Ten tasks of research next to TransformerLens and nnsight, on the same weights: lines, time, memory.
 
 `python -m benchmarks.research [--rounds N] [--tokens T]`. Each task is a function for each tool, written as its users
-would; all three must give the same numbers, or the run fails. Lines are those of the function's body. Time is the
-median of some rounds, the tools in turn; memory is the peak of tensors (`memory.tensor_bytes`), without the weights.
+would; all three must give the same numbers, or the run fails. Lines are those of the function and of what it calls in
+this file. Time is the median of some rounds, the tools in turn; memory is the peak of tensors (`memory.tensor_bytes`),
+without the weights. nnsight and TransformerLens run eager attention, this package fused attention.
 
 Sources of the tasks: maps, entropy: Clark et al. 2019; scores: Vig 2019; residual stream: Elhage et al. 2021;
 norm-weighted attention: Kobayashi et al. 2020; rollout: Abnar and Zuidema 2020; each head off: Michel et al. 2019;
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 import statistics
 import sys
 import warnings
@@ -26,8 +28,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import encoder
 from benchmarks import lens, memory, subjects, timing
-from encoder import causal, measure, probe
+from encoder import causal, measure
 from encoder.measure import norm_weighted, rollout
 
 CLEAN, CORRUPTED = "The cat sat on the mat and slept.", "The dog sat on the mat and slept."
@@ -102,7 +105,7 @@ def our_vectors(text: str) -> Tensor:
 
 def our_anisotropy(text: str) -> Tensor:
     return torch.stack(
-        [mean_cosine(torch.tensor(probe.vectors(MODEL, TEXTS, layer))) for layer in range(len(LAYERS) + 1)]
+        [mean_cosine(torch.tensor(encoder.vectors(MODEL, TEXTS, layer))) for layer in range(len(LAYERS) + 1)]
     )
 
 
@@ -321,8 +324,12 @@ SIGHT: Any = None
 
 
 def lines(task: Task) -> int:
-    """Lines of a function's body."""
-    return sum(bool(line.strip()) for line in inspect.getsource(task).splitlines()) - 1
+    """Lines of a function's body, and of the functions of this file that it calls."""
+    source = inspect.getsource(task)
+    body = [line for line in source.splitlines()[1:] if line.strip() and not line.strip().startswith('"""')]
+    words = set(re.findall(r"\w+(?=\()", "\n".join(body)))
+    called = [one for name, one in globals().items() if name in words and getattr(one, "__module__", "") == __name__]
+    return len(body) + sum(lines(one) for one in called if one is not task)
 
 
 def run(rounds: int, tokens: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -165,28 +166,20 @@ def aligned(item: inputs.Input) -> Result:
     found = score_heads(item.trace, read_pairs(item.options.pairs, item.trace))
     table, (distance, precision) = found.frame(), found.offset
     table.insert(0, "text", item.number)
-    lines = [
-        f"{len(found.pairs)} pairs; {len(table)} heads of {item.model.name}",
-        f"at random: precision {found.chance:.3f}; always {distance:+d} tokens away: precision {precision:.3f}",
-    ]
-    best = table.head(PRINTED).itertuples()
-    lines += [f"L{one.layer} H{one.head}  precision {one.precision:.3f}  recall {one.recall:.3f}" for one in best]
+    said = f"{len(found.pairs)} pairs; at random: precision {found.chance:.3f}; always {distance:+d} tokens away: "
     return Result(
         lambda: [table], lambda: {"precision": found.precision, "recall": found.recall},
         lambda: still.of_heads("precision", found.precision), name=f"{len(table)} heads of {item.model.name}",
         facts=item.facts(chance=found.chance, offset=distance, offset_precision=precision),
-        shown=lambda: table.iloc[:0, :0], said="\n".join(lines),
+        shown=lambda: table.drop(columns="text").head(PRINTED), said=f"{said}precision {precision:.3f}",
     )  # fmt: skip
 
 
 def _heads(text: str) -> list[tuple[int, int]]:
-    found = []
-    for part in text.split(","):
-        layer, _, head = part.strip().partition(".")
-        if not (layer.isascii() and layer.isdigit() and head.isascii() and head.isdigit()):
-            raise argparse.ArgumentTypeError(f"{text!r}: specify layer.head with commas between them, like 0.2,1.8")
-        found.append((int(layer), int(head)))
-    return list(dict.fromkeys(found))
+    if not re.fullmatch(r" *\d+\.\d+ *(, *\d+\.\d+ *)*", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r}: specify layer.head with commas between them, like 0.2,1.8")
+    pairs = (part.split(".") for part in text.split(","))
+    return list(dict.fromkeys((int(layer), int(head)) for layer, head in pairs))
 
 
 def share(text: str) -> float:

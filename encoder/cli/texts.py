@@ -171,27 +171,27 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
     layer = model.config.n_layers if options.layer == "output" else options.layer
     found = similarity.attribute(model, texts[0], texts[1], layer, options.steps, options.reference, Shown())
 
+    table = similarity_frame(found)
+
     def page() -> str:
         return export.page(model, inputs.origin(options), found, similarity.leave_words_out(model, *texts))
 
     yield Result(
-        lambda: [similarity_frame(found)], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),
+        lambda: [table], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),
                                                     "tokens_b": np.array(found.labels[1])},
         lambda: still.matrix(f"cosine {found.cosine:.4f}", found.matrix, *found.labels, signed=True), page,
         f"cosine {found.cosine:.4f} of {model.name}", export.facts(model, found) | {"Text": export.texts(found)},
-        lambda: pd.DataFrame(), _largest(found),
+        lambda: table.sort_values("value", ascending=False, kind="stable").head(PRINTED), _said(found),
     )  # fmt: skip
 
 
-def _largest(found: Attribution) -> str:
-    """The cosine, the sum of all cells and its error, and the largest cells."""
+def _said(found: Attribution) -> str:
+    """The cosine, the sum of all cells and its error."""
     terms = ""
     if not found.is_exact:
         terms = ", reference terms: " + ", ".join(f"{term:.4f}" for term in found.references)
-    lines = [f"cosine: {found.cosine:.4f}{terms}",
-             f"sum of the cells: {found.matrix.sum():.4f}, error: {found.error:.2g}, steps: {found.steps}"]  # fmt: skip
-    cells = found.largest(PRINTED)
-    return "\n".join([*lines, *(f"{value:+.3f}  {found.labels[0][i]} - {found.labels[1][j]}" for i, j, value in cells)])
+    sums = f"sum of the cells: {found.matrix.sum():.4f}, error: {found.error:.2g}, steps: {found.steps}"
+    return f"cosine: {found.cosine:.4f}{terms}\n{sums}"
 
 
 COMMANDS = (

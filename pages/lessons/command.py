@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
@@ -38,18 +37,12 @@ why: The answer is computed from the model. A strong weight by itself is not pro
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code: 0 good, 1 the lesson has faults, 2 wrong use."""
-    parser = argparse.ArgumentParser(prog="encoderscope lesson", description="Write and check lessons.")
-    actions = parser.add_subparsers(dest="action", required=True)
-    for name, help_text in (
-        ("new", "write a small lesson to begin with"),
-        ("check", "open every view and compute every question of files and folders"),
-        ("preview", "start the app with this lesson"),
-    ):
-        actions.add_parser(name, help=help_text).add_argument("files", type=Path, nargs="+" if name == "check" else 1)
-    given = parser.parse_args(arguments)
-    action = {"new": _new, "check": _check, "preview": _preview}[given.action]
-    return max(_tried(action, file) for path in given.files for file in _lessons_at(path, given.action))
+    """Run an action on files, as encoder/cli/lesson.py has parsed them; returns the exit code: 0 good, 1 the lesson has
+    faults, 2 wrong use.
+    """
+    name, *files = sys.argv[1:] if arguments is None else arguments
+    action = {"new": _new, "check": _check, "preview": _preview}[name]
+    return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
 
 
 def _lessons_at(path: Path, action: str) -> list[Path]:
