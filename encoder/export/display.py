@@ -40,8 +40,7 @@ def _picture(subject: object) -> Picture:
         return _drawn(similarity_heatmap(subject.matrix, *subject.labels), "cosine by tokens", subject.matrix.shape)
     if isinstance(subject, HeadMeasures):
         measure = "relative_entropy"
-        figure = effect_map(np.asarray(subject[measure]))
-        figure.update_traces(colorbar_title_text="normalised entropy")
+        figure = effect_map(np.asarray(subject[measure]), title="normalised entropy")
         return _drawn(figure, "normalised entropy of each head", subject[measure].shape)
     if isinstance(subject, HeadView):
         return picture_of(subject)  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ from encoder.model.pooling import parts_of
 
 Layout = Literal["auto", "huggingface", "encoderscope"]
 State = dict[str, Tensor]
-#: Files next to the weights that are written anew, or not at all.
+#: Files of the checkpoint that are made again from the model, or left out.
 OURS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "special_tokens_map.json")
 HEADS = {"mlm_head": "ForMaskedLM", "span_head": "ForQuestionAnswering", "sequence": "ForSequenceClassification",
          "token": "ForTokenClassification"}  # fmt: skip

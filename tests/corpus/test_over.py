@@ -39,9 +39,8 @@ def test_means_are_those_of_a_loop(model):
 def test_effects_and_gradients_are_such_numbers(model):
     effects = corpus.over(model, TEXTS[:3], causal.ablate_each_head, settings=SETTINGS)
     assert effects.mean.shape == (model.config.n_layers, model.config.n_heads)
-    flow = corpus.over(
-        model, TEXTS[:2], lambda model, text: model.trace(text).gradients(causal.Similarity("a dog")).q.norm(dim=(-1, -2))
-    )  # fmt: skip
+    outcome = causal.Similarity("a dog")
+    flow = corpus.over(model, TEXTS[:2], lambda model, text: model.trace(text).gradients(outcome).q.norm(dim=(-1, -2)))
     assert flow.mean.shape == effects.mean.shape
 
 
