@@ -127,6 +127,7 @@ def test_texts_come_from_options_a_file_and_a_pipe(folder: Path, monkeypatch: py
         (["measur", "minilm"], "did you mean measure?"), (["corpus", "buidl"], "did you mean corpus build?"),
         (["corpus"], "corpus show"), (["frobnicate"], "--help"), (["measure"], "MODEL is missing"),
         (["measure", "minilm"], "no input"), (["measure", "minilm", "more", "--text", "a"], "'more' follows MODEL"),
+        (["search", "minilm", "--file", "a.png", "--query", "a"], "texts only"),
     ],
 )  # fmt: skip
 def test_wrong_words_have_a_suggestion(words: list[str], remedy: str, capsys: pytest.CaptureFixture):
@@ -255,6 +256,16 @@ def test_numbers_are_those_of_python(folder: Path, capsys: pytest.CaptureFixture
     masked = json.loads(said(["classify", "twin-pre", "--text", "The [MASK] sat", "--json"], capsys))["rows"]
     first = model.predict_masked(model.trace("The [MASK] sat"), k=10)[0]
     assert [row["word"] for row in masked] == list(first.tokens)
+
+
+def test_probes_of_a_file_with_labels(folder: Path, capsys: pytest.CaptureFixture):
+    rows = [f"the {animal} sat on mat {number},{animal}" for animal in ("cat", "dog") for number in range(6)]
+    Path("labels.csv").write_text("text,label\n" + "\n".join(rows), encoding="utf-8")
+    found = json.loads(said(["probe", "twin-pre", "--texts", "labels.csv", "--json"], capsys))
+    assert [row["layer"] for row in found["rows"]] == [0, 1, 2, 3, 4]
+    assert found["majority"] == 0.5
+    assert found["rows"][-1]["accuracy"] == 1
+    assert main.main(["probe", "twin-pre", "--text", "a"]) == 1
 
 
 def test_images_have_classes_measures_and_effects(folder: Path, capsys: pytest.CaptureFixture):

@@ -113,11 +113,14 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
     from encoder import probe
     from encoder.export import still
 
+    if options.text or options.column:
+        raise CommandError("probe needs a label for each text: specify a file of both with --texts.")
     model = inputs.text_model(options)
     if options.texts is None:
         task = probe.bundled(options.task)
     else:
-        read = probe.read_task(options.texts, most=None)
+        given, name = (inputs.standard_input(), "input.csv") if options.texts == "-" else (options.texts, "")
+        read = probe.read_task(given, name, most=None)
         inputs.say_left_out(read.problems, read.n_left_out)
         task = read.task
     view: View = options.view or ("mean" if task.spans is None else "token")

@@ -53,6 +53,8 @@ def settle(options: argparse.Namespace, command: Command) -> None:
         raise Misuse(f"{said}: write {command.name} MODEL, then --text, --texts or --file.")
     options.model = words[0]
     options.texts = "-" if from_pipe else options.texts
+    if options.file and command.takes == "texts":
+        raise Misuse(f"{command.name} accepts texts only: specify --text, --texts or -.")
     needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
     if not (options.text or options.texts or options.file or needs_no_input):
         raise Misuse("there is no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")

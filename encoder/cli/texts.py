@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from encoder.export.still import Still
     from encoder.similarity import Attribution
 
 #: Inputs that are embedded between two lines of progress.
 TOGETHER = 256
 #: Cells that are printed without --out; labels, and words at a mask, that are printed and written.
 PRINTED, LIKELIEST = 10, 10
-#: Letters of a text next to a picture.
-LETTERS = 20
+#: Letters of a text next to a picture; inputs in a picture, and texts of which all pairs are compared.
+LETTERS, DRAWN, MOST_COMPARED = 20, 100, 2_000
 
 
 def embed(options: argparse.Namespace) -> Iterator[Result]:
@@ -34,7 +35,6 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
     import encoder
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import TextEncoder, of_text
-    from encoder.export import still
 
     models, names = inputs.towers(options), inputs.texts(options)
     model: Any = models[0]
@@ -61,7 +61,7 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
 
     yield Result(
         lambda: [table()], lambda: {"vectors": vectors, "sentences": np.array(names)},
-        lambda: still.matrix("cosine", _cosines(vectors), _short(names), _short(names), signed=True),
+        lambda: _pairs(vectors, names),
         name=f"{len(names):,} vectors of {vectors.shape[1]} numbers, by {model.name}", facts={"Model": model.name},
         shown=lambda: table().iloc[:PRINTED, :6],
     )  # fmt: skip
@@ -73,6 +73,14 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     found: np.ndarray = directions @ directions.T
     return found
+
+
+def _pairs(vectors: np.ndarray, names: Sequence[str]) -> Still:
+    """The cosines of the first inputs."""
+    from encoder.export import still
+
+    title = "cosine" if len(names) <= DRAWN else f"cosine of the first {DRAWN}"
+    return still.matrix(title, _cosines(vectors[:DRAWN]), *[_short(names[:DRAWN])] * 2, signed=True)
 
 
 def _short(names: Sequence[str]) -> list[str]:
@@ -158,12 +166,15 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
     if len(texts) < 2:
         raise CommandError("similarity compares texts: specify two or more.")
     if len(texts) > 2:
-        cosines = _cosines(model.embed(texts).float().cpu().numpy())
+        if len(texts) > MOST_COMPARED:
+            raise CommandError(f"similarity compares up to {MOST_COMPARED:,} texts, not {len(texts):,}: use search.")
+        vectors = model.embed(texts).float().cpu().numpy()
+        cosines = _cosines(vectors)
         pairs = [(a, b, cosines[a, b], texts[a], texts[b]) for a, b in combinations(range(len(texts)), 2)]
         table = pd.DataFrame(pairs, columns=["a", "b", "cosine", "sentence_a", "sentence_b"])
         yield Result(
             lambda: [table], lambda: {"cosines": cosines, "sentences": np.array(texts)},
-            lambda: still.matrix("cosine", cosines, _short(texts), _short(texts), signed=True),
+            lambda: _pairs(vectors, texts),
             name=f"{len(table):,} pairs, by {model.name}", facts={"Model": report.model_fact(model)},
             shown=lambda: table.sort_values("cosine", ascending=False, kind="stable").head(PRINTED),
         )  # fmt: skip
