@@ -32,9 +32,9 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
     import numpy as np
     import pandas as pd
 
-    import encoder
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import TextEncoder, of_text
+    from encoder.probe.features import vectors as vectors_of
 
     models, names = inputs.towers(options), inputs.texts(options)
     model: Any = models[0]
@@ -47,7 +47,7 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
         given = [model.open(name) for name in names]
     if options.layer is not None or options.pool is not None:
         text_model, layer = of_text(model, "leave --layer and --pool out."), options.layer
-        vectors = encoder.vectors(text_model, names, -1 if layer is None else layer, options.pool or "mean")
+        vectors = vectors_of(text_model, names, -1 if layer is None else layer, options.pool or "mean")
     else:
         prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
         parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
