@@ -125,8 +125,9 @@ def attribute(
 
     layer: 0 is the embeddings, n_layers the output, where the split is exact unless a dense layer with bias or
     activation follows. steps: points of each path; "auto": raised until the error of the sum is below TOLERANCE; a
-    single cell can be off by more (`cell_error`). reference: "pad": special tokens stay, and every other token becomes padding at the same position; "zero": all
-    vectors are 0. progress: called with the share that is done. Texts are cut where `embed` cuts them.
+    single cell can be off by more (`cell_error`). reference: "pad": special tokens stay, and every other token becomes
+    padding at the same position; "zero": all vectors are 0. progress: called with the share that is done. Texts are cut
+    where `embed` cuts them.
 
     Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
     more than LONGEST tokens, and where "auto" needs more than MOST_STEPS.
