@@ -136,7 +136,7 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
         if part.plus:
             raise _NoLayoutError("some of its tables were added together when it was loaded")
         value = value - part.offset if part.offset else value
-        value = value.T if part.transpose else value
+        value = value.T if part.transpose and value.dim() == 2 else value
         value = value[(0,) * part.wrap] if part.wrap else value[None] if part.unwrap else value
         if part.scale:  # it was multiplied into the map
             found[prefix + part.scale] = torch.ones(len(value))
