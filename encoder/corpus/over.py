@@ -158,9 +158,7 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
             failed[block.first + place] = str(error)
         yield place + 1
     if len({one.shape for one in values.values()}) > 1:
-        raise EncoderError(
-            "The function gives numbers of another shape for each text: specify one shape, such as [L, H]."
-        )
+        raise EncoderError("The function gives another shape for each text: specify one shape, such as [L, H].")
     done = np.zeros(plan.n_blocks, dtype=np.int64)
     done[block.number] = 1
     sums = {"blocks": done, "texts": np.array(len(values)), "failed": np.array(len(failed))}

@@ -33,8 +33,8 @@ class PatchingComparison:
     def correlation(self) -> float:
         """Pearson's correlation of the two grids; NaN where one is constant."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            pair = np.stack([self.estimate.flatten().numpy(), self.exact.flatten().numpy()]).astype(np.float64)
-            return float(np.corrcoef(pair)[0, 1])
+            one, other = (grid.flatten().double().numpy() for grid in (self.estimate, self.exact))
+            return float(np.atleast_2d(np.corrcoef(one, other))[0, 1])
 
 
 def attribution_patching(

@@ -61,7 +61,8 @@ def load_folder(
             try_tokenizer(folder)
         return load_native(folder, device, dtype)
     check_adapter(folder)
-    return dataclasses.replace(_load_checkpoint(folder, device, dtype, trial, weights), **_origin(folder))
+    found: Loaded = dataclasses.replace(_load_checkpoint(folder, device, dtype, trial, weights), **_origin(folder))
+    return found
 
 
 def _origin(folder: Path) -> dict[str, Any]:

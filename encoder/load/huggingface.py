@@ -136,11 +136,11 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
         if part.plus:
             raise _NoLayoutError("some of its tables were added together when it was loaded")
         value = value - part.offset if part.offset else value
-        value = value.T if part.transpose else value
+        value = value.T if part.transpose and value.dim() == 2 else value
         value = value[(0,) * part.wrap] if part.wrap else value[None] if part.unwrap else value
         if part.scale:  # it was multiplied into the map
             found[prefix + part.scale] = torch.ones(len(value))
-        blocks[name][part.index] = value.unflatten(0, (model.config.n_heads, -1)) if part.per_head else value
+        blocks[name][part.index] = value.view(model.config.n_heads, -1, *value.shape[1:]) if part.per_head else value
     for name, parts in blocks.items():
         several = [parts[index] for index in sorted(parts)]
         per_head = several[0].dim() and any(one.name and one.per_head for place, one, _ in places if place == name)
@@ -192,14 +192,14 @@ def _tokenizer(model: TextEncoder, files: dict[str, str], *, synthetic: bool, fo
     files["special_tokens_map.json"] = json.dumps(special, indent=2, ensure_ascii=False)
     if synthetic:
         names = {"pad_token": tokenizer.pad_token, "mask_token": tokenizer.mask_token, "unk_token": tokenizer.unk_token}
-        about = {name: token for name, token in {**names, **special}.items() if token is not None}
+        about: dict[str, Any] = {name: token for name, token in {**names, **special}.items() if token is not None}
         about |= {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": ["input_ids", "attention_mask"]}
         files["tokenizer_config.json"] = json.dumps(about | {"model_max_length": model.config.max_tokens}, indent=2)
 
 
 def _steps(model: TextEncoder, files: dict[str, str]) -> dict[str, State]:
     """The files of sentence-transformers, and the weights of its dense maps by their folders."""
-    theirs = {ours: mode for mode, ours in MODES.items()}
+    theirs: dict[str, str] = {ours: mode for mode, ours in MODES.items()}
     ways = parts_of(model.pooling)
     if set(ways) - set(theirs):
         raise _NoLayoutError(f"sentence-transformers has no pooling {model.pooling}")
@@ -249,9 +249,9 @@ def _check(model: Tower, folder: Path, dtype: torch.dtype) -> None:
             if not torch.allclose(written[name], value.detach().cpu().to(dtype).float(), rtol=1e-6, atol=1e-7):
                 raise _NoLayoutError(f"its family has another {name}")
     elif isinstance(model, TextEncoder):
-        texts = [model.to("cpu", "float32").trace("a b", "c").output if one is model else one.trace("a b", "c").output
-                 for one in (model, again)]  # fmt: skip
-        if not torch.allclose(*texts, atol=1e-5 if dtype is torch.float32 else 0.1):
+        pair = [model.to("cpu", "float32"), again]
+        one, other = (tower.trace_batch(["a b", "c"])[0].output for tower in pair)
+        if not torch.allclose(one, other, atol=1e-5 if dtype is torch.float32 else 0.1):
             raise _NoLayoutError("no family computes the same")
     else:
         raise _NoLayoutError("no family has its architecture")

@@ -72,7 +72,7 @@ def open_trace(file: str | Path, model: NamedEncoder | None = None) -> Trace:
 
     path = Path(file)
     try:
-        with safe_open(path, framework="pt") as opened:  # type: ignore[no-untyped-call]
+        with safe_open(path, framework="pt") as opened:
             metadata: dict[str, str] = opened.metadata() or {}
             if metadata.get("format") == FORMAT:
                 about = json.loads(metadata["trace"])
