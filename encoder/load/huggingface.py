@@ -249,7 +249,7 @@ def _check(model: Tower, folder: Path, dtype: torch.dtype) -> None:
             if not torch.allclose(written[name], value.detach().cpu().to(dtype).float(), rtol=1e-6, atol=1e-7):
                 raise _NoLayoutError(f"its family has another {name}")
     elif isinstance(model, TextEncoder):
-        pair = [model.to("cpu", "float32"), again]
+        pair: list[Any] = [model.to("cpu", "float32"), again]
         one, other = (tower.trace_batch(["a b", "c"])[0].output for tower in pair)
         if not torch.allclose(one, other, atol=1e-5 if dtype is torch.float32 else 0.1):
             raise _NoLayoutError("no family computes the same")
