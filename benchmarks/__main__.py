@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import report, rivals
 from benchmarks.memory import ROOT
 from benchmarks.report import Figure
-from encoder.cli.main import malloc_settings
+from encoder.cli.app import malloc_settings
 
 PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)

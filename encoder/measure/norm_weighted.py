@@ -27,7 +27,7 @@ def value_output(trace: Trace, layer: int, head: int) -> Tensor:
 
     Zero where the head was ablated. Raises EncoderError for a layer or head that the model does not have.
     """
-    trace.attention(layer, head, slice(0, 1))  # raises for a head that does not exist
+    layer, head = trace.place(layer, head)
     width = trace.config.d_head
     w_o: Tensor = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
     output = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T

@@ -180,7 +180,7 @@ def test_the_block_of_a_pooled_map():
             assert -(-n // block) <= size
 
 
-@pytest.mark.parametrize(("layer", "head"), [(3, 0), (-1, 0), (0, 5), (0, -1), (999, 999)])
+@pytest.mark.parametrize(("layer", "head"), [(3, 0), (-4, 0), (0, 5), (0, -6), (999, 999)])
 def test_a_layer_or_head_that_is_not_there(layer: int, head: int):
     trace = tiny().trace("cat")
     wrong, count, name = (layer, 3, "layer") if not 0 <= layer < 3 else (head, 5, "head")

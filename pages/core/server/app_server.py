@@ -1,4 +1,4 @@
-"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/main.py does.
+"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/app.py does.
 
 Only public parts of Streamlit are used, but for quicker.py, which changes one version of it and is not needed:
 

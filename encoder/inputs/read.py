@@ -1,7 +1,7 @@
 """Rows of text from anywhere: a file, its bytes, an open file, a DataFrame or a list; with columns of labels.
 
-    for row in rows.read("reviews.csv", labels=("stars",)): ...
-    rows.read_texts(data, "reviews.parquet").texts
+    for row in read("reviews.csv", labels=("stars",)): ...
+    read_texts(data, "reviews.parquet").texts
 
 TXT has a text a line; CSV, TSV, JSONL and Parquet have a text a row. A file is read as a stream, so its size does not
 matter. An unreadable row is reported by its line (in Parquet, a DataFrame or a list: by its row); all other rows are
@@ -103,27 +103,30 @@ class Problems:
 class Reading:
     """The texts in their order; problems: a sentence for each of the first rows that were left out; n_left_out: of all.
 
-    Blank rows are neither texts nor problems.
+    n_blank: rows without a text, which are neither texts nor problems.
     """
 
     texts: tuple[str, ...]
     problems: tuple[str, ...] = ()
     n_left_out: int = 0
+    n_blank: int = 0
 
 
 def read_texts(given: Given, name: str = "", limits: Limits | None = None, *, text: str | None = None) -> Reading:
     """The texts only. Arguments and errors are those of `read`; EncoderError, too, where there is no text at all."""
     texts: list[str] = []
-    problems = Problems()
+    problems, n_blank = Problems(), 0
     for row in read(given, name, text=text, limits=limits or Limits()):
         if isinstance(row, BrokenRow):
             problems.add(str(row))
         elif row.text:
             texts.append(row.text)
+        else:
+            n_blank += 1
     if not texts:
         why = f" {problems.named[0]}" if problems.named else ""
         raise EncoderError(f"{name_of(given, name)} holds no text.{why} Choose another file.")
-    return Reading(tuple(texts), tuple(problems.named), problems.total)
+    return Reading(tuple(texts), tuple(problems.named), problems.total, n_blank)
 
 
 def read(
