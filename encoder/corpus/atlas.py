@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -275,11 +275,6 @@ class Atlas:
         """uint8 [tokens, L, H, 5]: weight of each token on the previous token, itself, the next one, the opening token
         and separators, in units of 1/255."""
         return self._files.tensor(part, "behaviour")
-
-    def iter_vectors(self, layer: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-        """(tokens, vectors) of each part."""
-        for part in self.parts():
-            yield self.tokens(part), self.vectors(part, layer)
 
 
 def _at(layer: int, head: int) -> list[tuple[str, str, Any]]:

@@ -96,10 +96,6 @@ class HiddenActivations:
         """[F]: neurons that are off at every token."""
         return np.asarray(self.off.all(axis=0), dtype=np.bool_)
 
-    def tokens_by_activation(self, neuron: int) -> NDArray[np.integer]:
-        """Tokens by their activation of a neuron, the largest first."""
-        return np.argsort(-self.hidden[:, neuron], kind="stable")
-
 
 def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     """The feed-forward layer of token i."""

@@ -28,7 +28,7 @@ PARTS: tuple[Part, ...] = ("attention", "ffn")
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """The norm of one vector. input, centred, normalised, gain, bias, output [D] each; bias may be None.
+    """The norm of one vector. input, normalised, gain, bias, output [D] each; bias may be None.
 
     kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its variance the mean of the squares.
     """
@@ -49,11 +49,6 @@ class Normalised:
     def std(self) -> float:
         """The divisor sqrt(variance + eps)."""
         return float(np.sqrt(np.float32(self.variance) + np.float32(self.eps)))
-
-    @property
-    def centred(self) -> Floats:
-        """[D]: x - mean."""
-        return self.input - np.float32(self.mean)
 
 
 @dataclass(frozen=True, eq=False)

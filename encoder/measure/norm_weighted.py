@@ -73,13 +73,6 @@ def pooled_norm_weighted(
     return pooled[0]
 
 
-def contribution(trace: Trace, layer: int, head: int) -> Tensor:
-    """sum_j alpha_ij f(x_j) [T, D]: what the head adds to each token, before the bias of W_O. Bounded memory."""
-    output = value_output(trace, layer, head)
-    rows = [pattern[0] @ output for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1))]
-    return torch.cat(rows)
-
-
 # --- every key of a layer --------------------------------------------------------------------------------------------
 
 

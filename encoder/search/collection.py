@@ -93,11 +93,6 @@ def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
     return found
 
 
-def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
-    """`embed_gradually` without its progress."""
-    return gradual.result(embed_gradually(model, texts))
-
-
 def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:
     """Embed texts, the longest first: yields the number that are done after each batch, returns the collection.
 
@@ -119,6 +114,9 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
         yield first + len(places)
     assert vectors is not None
     return Collection(texts, vectors, model.name, n_cut)
+
+
+embed = gradual.at_once(embed_gradually)
 
 
 def _is_cut(model: TextEncoder, text: str) -> bool:

@@ -11,6 +11,7 @@ from encoder import similarity
 from encoder.errors import EncoderError
 from encoder.figures.tokens import token_bars
 from encoder.similarity import ClassAttribution
+from encoder.trace import gradual
 from pages.components import plot
 from pages.contribution import class_choice
 from pages.contribution.class_choice import ChosenClass
@@ -106,11 +107,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
 
     def work() -> long_work.Work[ClassAttribution]:
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
-        for moment in parts:
-            if isinstance(moment, ClassAttribution):
-                return moment
-            yield moment / (moment + 64), f"Steps on the path: {moment}"
-        raise AssertionError
+        return (yield from gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}")))
 
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
     found = long_work.result("class", what, work, label="Compute the bars", ask=ask)

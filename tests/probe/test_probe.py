@@ -93,7 +93,7 @@ def test_attention_pooling_begins_as_the_mean_and_weighs_every_token(minilm: Tex
     zero = trained_pooling.start(384, 2)
     _, alpha = trained_pooling._forward(vectors, mask, *zero)
     torch.testing.assert_close(alpha, mask / mask.sum(dim=1, keepdim=True))
-    found = probe.attention_pooling(tokens, task)
+    found = gradual.result(probe.iter_attention_pooling(tokens, task))
     assert [len(row) for row in found.weights] == [len(one) for one in tokens]
     assert all(row.sum() == pytest.approx(1, abs=1e-4) for row in found.weights)
     assert found.score.accuracy > 0.5
