@@ -64,6 +64,12 @@ def band(
     return [{**base, "line": {"color": "#ffffff", "width": 3.5}}, {**base, "line": {"color": colour, "width": 1.75}}]
 
 
+def ring(x: float, y: float, shade: str = EMPHASIS, size: int = 18) -> go.Scatter:
+    """A ring around a selected point."""
+    marker = {"size": size, "color": CLEAR, "line": {"width": 2.5, "color": shade}}
+    return go.Scatter(x=[x], y=[y], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)
+
+
 def dividers(row: float | None, column: float | None) -> list[dict[str, Any]]:
     """Thin lines before a row and before a column, where the second sentence of a pair begins; None: no line."""
     lines = []

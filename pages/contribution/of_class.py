@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder import similarity
 from encoder.errors import EncoderError
-from encoder.figures.tokens import token_bars
+from encoder.figures.token_bars import signed_token_bars
 from encoder.similarity import ClassAttribution
 from encoder.trace import gradual
 from pages.components import plot
@@ -49,7 +49,7 @@ def show(view: View) -> Export | None:
     if found is None:
         return None
     labels = view.trace.labels
-    figure = token_bars(found.values, labels[: len(found.values)], _unit(chosen), found.position)
+    figure = signed_token_bars(found.values, labels[: len(found.values)], _unit(chosen), found.position)
     left, right = st.columns([11, 9], gap="medium")
     with left:
         plot(
