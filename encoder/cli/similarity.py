@@ -29,11 +29,11 @@ def compare_sentences(options: argparse.Namespace) -> int:
     from encoder.errors import EncoderError
     from encoder.export import report
     from encoder.export import similarity as export
-    from encoder.export.python_code import ModelOrigin
+    from encoder.export.python_code import Origin
 
     if options.out is not None:
         check_output(options.out, report.FORMATS)
-    origin = ModelOrigin(options.model, device=options.device)
+    origin = Origin(options.model, device=options.device)
     texts = (options.first, options.second)
     progress = _print_progress if sys.stderr.isatty() else None
     try:

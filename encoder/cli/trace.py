@@ -27,13 +27,13 @@ def trace_sentence(options: argparse.Namespace) -> int:
     """Run one sentence and write one head of it to a file; without `--out`, print its strongest weights."""
     from encoder.errors import EncoderError
     from encoder.export import report
-    from encoder.export.python_code import ModelOrigin
+    from encoder.export.python_code import Origin
 
     if options.out is not None:
         check_output(options.out, report.FORMATS)
     if options.padding and options.pad_to is None:
         raise CommandError("--padding needs --pad-to N: specify that length too, or leave --padding out.")
-    origin = ModelOrigin(options.model, norm=options.norm, device=options.device)
+    origin = Origin(options.model, norm=options.norm, device=options.device)
     try:
         trace, model = _run(options)
         view = _view_of(trace if options.padding else trace.unpadded, options)

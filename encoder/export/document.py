@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from PIL import Image
 from plotly.io.json import to_json_plotly
 
 from encoder.export import picture as pictures
@@ -22,7 +24,6 @@ from encoder.export.javascript import joined
 from encoder.export.picture import Picture, escape
 from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures import colours as colour
-from encoder.figures.png import png_uri
 
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
@@ -191,7 +192,7 @@ def grid_picture(
         names.append(f'<text x="{MARGIN - 8}" y="{y + SMALL_MAP / 2 + 4}" text-anchor="end">L{layer}</text>')
         for head in range(n_heads):
             place = f'x="{MARGIN + head * pitch}" y="{y}" width="{SMALL_MAP}" height="{SMALL_MAP}"'
-            source = png_uri(maps[layer, head], palette)
+            source = _png_uri(maps[layer, head], palette)
             images.append(f'<image {place} preserveAspectRatio="none" href="{source}"/>')
     for head in range(n_heads):
         x = MARGIN + head * pitch + SMALL_MAP / 2
@@ -208,3 +209,11 @@ def grid_picture(
         f'<svg class="grid" viewBox="{size}" role="img" aria-label="{escape(alt)}" xmlns="http://www.w3.org/2000/svg">'
         f"{''.join(names)}{''.join(images)}{frame}</svg>"
     )
+
+
+def _png_uri(places: np.ndarray, palette: np.ndarray) -> str:
+    """uint8 [h, w], places in a palette uint8 [256, 3] -> a PNG file as a data URI."""
+    image, file = Image.fromarray(places), io.BytesIO()
+    image.putpalette(palette.tobytes())
+    image.save(file, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()

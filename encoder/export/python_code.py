@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
 
 from encoder.edits import Edit, format
 from encoder.errors import EncoderError
@@ -12,32 +11,13 @@ from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
 
-class Origin(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Origin:
     """How to make a model again.
 
-    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch: the
-    architecture of an untrained model.
+    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch, seed: the
+    architecture of an untrained model; norm: "trained", or "pre" or "post" for the same weights with the norms moved.
     """
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def tower(self) -> str: ...
-    @property
-    def scratch(self) -> EncoderConfig | None: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def norm(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelOrigin:
-    """An `Origin`. norm: "trained", or "pre" or "post" for the same weights with the norms moved."""
 
     source: str = "minilm"
     tower: str = ""

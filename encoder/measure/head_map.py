@@ -8,7 +8,6 @@ Shapes: T tokens, R rows, C columns.
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -24,90 +23,9 @@ from encoder.trace.trace import Trace
 WHOLE_TOKENS = 512
 
 
-class HeadMap(Protocol):
-    """A map of any size. Weights of several rows or columns are summed."""
-
-    @property
-    def query_labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def key_labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Position of the first token of each row, and of each column."""
-
-    def row_of(self, token: int) -> int | None:
-        """The row of a token, None where it is not shown."""
-
-    def column_of(self, token: int) -> int | None:
-        """The column of a token, None where it is not shown."""
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        """The tokens of a row."""
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        """The tokens of a column."""
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        """[C]: what these rows attend to, summed."""
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        """[R]: who attends to these columns, summed."""
-
-    def received(self) -> Tensor:
-        """[C]: the mean weight that each column receives, over all rows but padding's."""
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        """The k largest cells as (row, column, weight), largest first; padding's rows do not count."""
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
-
-
-@dataclass(frozen=True, eq=False)
-class DenseMap(TokenMap):
-    """A map that fits into memory as a whole, on the CPU. weights [R, C]."""
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        return [group[0] for group in self.queries], [group[0] for group in self.keys]
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        return self.queries[row]
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        return self.keys[column]
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        return self.weights[list(rows)].sum(dim=0)
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        return self.weights[:, list(columns)].sum(dim=1)
-
-    def received(self) -> Tensor:
-        return self._of_real_queries.mean(dim=0)
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        flat = self._of_real_queries.flatten()
-        values, places = flat.sort(descending=True, stable=True)
-        width = self.weights.shape[1]
-        chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
-        return [(place // width, place % width, value) for value, place in chosen]
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
-        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
-
-    @property
-    def _of_real_queries(self) -> Tensor:
-        """[R - padding's, C]."""
-        return self.weights[: len(self.weights) - self.n_padding]
-
-
 @dataclass(frozen=True, eq=False)
 class LongMap:
-    """A map that is computed part by part; every token has a row and a column.
+    """A map of any length, computed part by part, with the methods of `TokenMap`: every token has a row and a column.
 
     look: returns its `overview` from a cache; unset: the overview is computed.
     """
@@ -119,9 +37,13 @@ class LongMap:
     look: Callable[[], Overview] | None = None
 
     @property
+    def _which(self) -> tuple[Trace, int | None, int | None, SpecialTokens]:
+        return self.trace, self.layer, self.head, self.special
+
+    @property
     def overview(self) -> Overview:
         """The whole map in blocks, and what each key receives."""
-        return self.look() if self.look else tiled_attention.overview(self.trace, self.layer, self.head, self.special)
+        return self.look() if self.look else tiled_attention.overview(*self._which)
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -148,29 +70,31 @@ class LongMap:
         return (column,)
 
     def from_rows(self, rows: Sequence[int]) -> Tensor:
-        return torch.cat([self._rows(slice(row, row + 1)) for row in rows]).sum(dim=0).cpu()
+        return (
+            torch.cat([tiled_attention.attention_rows(*self._which, slice(row, row + 1)) for row in rows])
+            .sum(dim=0)
+            .cpu()
+        )
 
     def to_columns(self, columns: Sequence[int]) -> Tensor:
-        return torch.stack([self._column(column) for column in columns]).sum(dim=0).cpu()
+        return torch.stack([tiled_attention.attention_column(*self._which, one) for one in columns]).sum(dim=0).cpu()
 
     def received(self) -> Tensor:
         return self.overview.received.cpu()
 
     def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        return tiled_attention.strongest_pairs(self.trace, self.layer, self.head, self.special, k, self.overview)
+        return tiled_attention.strongest_pairs(*self._which, k, self.overview)
 
     def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
         if rows == columns == slice(0, self.trace.n_tokens):
             seen = self.overview
             if seen.block == pooling_block(self.trace.n_tokens, size):
                 return seen.pooled, seen.block
-        return tiled_attention.pooled_window(self.trace, self.layer, self.head, self.special, size, rows, columns)
+        return tiled_attention.pooled_window(*self._which, size, rows, columns)
 
-    def _rows(self, queries: slice) -> Tensor:
-        return tiled_attention.attention_rows(self.trace, self.layer, self.head, self.special, queries)
 
-    def _column(self, key: int) -> Tensor:
-        return tiled_attention.attention_column(self.trace, self.layer, self.head, self.special, key)
+#: A map of any size.
+HeadMap = TokenMap | LongMap
 
 
 def dense_map(
@@ -182,13 +106,10 @@ def dense_map(
     pairs: Pairs = "all",
     words: bool = False,
     padding: bool = False,
-) -> DenseMap:
+) -> TokenMap:
     """The whole map with all options, in the order of `aggregate.token_map`; holds [T, T]."""
-    attention = aggregate.mean_attention(trace, layer, head)
-    cells = aggregate.token_map(
-        attention.cpu(), _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding
-    )
-    return DenseMap(**vars(cells))
+    attention = aggregate.mean_attention(trace, layer, head).cpu()
+    return aggregate.token_map(attention, _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding)
 
 
 def layer_maps(

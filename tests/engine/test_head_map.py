@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from encoder.measure import aggregate, head_types, tiled_attention
-from encoder.measure.head_map import DenseMap, LongMap, dense_map, small_maps
+from encoder.measure.head_map import LongMap, TokenMap, dense_map, small_maps
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
 
@@ -23,7 +23,7 @@ def trace():
 def test_long_and_dense_maps_say_the_same(trace):
     for special in aggregate.SPECIAL_TOKENS:
         for layer, head in ((1, 3), (None, 3), (1, None), (None, None)):
-            dense: DenseMap = dense_map(trace, layer, head, special=special)
+            dense: TokenMap = dense_map(trace, layer, head, special=special)
             long = LongMap(trace, layer, head, special)
             torch.testing.assert_close(long.from_rows([2, 5]), dense.from_rows([2, 5]))
             torch.testing.assert_close(long.to_columns([4]), dense.to_columns([4]))

@@ -10,7 +10,7 @@ import pytest
 from encoder import EncoderError, TextEncoder, similarity
 from encoder.cli import main
 from encoder.export import similarity as export
-from encoder.export.python_code import ModelOrigin
+from encoder.export.python_code import Origin
 from encoder.figures.similarity import similarity_heatmap
 
 A, B = "The cat sat on the mat", "A kitten rested on a rug"
@@ -85,10 +85,10 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture):
 
 def test_the_python_lines_give_the_same_numbers(found: similarity.Attribution, minilm: TextEncoder):
     names: dict = {}
-    exec(export.code(ModelOrigin(device="cpu"), found), names)
+    exec(export.code(Origin(device="cpu"), found), names)
     np.testing.assert_allclose(names["found"].matrix, found.matrix, atol=1e-6)
     zero = similarity.attribute(minilm, 'a "cat"', B, 5, steps=8, reference="zero")
-    exec(export.code(ModelOrigin(device="cpu"), zero), names)
+    exec(export.code(Origin(device="cpu"), zero), names)
     np.testing.assert_allclose(names["found"].matrix, zero.matrix, atol=1e-6)
 
 
@@ -97,7 +97,7 @@ def test_a_report_names_the_reference_terms(found: similarity.Attribution, minil
     assert all(f"{term:.4f}" in facts["Reference terms"] for term in found.references)
     assert "Reference terms" not in export.facts(minilm, similarity.attribute(minilm, A, B, 6))
     with pytest.raises(EncoderError, match=r"\.html"):
-        export.file(".txt", minilm, ModelOrigin(), found)
+        export.file(".txt", minilm, Origin(), found)
 
 
 def test_the_words_beside_the_deletion_test(found: similarity.Attribution, minilm: TextEncoder):
