@@ -5,7 +5,6 @@ Expensive ones have a generator that yields progress and can be closed: `iter_ea
 """
 
 from encoder.causal import occlusion
-from encoder.causal.classes import ClassProbability
 from encoder.causal.effects import (
     Progress,
     ablate_each_head,
@@ -21,6 +20,7 @@ from encoder.causal.effects import (
 )
 from encoder.causal.outcomes import (
     OUTCOMES,
+    ClassProbability,
     MaskedWord,
     Outcome,
     SentenceVector,
@@ -41,8 +41,6 @@ from encoder.causal.patching import (
 )
 from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
-
-OUTCOMES[ClassProbability.code] = ClassProbability
 
 __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "RankCorrelation", "SentenceVector",

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.inputs.json_file import safetensors_texts
+
 #: Texts that failed and are named.
 MOST_NAMED = 1_000
 
@@ -69,8 +71,7 @@ class Totals:
         from safetensors.numpy import load
 
         arrays = load(content)
-        size = int.from_bytes(content[:8], "little")
-        failed = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["failed"])
+        failed = json.loads(safetensors_texts(content)["failed"])
         return cls(
             {name.removeprefix("sums/"): array for name, array in arrays.items() if name.startswith("sums/")},
             Top(*(arrays[f"top/{name}"] for name in ("value", "n_tokens", "text"))),

@@ -14,6 +14,7 @@ import pandas as pd
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.json_file import safetensors_texts
 from encoder.inputs.rows import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
@@ -179,7 +180,7 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
 
     texts = _texts(parquet)
     try:
-        header = _header(safetensors)
+        header = safetensors_texts(safetensors)
         tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
         raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
@@ -209,14 +210,3 @@ def _digest(texts: Sequence[str]) -> str:
         encoded = text.encode("utf-8", "replace")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()
-
-
-def _header(safetensors: bytes) -> dict[str, str]:
-    """The text values of a safetensors header. ValueError if there are none."""
-    import json
-
-    length = int.from_bytes(safetensors[:8], "little")
-    found = json.loads(safetensors[8 : 8 + length]).get("__metadata__", {})
-    if not isinstance(found, dict):
-        raise ValueError("its header holds no text")
-    return found

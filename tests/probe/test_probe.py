@@ -20,7 +20,7 @@ def test_vectors_are_those_of_the_trace(minilm: TextEncoder, task: Task, feature
         start, end = task.spans[place]
         marked = next(n for n, (a, b) in enumerate(trace.source.offsets) if b > start and a < end and b > a)
         for layer in (0, 3, 6):
-            stream = classify.vectors_before(trace, layer).numpy()
+            stream = trace.before_layer(layer).numpy()
             for view, expected in (
                 ("cls", stream[0]), ("mean", stream.mean(axis=0)), ("max", stream.max(axis=0)),
                 ("token", stream[marked]),
