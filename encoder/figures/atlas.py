@@ -117,7 +117,7 @@ def heads_by_layer(atlases: Mapping[str, Means], unit: str, selected: tuple[int,
         )  # fmt: skip
         if selected is not None and selected[0] < n_layers and selected[1] < n_heads:
             place = selected[0] * n_heads + selected[1]
-            figure.add_trace(ring(across[place], mean[place]))
+            figure.add_trace(ring((across[place], mean[place])))
     most = max(one.mean.shape[0] for one in atlases.values())
     axis = plain_axis("layer") | {"tickvals": list(range(most)), "zeroline": False}
     figure.update_layout(xaxis=axis, yaxis=plain_axis(unit))

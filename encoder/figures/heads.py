@@ -84,7 +84,7 @@ def head_points(
             hovertemplate="%{text}<extra></extra>",
         )
     if selected is not None:
-        figure.add_trace(ring(*chosen, size=20))
+        figure.add_trace(ring(chosen, size=20))
     figure.update_layout(**_bare_axes(points), uirevision=f"{len(points)}")
     figure.update_layout(legend=LEGEND | {"y": 1.02})
     return HeadPoints(figure, tuple(numbers for _, numbers in groups), n_heads)

@@ -65,7 +65,7 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
     )  # fmt: skip
     if selected is not None:
         place, layer = selected
-        figure.add_trace(ring(layer, curves[place].accuracy[layer]))
+        figure.add_trace(ring((layer, curves[place].accuracy[layer])))
     names = [f"L{layer}" for layer in range(n_layers)] + ["out"]
     figure.update_layout(
         xaxis=plain_axis("input of each layer; a curve ends with its model’s output")

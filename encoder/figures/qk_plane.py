@@ -81,7 +81,7 @@ def qk_plane(
     hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
     figure.add_trace(_points(k, texts, k_places, "keys", "diamond", colour.KEY, hovers))
     for chosen, at, shade, label, shift in tags:
-        figure.add_trace(ring(*at[chosen], shade, 19))
+        figure.add_trace(ring(at[chosen], shade, 19))
         figure.add_annotation(name_tag(texts[chosen], at[chosen], shift, label))
     for point, text, shift in apart:
         at, shade = (q, colour.QUERY) if point < len(q) else (k, colour.KEY)
