@@ -71,8 +71,7 @@ def word_changes(
     before, after = (
         torch.log_softmax(head(trace.output[position], table).float(), dim=-1)[list(ids)] for trace in (plain, edited)
     )
-    found: NDArray[np.floating] = (after - before).cpu().numpy()
-    return found
+    return (after - before).cpu().numpy()
 
 
 def iter_effects(

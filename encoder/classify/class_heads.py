@@ -23,8 +23,7 @@ def head_to_bytes(head: Classifier, model: str = "") -> bytes:
 
     about = {"format": FORMAT, "model": model, "head": json.dumps(dataclasses.asdict(head.config))}
     weights = {name: value.detach().cpu().float().contiguous() for name, value in head.state_dict().items()}
-    content: bytes = save(weights, about)
-    return content
+    return save(weights, about)
 
 
 def head_from_bytes(data: bytes) -> tuple[Classifier, str]:

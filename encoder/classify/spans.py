@@ -67,8 +67,7 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
 @torch.no_grad()
 def span_logits(model: TextEncoder, trace: Trace) -> Tensor:
     """[T, 2]: the logits to be the first and the last token of the answer. Raises EncoderError without a head."""
-    found: Tensor = head_of(model)(trace.output[None], trace.mask[None])[0]
-    return found
+    return head_of(model)(trace.output[None], trace.mask[None])[0]
 
 
 def head_of(model: TextEncoder) -> Classifier:

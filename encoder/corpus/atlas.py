@@ -122,8 +122,7 @@ class Atlas:
 
         Raises AtlasError for a table that is not there, or damaged.
         """
-        found: pd.DataFrame = self._files.arrow(f"{name}.parquet", columns, filters).to_pandas()
-        return found
+        return self._files.arrow(f"{name}.parquet", columns, filters).to_pandas()
 
     # --- heads --------------------------------------------------------------------------------------------------------
 
@@ -145,8 +144,7 @@ class Atlas:
             raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
         if statistic not in self._heads:
             raise AtlasError(f"There is no statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
-        found: np.ndarray = self._heads[statistic][self.measures.index(measure)]
-        return found
+        return self._heads[statistic][self.measures.index(measure)]
 
     @cached_property
     def head_measures(self) -> HeadMeasures:
@@ -261,8 +259,7 @@ class Atlas:
 
     def tokens(self, part: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """text, position, token, special, start, end of each token of a part; row n has the n-th vector."""
-        found: pd.DataFrame = self._files.arrow(f"tokens/{part}.parquet", columns).to_pandas()
-        return found
+        return self._files.arrow(f"tokens/{part}.parquet", columns).to_pandas()
 
     def vectors(self, part: str, layer: int) -> np.ndarray:
         """float16 [tokens, D]: vectors of a part. layer: 0 the embeddings, N after N layers, n_layers the output."""

@@ -62,8 +62,7 @@ class Totals:
 
         arrays = {f"sums/{name}": np.array(array, order="C") for name, array in self.sums.items()}
         arrays |= {f"top/{name}": np.array(array, order="C") for name, array in vars(self.top).items()}
-        content: bytes = save(arrays, {"failed": json.dumps(self.failed)})
-        return content
+        return save(arrays, {"failed": json.dumps(self.failed)})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Totals:
@@ -144,8 +143,7 @@ def value(sums: np.ndarray) -> np.ndarray:
     """int64 [2, ...] -> float64 [...], the sum rounded once more."""
     carried = sums[1] >> FRACTION_BITS  # whole numbers among the fractions
     fraction = sums[1] - (carried << FRACTION_BITS)
-    result: np.ndarray = (sums[0] + carried) + np.ldexp(fraction.astype(np.float64), -FRACTION_BITS)
-    return result
+    return (sums[0] + carried) + np.ldexp(fraction.astype(np.float64), -FRACTION_BITS)
 
 
 def fits(values: np.ndarray) -> np.ndarray:
@@ -170,8 +168,7 @@ def bootstrap_weights(texts: Sequence[int], replicates: int, seed: int) -> np.nd
     for text in texts:
         draw = np.random.Generator(np.random.Philox(key=seed, counter=[0, text, 0, 0]))
         rows.append(draw.poisson(1.0, replicates))
-    drawn: np.ndarray = np.stack(rows, axis=1).astype(np.float64)
-    return drawn
+    return np.stack(rows, axis=1).astype(np.float64)
 
 
 def weighted_sums(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -88,8 +88,7 @@ class HiddenActivations:
     @property
     def off_by_token(self) -> Floats:
         """[T]: share of each token's neurons that are off."""
-        shares: Floats = self.off.mean(axis=1)
-        return shares
+        return self.off.mean(axis=1)
 
     @property
     def never(self) -> NDArray[np.bool_]:

@@ -94,8 +94,7 @@ class LayerShares:
     @property
     def attention_share(self) -> np.ndarray:
         """[T]: share of the layer's attention on each token, all heads together."""
-        share: np.ndarray = self.attention.mean(axis=0)
-        return share
+        return self.attention.mean(axis=0)
 
     @property
     def norm_weighted_share(self) -> np.ndarray:

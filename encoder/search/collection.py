@@ -90,8 +90,7 @@ def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
     norm = float(np.linalg.norm(query))
     if not 0 < norm < float("inf"):
         raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
-    found: np.ndarray = query / norm
-    return found
+    return query / norm
 
 
 def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:
@@ -131,8 +130,7 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
     wrong = np.flatnonzero(~((norms > 0) & np.isfinite(norms)))
     if len(wrong):
         raise EncoderError(f"The vector of text {places[wrong[0]] + 1} has no direction: leave this text out.")
-    directions: np.ndarray = vectors / norms
-    return directions
+    return vectors / norms
 
 
 class Searchable(Protocol):
@@ -167,8 +165,7 @@ def to_safetensors(collection: Collection) -> bytes:
         "texts": _digest(collection.texts),
         "cut": str(collection.n_cut),
     }
-    content: bytes = save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
-    return content
+    return save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
 
 
 def from_files(parquet: bytes, safetensors: bytes) -> Collection:

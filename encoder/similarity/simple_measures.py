@@ -63,8 +63,7 @@ class Agreement:
 def _cosines(model: TextEncoder, a: Tokenized, b: Tokenized) -> np.ndarray:
     outputs = [vectors_before(model, sentence, model.config.n_layers)[0].cpu().double() for sentence in (a, b)]
     one, other = (torch.nn.functional.normalize(output, dim=-1) for output in outputs)
-    cosines: np.ndarray = (one @ other.T).numpy()
-    return cosines
+    return (one @ other.T).numpy()
 
 
 def leave_words_out(model: TextEncoder, a: str, b: str) -> WordScores:

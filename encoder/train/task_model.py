@@ -29,8 +29,7 @@ class TaskModel(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [B, T] -> logits [B, T, C]."""
-        logits: Tensor = self.head(self.encoder(ids))
-        return logits
+        return self.head(self.encoder(ids))
 
 
 @dataclass(frozen=True, eq=False)
