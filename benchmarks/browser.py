@@ -146,11 +146,11 @@ def switch_figures(
 
 
 def parts_of(what: str, series: Sequence[Chosen]) -> dict[str, list[float]]:
-    """The figures of a selection: its exact map, the map with a name on it, and all with the heading."""
+    """The figures of a selection: its exact map, the map with its heading, and all with the server's answer."""
     return {
         f"{what}: its map": [one.map for one in series],
-        f"{what}: map and name": [one.named for one in series],
-        f"{what}: with its heading": [one.all for one in series],
+        f"{what}: with its heading": [one.with_heading for one in series],
+        f"{what}: with the server's answer": [one.with_answer for one in series],
     }
 
 

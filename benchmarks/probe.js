@@ -28,8 +28,11 @@
       [...document.querySelectorAll(".heatmaplayer image")].map((image) =>
         image.getAttribute("xlink:href") ?? image.getAttribute("href")
       ).join("|"),
-    heading: () => text("h1, h2, h3"),
-    name: () => text("h1, h2, h3, .enc-chip:not([hidden])"), // on the map of a short text before it is in the heading
+    heading: () => {
+      const opened = document.querySelector("[data-opened]"); // its style shows the name until the answer has it
+      return opened ? getComputedStyle(opened).getPropertyValue("--opened") : text("h1, h2, h3");
+    },
+    answer: () => text("h1, h2, h3, .st-key-answer"),
     lines: () =>
       `${text("#vis svg text").length}:${document.querySelectorAll("#vis svg > g").length}:${
         document.querySelector("#vis svg line")?.getAttribute("stroke-opacity")

@@ -21,20 +21,20 @@ PATIENCE_MS = 180_000
 
 @dataclass(frozen=True)
 class Chosen:
-    """Seconds from a key to the map with its exact weights, to the map and its name, and to all with the heading.
+    """Seconds from a key to the map with its exact weights, to the map with its heading, and to all with the answer.
 
-    The map of a short text is in the browser before you select it, and a label on it has the name; the heading comes
-    with the server's answer.
+    The map of a short text is in the browser before you select it, and its heading comes with it; the line with the
+    selected weight comes with the server's answer.
     """
 
     map: float
-    named: float
-    all: float
+    with_heading: float
+    with_answer: float
 
     @classmethod
     def of(cls, times: dict[str, float]) -> Chosen:
-        """From the times of "map", "name" and "heading"."""
-        return cls(times["map"], max(times["map"], times["name"]), max(times.values()))
+        """From the times of "map", "heading" and "answer"."""
+        return cls(times["map"], max(times["map"], times["heading"]), max(times.values()))
 
 
 class SimulatedVisitor:
@@ -108,7 +108,7 @@ class SimulatedVisitor:
             grid.press(key)  # the first key in the grid only shows where the focus is: on the selected head
             self.been_in_grid = True
         grid.press(key)
-        return Chosen.of(self.measured("keydown", ("heading", "map", "name"), lambda: grid.press("Enter")))
+        return Chosen.of(self.measured("keydown", ("map", "heading", "answer"), lambda: grid.press("Enter")))
 
     def next_layer(self, key: str = "ArrowUp") -> Chosen:
         """Select the next layer above the page."""
@@ -117,7 +117,7 @@ class SimulatedVisitor:
         if box.input_value() == box.get_attribute(edge[0]):
             key = edge[1]  # the last layer: the other way
         box.focus()
-        return Chosen.of(self.measured("keydown", ("heading", "map", "name"), lambda: box.press(key)))
+        return Chosen.of(self.measured("keydown", ("map", "heading", "answer"), lambda: box.press(key)))
 
     def first_visit(self) -> Figure:
         """The bytes that a new browser receives until it shows everything."""
