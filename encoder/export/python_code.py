@@ -68,18 +68,20 @@ def python_lines(
     result: uses the names `model` and `trace`; window, padded, stride: as in `trace_call`.
     """
     call = trace_call("model", text, pair, window, padded, stride)
-    lines = ["import encoder", model_lines(origin), f"trace = {call}"]
-    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+    return _joined("import encoder", model_lines(origin), f"trace = {call}", result)
 
 
 def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: str = "") -> str:
     """`python_lines` for an input that is not text. given: the Python expression of the input, from `imports`; edits:
     lines that make the name `edits`.
     """
-    edited = ", edits=edits" if edits else ""
-    lines = ["import encoder", *filter(None, [imports]), model_lines(origin)]
-    lines += [*([edits] if edits else []), f"trace = model.trace({given}{edited})"]
-    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+    call = f"model.trace({given}{', edits=edits' if edits else ''})"
+    return _joined("import encoder", imports, model_lines(origin), edits, f"trace = {call}", result)
+
+
+def _joined(*parts: str) -> str:
+    """The parts that are not empty, one below the other."""
+    return "\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
 def trace_call(

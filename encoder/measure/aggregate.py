@@ -7,7 +7,7 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -23,6 +23,20 @@ Pairs = Literal["all", "a-b", "b-a", "a-a", "b-b"]
 
 SPECIAL_TOKENS = ("show", "zero", "renormalise")
 PAIRS = ("all", "a-b", "b-a", "a-a", "b-b")
+
+
+class Groups(TypedDict, total=False):
+    """The options that decide which cells a map has; `token_map` explains them."""
+
+    pairs: Pairs
+    words: bool
+    padding: bool
+
+
+class Cells(Groups, total=False):
+    """The same, and what is in the cells."""
+
+    special: SpecialTokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +106,7 @@ class TokenMap:
 
 
 def token_map(
-    attention: Tensor,
-    trace: Trace,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
+    attention: Tensor, trace: Trace, *, special: SpecialTokens = "show", **options: Unpack[Groups]
 ) -> TokenMap:
     """attention [T, T] of `trace` -> what the options leave of it, in this order.
 
@@ -107,7 +115,7 @@ def token_map(
     (Clark et al. 2019, section 4.1); a special token is a word of its own; padding: keep padding's rows and columns.
     """
     weights = special_tokens(attention, trace, special)
-    queries, keys = token_groups(trace, pairs=pairs, words=words, padding=padding)
+    queries, keys = token_groups(trace, **options)
     return TokenMap(
         weights=merged(weights, queries, keys),
         queries=queries,

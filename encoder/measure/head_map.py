@@ -8,13 +8,14 @@ Shapes: T tokens, R rows, C columns.
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from encoder.measure import aggregate, tiled_attention
-from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
+from encoder.measure.aggregate import Cells, Groups, SpecialTokens, TokenMap
 from encoder.model.map_pooling import block_max, pooling_block
 from encoder.model.overview import Overview
 from encoder.trace.trace import Trace
@@ -97,49 +98,25 @@ class LongMap:
 HeadMap = TokenMap | LongMap
 
 
-def dense_map(
-    trace: Trace,
-    layer: int | None,
-    head: int | None,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
-) -> TokenMap:
+def dense_map(trace: Trace, layer: int | None, head: int | None, **options: Unpack[Cells]) -> TokenMap:
     """The whole map with all options, in the order of `aggregate.token_map`; holds [T, T]."""
     attention = aggregate.mean_attention(trace, layer, head).cpu()
-    return aggregate.token_map(attention, _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding)
+    return aggregate.token_map(attention, _on_cpu(trace), **options)
 
 
 def layer_maps(
-    trace: Trace,
-    layer: int | None,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
+    trace: Trace, layer: int | None, *, special: SpecialTokens = "show", **options: Unpack[Groups]
 ) -> Tensor:
     """[H, R, C]: the weights of `dense_map` of every head of a layer; None: of all layers, [L, H, R, C]."""
     attention = trace.every_layer()[1] if layer is None else trace.layer_attention(layer)
     weights = aggregate.special_tokens(attention, trace, special)
-    queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
+    queries, keys = aggregate.token_groups(trace, **options)
     return aggregate.merged(weights, queries, keys)
 
 
-def small_maps(
-    trace: Trace,
-    layer: int,
-    size: int = 64,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
-) -> Tensor:
+def small_maps(trace: Trace, layer: int, size: int = 64, **options: Unpack[Cells]) -> Tensor:
     """[H, S, S], S <= size: `squares` of `layer_maps`. Holds [H, T, T]."""
-    return squares(layer_maps(trace, layer, special=special, pairs=pairs, words=words, padding=padding), size)
+    return squares(layer_maps(trace, layer, **options), size)
 
 
 def drawn_small(maps: np.ndarray, size: int = 64) -> np.ndarray:
