@@ -6,94 +6,20 @@ Shapes: T tokens, R rows, C columns.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import aggregate, tiled_attention
+from encoder.measure import aggregate
 from encoder.measure.aggregate import Cells, Groups, SpecialTokens, TokenMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.map_pooling import block_max, pooling_block
-from encoder.model.overview import Overview
 from encoder.trace.trace import Trace
 
 #: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.
 WHOLE_TOKENS = 512
-
-
-@dataclass(frozen=True, eq=False)
-class LongMap:
-    """A map of any length, computed part by part, with the methods of `TokenMap`: every token has a row and a column.
-
-    look: returns its `overview` from a cache; unset: the overview is computed.
-    """
-
-    trace: Trace
-    layer: int | None
-    head: int | None
-    special: SpecialTokens = "show"
-    look: Callable[[], Overview] | None = None
-
-    @property
-    def _which(self) -> tuple[Trace, int | None, int | None, SpecialTokens]:
-        return self.trace, self.layer, self.head, self.special
-
-    @property
-    def overview(self) -> Overview:
-        """The whole map in blocks, and what each key receives."""
-        return self.look() if self.look else tiled_attention.overview(*self._which)
-
-    @property
-    def query_labels(self) -> tuple[str, ...]:
-        return self.trace.labels
-
-    @property
-    def key_labels(self) -> tuple[str, ...]:
-        return self.trace.labels
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        return range(self.trace.n_tokens), range(self.trace.n_tokens)
-
-    def row_of(self, token: int) -> int | None:
-        return token if token < self.trace.n_tokens else None
-
-    def column_of(self, token: int) -> int | None:
-        return self.row_of(token)
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        return (row,)
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        return (column,)
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        return (
-            torch.cat([tiled_attention.attention_rows(*self._which, slice(row, row + 1)) for row in rows])
-            .sum(dim=0)
-            .cpu()
-        )
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        return torch.stack([tiled_attention.attention_column(*self._which, one) for one in columns]).sum(dim=0).cpu()
-
-    def received(self) -> Tensor:
-        return self.overview.received.cpu()
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        return tiled_attention.strongest_pairs(*self._which, k, self.overview)
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        if rows == columns == slice(0, self.trace.n_tokens):
-            seen = self.overview
-            if seen.block == pooling_block(self.trace.n_tokens, size):
-                return seen.pooled, seen.block
-        return tiled_attention.pooled_window(*self._which, size, rows, columns)
-
-
 #: A map of any size.
 HeadMap = TokenMap | LongMap
 

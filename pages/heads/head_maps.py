@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from encoder import export
 from encoder.export import Map, Options
-from encoder.measure import head_map, tiled_attention
+from encoder.measure import head_map
 from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.overview import Overview
 from pages.core.stores.cache import TracedText
 from pages.core.view import small_maps
@@ -66,5 +67,5 @@ def overview(view: TracedText, layer: int | None, head: int | None, special: Spe
             return known.of(head)
     return view.derived(
         ("overview", layer, head, special),
-        lambda trace: tiled_attention.overview(trace, layer, head, special),
+        lambda trace: LongMap(trace, layer, head, special).overview,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from encoder.measure import aggregate, head_types, tiled_attention
+from encoder.measure import aggregate, head_types
 from encoder.measure.head_map import LongMap, TokenMap, dense_map, small_maps
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
@@ -37,8 +37,8 @@ def test_averages_are_means_over_heads_and_layers(trace):
     expected = {(None, None): every.mean((0, 1)), (2, None): every[2].mean(0), (None, 4): every[:, 4].mean(0)}
     for (layer, head), mean in expected.items():
         torch.testing.assert_close(dense_map(trace, layer, head).weights, mean)
-        torch.testing.assert_close(tiled_attention.attention_rows(trace, layer, head, "show", slice(1, 3)), mean[1:3])
-        torch.testing.assert_close(tiled_attention.pooled_window(trace, layer, head, size=512)[0], mean)
+        torch.testing.assert_close(LongMap(trace, layer, head).rows(slice(1, 3)), mean[1:3])
+        torch.testing.assert_close(LongMap(trace, layer, head).window(512)[0], mean)
 
 
 def test_whole_words_sum_keys_and_average_queries(trace):
