@@ -1,6 +1,6 @@
 """What a page shows of a run: its sequence, and which token each head attends to most.
 
-Shapes: T tokens, L layers, H heads.
+Shapes: T tokens.
 """
 
 from __future__ import annotations

@@ -99,8 +99,7 @@ def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_best_head_attends_to_the_answers(run: TaskRun) -> None:
-    frame, expected = run.poll().frames[-1], run.answers[0].tolist()
-    assert [expected[partner] for partner in expected] == list(range(6))
+    frame = run.poll().frames[-1]
     layer, head = task_inspection.best_head(run.held_out, frame)
     assert task_inspection.right_rows(run.held_out, frame, layer, head) == max(
         task_inspection.right_rows(run.held_out, frame, l, h)
@@ -110,7 +109,8 @@ def test_the_best_head_attends_to_the_answers(run: TaskRun) -> None:
     # By hand: where row i of the map is largest, against the partner that is expected.
     largest = frame.sample[layer, head].argmax(-1)
     rows = task_inspection.right_rows(run.held_out, frame, layer, head)
-    assert rows == sum(largest == expected)
+    partners = [int(run.held_out.task.classes[int(answer)]) for answer in run.held_out.answers[0]]
+    assert rows == sum(largest == partners)
 
 
 def test_an_empty_text_is_refused(run: TaskRun) -> None:
