@@ -24,7 +24,7 @@ from encoder.load import native
 from encoder.load.checkpoint import name_on_disk
 from encoder.load.class_heads import unfilled_head
 from encoder.load.families import Family, Fields, Part, family_of
-from encoder.load.families.family import ACTIVATIONS
+from encoder.load.families.reader import ACTIVATIONS
 from encoder.load.folder import load_folder
 from encoder.load.native import SAVED_BY, DiskType, Savable, Tower
 from encoder.load.sentence import DENSE_ACTIVATION_NAMES, MODES
