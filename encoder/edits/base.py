@@ -94,6 +94,10 @@ class Edit:
 
     #: The name in links.
     code: ClassVar[str] = ""
+    #: What changes, with fields of the edit in braces: "{value:g}", and "{query}" for its token; "": the class's name.
+    words: ClassVar[str] = ""
+    #: The smallest and the largest `value`.
+    bounds: ClassVar[tuple[float, float]] = (-MAX_NUMBER, MAX_NUMBER)
     #: Whether the edit draws random numbers for every token, so that it depends on the number of tokens.
     drawn: ClassVar[bool] = False
 
@@ -109,7 +113,7 @@ class Edit:
                     raise EncoderError(f"{self._name} has {field.name}={value!r}: specify a tuple such as (3,).")
                 value = tuple(self._index(field.name.removesuffix("s"), one) for one in value)
             elif field.name == "value":
-                value = self._number(value)
+                value = self._number(value, *self.bounds)
             object.__setattr__(self, field.name, value)
 
     def at(self, point: str, layer: int | None) -> bool:
@@ -138,9 +142,11 @@ class Edit:
         """The edit in a few words, such as "L1 H3 off"."""
         return self._what(names) + self._where()
 
-    def _what(self, names: Names) -> str:
-        """What changes, without its layer and heads."""
-        return self._name
+    def _what(self, names: Names, **more: str) -> str:
+        """What changes, without its layer and heads. more: further words for the braces of `words`."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        tokens = {name: names.token(fields[name]) for name in ("query", "key") if fields.get(name) is not None}
+        return self.words.format(**fields | tokens | more) or self._name
 
     def _where(self) -> str:
         """ " in L1 H3", " in L1", " in H3 of every layer", or nothing for every layer and head."""

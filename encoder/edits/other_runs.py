@@ -34,7 +34,7 @@ class Replace(ValueEdit):
     source: str | Run
     code: ClassVar[str] = "replace"
 
-    def _what(self, names: Names) -> str:
+    def _what(self, names: Names, **more: str) -> str:
         return f"{self._point} of {names.text(str(self.source))}"
 
     def resolve(self, run: Runner) -> Self:
@@ -90,7 +90,7 @@ class Mean(ValueEdit):
         if not 1 <= len(self.sources) <= MOST_TEXTS:
             raise EncoderError(f"A mean over {len(self.sources)} texts: specify 1 to {MOST_TEXTS}.")
 
-    def _what(self, names: Names) -> str:
+    def _what(self, names: Names, **more: str) -> str:
         one = len(self.sources) == 1
         return f"mean of {self._point} over {names.text(str(self.sources[0])) if one else f'{len(self.sources)} texts'}"
 

@@ -34,9 +34,7 @@ class DropPositions(PositionEdit):
     """Leave out the positional encodings. Rotary angles and distances become those of one position for all tokens."""
 
     code: ClassVar[str] = "nopositions"
-
-    def _what(self, names: Names) -> str:
-        return "no positions"
+    words: ClassVar[str] = "no positions"
 
     def apply(self, value: Tensor, site: Site) -> Tensor:
         return torch.zeros_like(value)
@@ -51,7 +49,7 @@ class PermutePositions(PositionEdit):
     code: ClassVar[str] = "permute"
     drawn: ClassVar[bool] = True
 
-    def _what(self, names: Names) -> str:
+    def _what(self, names: Names, **more: str) -> str:
         return "positions in another order" if self.order else f"positions shuffled, seed {self.seed}"
 
     def check(self, config: EncoderConfig, n_tokens: int) -> None:

@@ -61,7 +61,7 @@ class MaskKeys(AttentionEdit):
     query: int | None = None
     code: ClassVar[str] = "mask"
 
-    def _what(self, names: Names) -> str:
+    def _what(self, names: Names, **more: str) -> str:
         return f"{', '.join(names.token(key) for key in self.keys)} hidden"
 
     def _keys(self) -> tuple[int, ...]:
@@ -84,9 +84,7 @@ class SetScore(AttentionEdit):
     key: int
     value: float
     code: ClassVar[str] = "score"
-
-    def _what(self, names: Names) -> str:
-        return f"score {names.token(self.query)} to {names.token(self.key)} = {self.value:g}"
+    words: ClassVar[str] = "score {query} to {key} = {value:g}"
 
     def _keys(self) -> tuple[int, ...]:
         return (self.key,)
@@ -108,14 +106,9 @@ class SetWeight(AttentionEdit):
     key: int
     value: float
     code: ClassVar[str] = "weight"
+    words: ClassVar[str] = "weight {query} to {key} = {value:g}"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     point: ClassVar[str] = "pattern"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._number(self.value, 0.0, 1.0)
-
-    def _what(self, names: Names) -> str:
-        return f"weight {names.token(self.query)} to {names.token(self.key)} = {self.value:g}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         others = value.clone()
@@ -140,13 +133,8 @@ class Temperature(AttentionEdit):
     head: int | None = None
     query: int | None = None
     code: ClassVar[str] = "temperature"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._number(self.value, 1e-3, 1e6)
-
-    def _what(self, names: Names) -> str:
-        return f"temperature {self.value:g}"
+    words: ClassVar[str] = "temperature {value:g}"
+    bounds: ClassVar[tuple[float, float]] = (1e-3, 1e6)
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         limits = torch.finfo(value.dtype)
@@ -161,9 +149,7 @@ class UniformAttention(AttentionEdit):
     head: int | None = None
     query: int | None = None
     code: ClassVar[str] = "uniform"
-
-    def _what(self, names: Names) -> str:
-        return "uniform attention"
+    words: ClassVar[str] = "uniform attention"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return torch.where(value > torch.finfo(value.dtype).min, torch.zeros_like(value), value)
@@ -176,9 +162,7 @@ class CausalMask(AttentionEdit):
     layer: int | None = None
     head: int | None = None
     code: ClassVar[str] = "causal"
-
-    def _what(self, names: Names) -> str:
-        return "causal mask"
+    words: ClassVar[str] = "causal mask"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         queries = torch.tensor(list(site.tokens), device=value.device)

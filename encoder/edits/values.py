@@ -85,6 +85,9 @@ class ValueEdit(_Placed):
     def _point(self) -> str:
         return POINTS.get(self.point, self.point)
 
+    def _what(self, names: Names, **more: str) -> str:
+        return super()._what(names, point=self._point, **more)
+
     def at(self, point: str, layer: int | None) -> bool:
         return point == self.point and self.layer in (None, layer)
 
@@ -117,9 +120,7 @@ class Zero(ValueEdit):
     """Set the value to zero. Zero("attention_out", layer=3) leaves out the attention of layer 3."""
 
     code: ClassVar[str] = "zero"
-
-    def _what(self, names: Names) -> str:
-        return f"{self._point} left out"
+    words: ClassVar[str] = "{point} left out"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value.new_zeros(())
@@ -153,9 +154,7 @@ class Scale(ValueEdit):
 
     value: float
     code: ClassVar[str] = "scale"
-
-    def _what(self, names: Names) -> str:
-        return f"{self._point} × {self.value:g}"
+    words: ClassVar[str] = "{point} × {value:g}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value * self.value
@@ -167,9 +166,7 @@ class SetValue(ValueEdit):
 
     value: float
     code: ClassVar[str] = "set"
-
-    def _what(self, names: Names) -> str:
-        return f"{self._point} = {self.value:g}"
+    words: ClassVar[str] = "{point} = {value:g}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         return value.new_full((), self.value)
@@ -181,6 +178,7 @@ class Add(ValueEdit):
 
     vector: tuple[float, ...]
     code: ClassVar[str] = "add"
+    words: ClassVar[str] = "vector added to {point}"
     needs_whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -188,9 +186,6 @@ class Add(ValueEdit):
         if isinstance(self.vector, str) or not hasattr(self.vector, "__iter__"):
             raise EncoderError(f"Add has vector={self.vector!r}: specify a tuple of numbers.")
         object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
-
-    def _what(self, names: Names) -> str:
-        return f"vector added to {self._point}"
 
     def check(self, config: EncoderConfig, n_tokens: int) -> None:
         super().check(config, n_tokens)
@@ -214,15 +209,10 @@ class Noise(ValueEdit):
     value: float
     seed: int = 0
     code: ClassVar[str] = "noise"
+    words: ClassVar[str] = "noise {value:g} on {point}, seed {seed}"
+    bounds: ClassVar[tuple[float, float]] = (0.0, MAX_NUMBER)
     drawn: ClassVar[bool] = True
     needs_whole: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._number(self.value, 0.0, MAX_NUMBER)
-
-    def _what(self, names: Names) -> str:
-        return f"noise {self.value:g} on {self._point}, seed {self.seed}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
         layer = 0 if site.layer is None else site.layer + 1
@@ -253,7 +243,7 @@ class Call(ValueEdit):
     def _function(self) -> Callable[[Tensor], Tensor]:
         return FUNCTIONS[self.function] if isinstance(self.function, str) else self.function
 
-    def _what(self, names: Names) -> str:
+    def _what(self, names: Names, **more: str) -> str:
         return f"{self.function if isinstance(self.function, str) else 'a function'} of {self._point}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
