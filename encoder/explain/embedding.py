@@ -37,8 +37,18 @@ class EmbeddingStep:
     total: Floats
     normalised: Floats | None
     output: Floats
-    formula: Formula
     position_formula: Formula | None
+
+    @property
+    def formula(self) -> Formula:
+        """The selected component of the sum."""
+        i, c = self.place.query, min(self.place.component, len(self.total) - 1)
+        parts = {"E_{t_i}": self.token, "S_{s_i}": self.segment, "P_i": self.position}
+        added = {name: bracketed(vector[c]) for name, vector in parts.items() if vector is not None}
+        return Formula(
+            symbols=stack(r"x_i = " + " + ".join(added), rf"t_{{{i}}} = {self.id}"),
+            numbers=calculation((rf"x_{{{i},{c}}}", [" + ".join(added.values()), number(self.total[c])])),
+        )
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The sum and the input of layer 0, from the id and the tables."""
@@ -74,7 +84,6 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
         total=total,
         normalised=array(norm_of(trace, "embedding_norm", i).output) if config.embedding_norm else None,
         output=value(trace, "embedding", i),
-        formula=_formula(place, token, segment, position, total, trace.ids[i]),
         position_formula=_position_formula(config, place, position),
     )
 
@@ -92,21 +101,6 @@ def _position_row(trace: Trace, token: int) -> int:
     ids, mask = torch.tensor([trace.ids]), trace.mask.cpu()[None]
     rows = trace.encoder.embedding.positions.indices(ids, mask, trace.n_tokens)  # [T] or [1, T]
     return int(rows.flatten()[token])
-
-
-def _formula(
-    place: Place, token: Floats, segment: Floats | None, position: Floats | None, total: Floats, row: int
-) -> Formula:
-    i, c = place.query, min(place.component, len(total) - 1)
-    names, values = ["E_{t_i}"], [token[c]]
-    for name, vector in (("S_{s_i}", segment), ("P_i", position)):
-        if vector is not None:
-            names.append(name)
-            values.append(vector[c])
-    return Formula(
-        symbols=stack(r"x_i = " + " + ".join(names), rf"t_{{{i}}} = {row}"),
-        numbers=calculation((rf"x_{{{i},{c}}}", [" + ".join(bracketed(entry) for entry in values), number(total[c])])),
-    )
 
 
 def _position_formula(config: EncoderConfig, place: Place, position: Floats | None) -> Formula | None:

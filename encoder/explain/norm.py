@@ -28,10 +28,13 @@ PARTS: tuple[Part, ...] = ("attention", "ffn")
 class Normalised:
     """The norm of one vector. input, normalised, gain, bias, output [D] each; bias may be None.
 
-    kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its variance the mean of the squares.
+    place: the token and a component; kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its
+    variance the mean of the squares.
     """
 
     name: str
+    place: Place
+    kind: str
     input: Floats
     mean: float
     variance: float
@@ -40,13 +43,37 @@ class Normalised:
     gain: Floats
     bias: Floats | None
     output: Floats
-    formula: Formula
-    kind: str = "layer"
 
     @property
     def std(self) -> float:
         """The divisor sqrt(variance + eps)."""
         return float(np.sqrt(np.float32(self.variance) + np.float32(self.eps)))
+
+    @property
+    def formula(self) -> Formula:
+        """The selected component; of RMSNorm the variance is the mean of the squares."""
+        i, c = self.place.query, self.place.component
+        above, shift, rule = number(self.input[c]), "", r"y_i = \hat x_i \odot g"
+        if self.bias is not None:
+            shift, rule = rf" + {bracketed(self.bias[c])}", rule + " + b"
+        if self.kind == "rms":
+            first = r"\hat x_i = \frac{x_i}{\sqrt{m_i + \varepsilon}}"
+            symbols: tuple[str, ...] = (first, rule, r"m_i = \frac1D \sum_d x_{i,d}^2")
+        else:
+            above += f" - {bracketed(self.mean)}"
+            first = r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}"
+            moments = (r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2")
+            symbols = (first, rule, *moments)
+        divided = fraction(above, rf"\sqrt{{{divisor(self.variance)} + \varepsilon}}")
+        scaled = rf"{bracketed(self.normalised[c])} \cdot {bracketed(self.gain[c])}{shift}"
+        return Formula(
+            symbols=stack(*symbols),
+            # In two steps: one line would be wider than a phone.
+            numbers=calculation(
+                (rf"\hat x_{{{i},{c}}}", [divided, number(self.normalised[c])]),
+                (rf"y_{{{i},{c}}}", [scaled, number(self.output[c])]),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,25 +127,22 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     Raises EncoderError for a norm that the model does not have.
     """
     norm = norm_of(trace, name, token)
-    x, gain, plain, output = (array(part) for part in (norm.input, norm.gain, norm.normalised, norm.output))
-    shift = None if norm.bias is None else array(norm.bias)
+    x = array(norm.input)
     mean, variance = float(norm.mean), float(norm.std) ** 2
     if norm.kind == "rms":
         mean, variance = 0.0, float(np.square(x).mean())
     return Normalised(
         name=name,
+        place=Place(query=token, component=component),
+        kind=norm.kind,
         input=x,
         mean=mean,
         variance=variance,
         eps=norm.eps,
-        normalised=plain,
-        gain=gain,
-        bias=shift,
-        output=output,
-        formula=_norm_formula(
-            token, component, x, None if norm.kind == "rms" else mean, variance, plain, gain, shift, output
-        ),
-        kind=norm.kind,
+        normalised=array(norm.normalised),
+        gain=array(norm.gain),
+        bias=None if norm.bias is None else array(norm.bias),
+        output=array(norm.output),
     )
 
 
@@ -192,39 +216,6 @@ def three_norms(x: Floats, eps: float) -> dict[str, Floats]:
         "rms": x / np.sqrt((x**2).mean(axis=1, keepdims=True) + small),
         "batch": (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + small),
     }
-
-
-def _norm_formula(
-    i: int,
-    c: int,
-    x: Floats,
-    mean: float | None,
-    variance: float,
-    plain: Floats,
-    gain: Floats,
-    shift: Floats | None,
-    output: Floats,
-) -> Formula:
-    """mean: None for RMSNorm, whose variance is the mean of the squares."""
-    added = "" if shift is None else rf" + {bracketed(shift[c])}"
-    above = number(x[c]) if mean is None else f"{number(x[c])} - {bracketed(mean)}"
-    divided = fraction(above, rf"\sqrt{{{divisor(variance)} + \varepsilon}}")
-    rule = r"y_i = \hat x_i \odot g" + ("" if shift is None else " + b")
-    if mean is None:
-        first = r"\hat x_i = \frac{x_i}{\sqrt{m_i + \varepsilon}}"
-        symbols: tuple[str, ...] = (first, rule, r"m_i = \frac1D \sum_d x_{i,d}^2")
-    else:
-        first = r"\hat x_i = \frac{x_i - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}}"
-        moments = (r"\mu_i = \frac1D \sum_d x_{i,d}", r"\sigma_i^2 = \frac1D \sum_d (x_{i,d} - \mu_i)^2")
-        symbols = (first, rule, *moments)
-    scaled = rf"{bracketed(plain[c])} \cdot {bracketed(gain[c])}{added}"
-    return Formula(
-        symbols=stack(*symbols),
-        # In two steps: one line would be wider than a phone.
-        numbers=calculation(
-            (rf"\hat x_{{{i},{c}}}", [divided, number(plain[c])]), (rf"y_{{{i},{c}}}", [scaled, number(output[c])])
-        ),
-    )
 
 
 def _formula(

@@ -57,8 +57,7 @@ class Projection:
     normed: Floats | None
     rotation: Rotation | None
     vector: Floats
-    formula: Formula
-    heads: tuple[int, ...] = ()
+    heads: tuple[int, ...]
 
     @property
     def shared_by(self) -> tuple[int, ...]:
@@ -74,6 +73,21 @@ class Projection:
     def value(self) -> float:
         """The selected number, as the scores use it."""
         return float(self.vector[self.place.component])
+
+    @property
+    def formula(self) -> Formula:
+        """The selected number, before a norm and the rotation."""
+        c, index, name = self.place.component, ("i" if self.which == "q" else "j"), self.which.upper()
+        shift = "" if self.bias is None else rf" + b^{{{name}}}_c"
+        start = [] if self.bias is None else [bracketed(self.bias[c])]
+        sums = [long_sum(products(self.x, self.column) + start)]
+        sums += [" + ".join([number(float(self.terms.sum())), *start])]
+        sums += [number(self.projected[c])] if start else []
+        left = coloured(self.which, rf"{self.which}_{{{index},c}}")
+        return Formula(
+            symbols=rf"{left} = \sum_{{d=0}}^{{D-1}} x_{{{index},d}}\, W^{{{name}}}_{{d,c}}{shift}",
+            numbers=calculation((coloured(self.which, rf"{self.which}_{{{self.token},{c}}}"), sums)),
+        )
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The vector, and the products of the selected number, from ids and weights."""
@@ -131,7 +145,6 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
         normed=normed,
         rotation=rotation,
         vector=vector,
-        formula=_formula(which, token, place.component, x, head_weight, head_bias, terms, projected),
     )
 
 
@@ -148,21 +161,6 @@ def normed_head(trace: Trace, layer: int, which: Which, whole: Tensor, own: slic
 def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = slice(None)) -> Floats:
     """[T, K] (or some rows): q, k or v of the head as recorded."""
     return array(trace.layer_qkv(place.layer)["qkv".index(which)][place.head, rows])
-
-
-def _formula(
-    which: Which, token: int, c: int, x: Floats, weight: Floats, bias: Floats | None, terms: Floats, projected: Floats
-) -> Formula:
-    index, name = ("i" if which == "q" else "j"), which.upper()
-    shift = "" if bias is None else rf" + b^{{{name}}}_c"
-    start = [] if bias is None else [bracketed(bias[c])]
-    sums = [long_sum(products(x, weight[:, c]) + start), " + ".join([number(float(terms.sum())), *start])]
-    sums += [number(projected[c])] if start else []
-    left = coloured(which, rf"{which}_{{{index},c}}")
-    return Formula(
-        symbols=rf"{left} = \sum_{{d=0}}^{{D-1}} x_{{{index},d}}\, W^{{{name}}}_{{d,c}}{shift}",
-        numbers=calculation((coloured(which, rf"{which}_{{{token},{c}}}"), sums)),
-    )
 
 
 def _rotation(

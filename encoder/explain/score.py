@@ -34,8 +34,8 @@ AS_MODEL = Variant()
 class Score:
     """One score and its row.
 
-    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: for the distance, 0 where the model adds none; visible:
-    whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot
+    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: for the distance, 0 where the model adds none (has_bias);
+    visible: whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot
     products and the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
     """
 
@@ -54,7 +54,28 @@ class Score:
     row: Floats
     allowed: Bools
     weights: Floats
-    formula: Formula
+    has_bias: bool
+
+    @property
+    def formula(self) -> Formula:
+        """The dot product, then the score."""
+        i, j = self.place.query, self.place.key
+        total = self.dot * self.scale + (self.bias if self.has_bias else 0.0)
+        pair = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}"
+        added, plus = (r" + b_{j - i}", rf" + {bracketed(self.bias)}") if self.has_bias else ("", "")
+        if abs(self.scale - 1.0) < 1e-9:
+            rule, value = pair, number(self.dot)
+        elif abs(self.scale - len(self.q) ** -0.5) < 1e-6:
+            rule, value = rf"\frac{{{pair}}}{{\sqrt{{K}}}}", rf"\frac{{{number(self.dot)}}}{{\sqrt{{{len(self.q)}}}}}"
+        else:
+            rule, value = rf"{number(self.scale)}\; {pair}", rf"{number(self.dot)} \cdot {number(self.scale)}"
+        left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
+        outcome = number(total) + ("" if self.visible else r" \;\to\; -\infty")
+        numbers = calculation(
+            (left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)]),
+            (f"s_{{{i},{j}}}", [outcome] if value + plus == number(total) else [value + plus, outcome]),
+        )
+        return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of scores and the dot product, from ids and weights."""
@@ -111,7 +132,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
         row=row.scores[0],
         allowed=row.allowed[0],
         weights=row.weights[0],
-        formula=_formula(place, trace.config.d_head, q_row, k_row, scale, None if bias is None else added, visible),
+        has_bias=bias is not None,
     )
 
 
@@ -175,26 +196,3 @@ def _weights(scores: Tensor, allowed: Tensor, temperature: float, sink: Tensor |
     if sink is None:
         return torch.softmax(masked, dim=-1)
     return pattern_with_sinks(masked[None], sink / temperature)[0]
-
-
-def _formula(
-    place: Place, d_head: int, q: Floats, k: Floats, scale: float, bias: float | None, visible: bool
-) -> Formula:
-    i, j = place.query, place.key
-    dot = float((q * k).sum())
-    total = dot * scale + (bias or 0.0)
-    pair = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}"
-    added, plus = ("", "") if bias is None else (r" + b_{j - i}", rf" + {bracketed(bias)}")
-    if abs(scale - 1.0) < 1e-9:
-        rule, value = pair, number(dot)
-    elif abs(scale - d_head**-0.5) < 1e-6:
-        rule, value = rf"\frac{{{pair}}}{{\sqrt{{K}}}}", rf"\frac{{{number(dot)}}}{{\sqrt{{{d_head}}}}}"
-    else:
-        rule, value = rf"{number(scale)}\; {pair}", rf"{number(dot)} \cdot {number(scale)}"
-    left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
-    outcome = number(total) + ("" if visible else r" \;\to\; -\infty")
-    numbers = calculation(
-        (left, [long_sum(products(q, k, ("q", "k"))), number(dot)]),
-        (f"s_{{{i},{j}}}", [outcome] if value + plus == number(total) else [value + plus, outcome]),
-    )
-    return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)

@@ -40,12 +40,40 @@ class Softmax:
     weights: Floats
     entropy: float
     uniform: float
-    formula: Formula
 
     @property
     def value(self) -> float:
         """The weight of key j."""
         return float(self.weights[self.place.key])
+
+    @property
+    def formula(self) -> Formula:
+        """The weight of key j."""
+        i, j = self.place.query, self.place.key
+        plain = self.temperature == 1.0
+        below = written_out(len(self.exponentials), lambda k: number(self.exponentials[k]), chosen=j)
+        below += [rf"{number(self.sink)} \quad\text{{(learned sink)}}"] if self.sink else []
+        if not self.allowed[j]:
+            steps = [r"0 \quad\text{(masked)}"]
+        else:
+            difference = f"{number(self.scores[j])} - {bracketed(self.top)}"
+            difference = difference if plain else rf"({difference})/{self.temperature:g}"
+            steps = [
+                fraction(f"e^{{{difference}}}", number(self.total)),
+                fraction(number(self.exponentials[j]), number(self.total)),
+                number(self.value),
+            ]
+        exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"
+        under = rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}"
+        under += rf" + e^{{{exponent.replace('s_{i,%s}', 'b')}}}" if self.sink else ""
+        rule = fraction(f"e^{{{exponent % 'j'}}}", under)
+        return Formula(
+            symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
+            numbers=calculation(
+                (r"\textstyle\sum_l e^{\cdots}", [long_sum(below), number(self.total)]),
+                (rf"\alpha_{{{i},{j}}}", steps),
+            ),
+        )
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of weights, from ids and weights."""
@@ -84,42 +112,4 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
         weights=weights,
         entropy=float(arithmetic.entropy(weights)),
         uniform=float(np.log(allowed.sum())),
-        formula=_formula(place, temperature, scores, allowed, top, exponentials, sink, total, weights),
-    )
-
-
-def _formula(
-    place: Place,
-    temperature: float,
-    scores: Floats,
-    allowed: Bools,
-    top: float,
-    exponentials: Floats,
-    sink: float,
-    total: float,
-    weights: Floats,
-) -> Formula:
-    i, j = place.query, place.key
-    plain = temperature == 1.0
-    below = written_out(len(exponentials), lambda k: number(exponentials[k]), chosen=j)
-    below += [rf"{number(sink)} \quad\text{{(learned sink)}}"] if sink else []
-    if not allowed[j]:
-        steps = [r"0 \quad\text{(masked)}"]
-    else:
-        difference = f"{number(scores[j])} - {bracketed(top)}"
-        difference = difference if plain else rf"({difference})/{temperature:g}"
-        steps = [
-            fraction(f"e^{{{difference}}}", number(total)),
-            fraction(number(exponentials[j]), number(total)),
-            number(weights[j]),
-        ]
-    exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"
-    under = rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}"
-    under += rf" + e^{{{exponent.replace('s_{i,%s}', 'b')}}}" if sink else ""
-    rule = fraction(f"e^{{{exponent % 'j'}}}", under)
-    return Formula(
-        symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
-        numbers=calculation(
-            (r"\textstyle\sum_l e^{\cdots}", [long_sum(below), number(total)]), (rf"\alpha_{{{i},{j}}}", steps)
-        ),
     )

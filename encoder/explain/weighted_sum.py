@@ -27,12 +27,22 @@ class WeightedSum:
     values: Floats
     weighted: Floats
     z: Floats
-    formula: Formula
 
     @property
     def terms(self) -> Floats:
         """[T]: the contribution of every token to the selected component."""
         return self.weighted[:, self.place.component]
+
+    @property
+    def formula(self) -> Formula:
+        """The selected component of z."""
+        i, c = self.place.query, self.place.component
+        terms = products(self.weights, self.values[:, c], ("", "v"), chosen=self.place.key)
+        v = coloured("v", r"v_{j,c}")
+        return Formula(
+            symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
+            numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms), number(self.z[c])])),
+        )
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """z and the terms behind the selected component, from ids and weights."""
@@ -67,7 +77,17 @@ class OutputProjection:
     result: Floats
     shares: Floats
     norms: Floats
-    formula: Formula
+
+    @property
+    def formula(self) -> Formula:
+        """The selected component of the result."""
+        i, d = self.place.query, self.place.component
+        parts = [*summands(self.contributions[:, d], chosen=self.place.head), bracketed(self.bias[d])]
+        together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
+        return Formula(
+            symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
+            numbers=calculation((rf"o_{{{i},{d}}}", [long_sum(parts), number(self.result[d])])),
+        )
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The result and the selected head's contribution, from ids and weights."""
@@ -94,7 +114,7 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     weights, values = array(row[0]), array(v)
     z = array(trace.gated(row[0] @ v.float(), place.layer, place.head, i))
     weighted = weights[:, None] * values * array(trace.gated(torch.ones(1), place.layer, place.head, i))
-    return WeightedSum(place, trace.labels[i], weights, values, weighted, z, _sum_formula(place, weights, values, z))
+    return WeightedSum(place, trace.labels[i], weights, values, weighted, z)
 
 
 def output_projection(trace: Trace, place: Place) -> OutputProjection:
@@ -125,25 +145,4 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
         result=result,
         shares=parts @ total / (float(total @ total) or 1.0),
         norms=np.linalg.norm(contributions, axis=1),
-        formula=_heads_formula(place, contributions, shift, result),
-    )
-
-
-def _sum_formula(place: Place, weights: Floats, values: Floats, z: Floats) -> Formula:
-    i, c = place.query, place.component
-    terms = products(weights, values[:, c], ("", "v"), chosen=place.key)
-    v = coloured("v", r"v_{j,c}")
-    return Formula(
-        symbols=rf"z_{{i,c}} = \sum_{{j=0}}^{{T-1}} \alpha_{{i,j}}\, {v}",
-        numbers=calculation((rf"z_{{{i},{c}}}", [long_sum(terms), number(z[c])])),
-    )
-
-
-def _heads_formula(place: Place, contributions: Floats, bias: Floats, result: Floats) -> Formula:
-    i, d = place.query, place.component
-    parts = summands(contributions[:, d], chosen=place.head)
-    together = r"[z_i^0 \,\Vert\, \dots \,\Vert\, z_i^{H-1}]\, W^O + b^O"
-    return Formula(
-        symbols=calculation(("o_i", [together, r"\sum_{h=0}^{H-1} z_i^h\, W^O_h + b^O"])),
-        numbers=calculation((rf"o_{{{i},{d}}}", [long_sum([*parts, bracketed(bias[d])]), number(result[d])])),
     )
