@@ -1,6 +1,6 @@
 """Words that the project does not use: metaphors, riddles, and names that pages and controls had before.
 
-Read are the strings, docstrings and comments of the app and the engine, and the Markdown.
+Read are the strings, docstrings and comments of the app and the engine, the Markdown, and the tables of the engine.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ ALLOWED = {("recipes/twins/finish.py", "lives")}
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
 SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
 MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("pages/**/*.md")]
+TABLES = [*ROOT.glob("encoder/**/*.toml")]
 #: A comment or a string of JavaScript.
 SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
 
@@ -70,7 +71,7 @@ SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
 def texts(path: Path) -> list[str]:
     """What a file says in words, without its code."""
     source = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    if path.suffix in (".md", ".toml"):
         return [source]
     if path.suffix == ".js":
         return SCRIPT_TEXT.findall(source)
@@ -81,7 +82,7 @@ def texts(path: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def words() -> dict[str, str]:
     """File -> its words in one line, so that a phrase may run over a line's end."""
-    found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN]}
+    found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN, *TABLES]}
     return {name: re.sub(r"[\s#/]+", " ", " ".join(parts)) for name, parts in found.items()}
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from encoder.inputs.tokenizer import Tokenizer
@@ -20,45 +22,11 @@ Stroke = Literal["thick", "thin"]
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 PARITY = {"even": frozenset(range(0, 10, 2)), "odd": frozenset(range(1, 10, 2))}
-#: {number} is a word or a numeral, with its adjectives; "a" before a vowel becomes "an".
-TEMPLATES = (
-    "{number}",
-    "a {number}",
-    "a handwritten {number}",
-    "a {number} written by hand",
-    "a {number} on paper",
-    "a {number} drawn with a pen",
-    "{number} drawn with a pen on paper",
-    "a picture of a {number}",
-    "a small picture of a handwritten {number}",
-    "an image of a {number} on paper",
-    "a scan of a handwritten {number}",
-    "this is a {number}",
-    "this picture shows a {number}",
-    "somebody wrote a {number}",
-    "somebody wrote a {number} by hand with a pen",
-)
-#: Templates for a digit only, without adjectives.
-PLAIN_TEMPLATES = (
-    "the digit {number}",
-    "the number {number}",
-    "the handwritten digit {number}",
-    "a picture of the digit {number}",
-    "an image of the number {number}",
-    "this is the digit {number}",
-    "somebody wrote the number {number} on paper",
-)
-#: Never trained on. Some of their words are in no training caption: the tokenizer reads those as [UNK].
-UNSEEN_TEMPLATES = (
-    "a drawing of a {number}",
-    "a photo of the number {number}",
-    "the image shows the digit {number}",
-    "a handwritten {number} on a small scan",
-    "with this pen somebody drew a {number}",
-    "an old postcard with the handwritten number {number}",
-    "can you read the {number} here",
-    "by hand the digit {number}",
-)
+_WRITTEN = tomllib.loads((Path(__file__).parent / "templates.toml").read_text(encoding="utf-8"))["written"]
+#: Templates of captions, and those for a digit only, without adjectives.
+TEMPLATES, PLAIN_TEMPLATES = tuple(_WRITTEN["trained"]), tuple(_WRITTEN["plain"])
+#: Never trained on.
+UNSEEN_TEMPLATES = tuple(_WRITTEN["unseen"])
 #: Pairs of a stroke and a digit that no training caption names.
 UNSEEN_PAIRS: frozenset[tuple[Stroke, int]] = frozenset({("thick", 2), ("thick", 7), ("thin", 3), ("thin", 8)})
 START, END, PAD, UNKNOWN = "[START]", "[END]", "[PAD]", "[UNK]"

@@ -6,6 +6,7 @@ Shapes: R recordings, N samples of all of them.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,32 +22,9 @@ from encoder.inputs.sound import Sound
 DATA = Path(__file__).parents[1] / "data" / "spoken-digits"
 FILE = "held_out.safetensors"
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-#: Captions of the training of "spoken-words".
-TEMPLATES = (
-    "{number}",
-    "a {number}",
-    "the digit {number}",
-    "the number {number}",
-    "the word {number}",
-    "the spoken digit {number}",
-    "a voice says {number}",
-    "a voice says the number {number}",
-    "somebody says {number}",
-    "somebody says the digit {number}",
-    "this is {number}",
-    "this is a recording of the number {number}",
-    "a recording of a voice that says {number}",
-    "you hear {number}",
-    "you hear the spoken word {number}",
-)
-#: Never trained on. Some of their words are in no training caption: the tokenizer reads those as [UNK].
-UNSEEN_TEMPLATES = (
-    "a recording of the digit {number}",
-    "somebody whispers the word {number}",
-    "the voice on this tape says {number}",
-    "can you hear the {number} here",
-    "you hear a voice that says the number {number}",
-)
+_SPOKEN = tomllib.loads((Path(__file__).parent / "templates.toml").read_text(encoding="utf-8"))["spoken"]
+#: Captions of the training of "spoken-words", and captions that were never trained on.
+TEMPLATES, UNSEEN_TEMPLATES = tuple(_SPOKEN["trained"]), tuple(_SPOKEN["unseen"])
 #: Samples per second.
 RATE = 16_000
 #: mu of the curve: 38 dB above the noise of 8 bits for loud and quiet sounds alike.

@@ -6,8 +6,10 @@ Clark et al. (2019) average over a corpus of Wikipedia segments and Voita et al.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,43 +66,13 @@ class Finding:
     threshold: float
 
 
-HEAD_TYPES: tuple[HeadType, ...] = (
+#: The types of `head_types.toml`, in its order.
+HEAD_TYPES = tuple(
     HeadType(
-        "previous", "prev", "Previous-token head",
-        "On average, much of a token's attention goes to the token before it, or most largest weights do.",
-        (("previous", "position", False), ("top_previous", "top", True)),
-    ),
-    HeadType(
-        "next", "next", "Next-token head",
-        "On average, much of a token's attention goes to the token after it, or most largest weights do.",
-        (("next", "position", False), ("top_next", "top", True)),
-    ),
-    HeadType(
-        "self", "self", "Self head",
-        "On average, much of a token's attention goes to itself, or most largest weights do.",
-        (("self", "position", False), ("top_self", "top", True)),
-    ),
-    HeadType(
-        "cls", "first", "Sink on the opening token",
-        "Most attention goes to the opening token. Xiao et al. (2023) call this an attention sink in decoders.",
-        (("cls", "special", False),),
-    ),
-    HeadType(
-        "sep", "sep", "Separator head",
-        "Most attention goes to separators ([SEP] or </s>). Clark et al. (2019) suggest a no-op in BERT: a hypothesis.",
-        (("sep", "special", False),),
-    ),
-    HeadType(
-        "broad", "broad", "Broad head",
-        "Queries spread their attention over many tokens: the normalised entropy is high.",
-        (("relative_entropy", "broad", False),),
-    ),
-    HeadType(
-        "same", "same", "Same-token head",
-        "On average, repeated tokens give much of their attention to their other occurrences.",
-        (("same_token", "same", False),),
-    ),
-)  # fmt: skip
+        name, **fields | {"rules": tuple((measure, field, reached) for measure, field, reached in fields["rules"])}
+    )
+    for name, fields in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+)
 
 BY_NAME: dict[str, HeadType] = {head_type.name: head_type for head_type in HEAD_TYPES}
 
