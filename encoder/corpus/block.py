@@ -6,7 +6,7 @@ Shapes: B texts, M measures, L layers, H heads, N = L x H.
 from __future__ import annotations
 
 import io
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,10 @@ class BlockResult:
     number: int
     totals: Totals
     files: dict[str, bytes] = field(default_factory=dict)
+
+
+#: What is done with a block: yields how many of its texts are done.
+Survey = Callable[[TextEncoder, Block, Plan], Generator[int, None, BlockResult]]
 
 
 def survey_block(model: TextEncoder, block: Block, plan: Plan) -> Generator[int, None, BlockResult]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from encoder.corpus.atlas import Atlas, open_atlas
 from encoder.corpus.batch import norm_names
-from encoder.corpus.block import BlockResult, survey_block
+from encoder.corpus.block import BlockResult, Survey, survey_block
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import Plan, Settings, model_about
 from encoder.corpus.rows import Source
@@ -44,10 +44,12 @@ class Progress:
     finished: bool = False
 
 
-def in_process(model: TextEncoder, plan: Plan, texts: Path, numbers: list[int]) -> Iterator[int | BlockResult]:
-    """The runner of this process only."""
+def in_process(
+    model: TextEncoder, plan: Plan, texts: Path, numbers: list[int], survey: Survey = survey_block
+) -> Iterator[int | BlockResult]:
+    """The runner of this process only. survey: what is done with a block."""
     for block in read_blocks(texts, plan, numbers):
-        yield (yield from survey_block(model, block, plan))
+        yield (yield from survey(model, block, plan))
 
 
 def build(

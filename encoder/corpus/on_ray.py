@@ -8,14 +8,14 @@ have the same weights is checked. The texts travel from the machine that builds:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from encoder.corpus.block import BlockResult, survey_block
+from encoder.corpus.block import BlockResult, Survey, survey_block
 from encoder.corpus.plan import Block, Plan, model_about
 from encoder.corpus.staging import read_blocks
 from encoder.corpus.totals import Totals
@@ -42,7 +42,7 @@ class Cluster:
     threads: int = 1
     device: str = "cpu"
     address: str | None = None
-    survey: Callable[[TextEncoder, Block, Plan], Generator[int, None, BlockResult]] = survey_block
+    survey: Survey = survey_block
 
     def check(self) -> None:
         """Raise EncoderError without Ray, and for no worker."""

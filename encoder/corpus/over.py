@@ -12,7 +12,7 @@ Shapes: N texts, S the shape of what the function gives, R replicates.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,11 +22,11 @@ import numpy as np
 import pandas as pd
 
 from encoder.corpus.block import BlockResult
-from encoder.corpus.building import Progress, measured
+from encoder.corpus.building import Progress, in_process, measured
 from encoder.corpus.on_ray import Cluster
 from encoder.corpus.plan import Block, Plan, Settings, model_about
 from encoder.corpus.rows import Source
-from encoder.corpus.staging import LABEL, TEXTS, Staging, read_blocks
+from encoder.corpus.staging import LABEL, TEXTS, Staging
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, interval
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
@@ -126,7 +126,7 @@ def over(
         about = {"model": model_about(model), "source": source.about(), "function": called}
         staging = Staging(folder, about, source, settings)
         survey = partial(_survey, function)
-        run = replace(cluster, survey=survey) if cluster is not None else partial(_in_process, survey)
+        run = replace(cluster, survey=survey) if cluster is not None else partial(in_process, survey=survey)
         try:
             for moment in measured(model, staging, run, seconds):
                 if progress is not None:
@@ -134,14 +134,6 @@ def over(
             return _collected(staging, source)
         finally:
             staging.close()
-
-
-def _in_process(
-    survey: Callable[[TextEncoder, Block, Plan], Generator[int, None, BlockResult]],
-    model: TextEncoder, plan: Plan, texts: Path, numbers: list[int],
-) -> Iterator[int | BlockResult]:  # fmt: skip
-    for block in read_blocks(texts, plan, numbers):
-        yield (yield from survey(model, block, plan))
 
 
 def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) -> Generator[int, None, BlockResult]:

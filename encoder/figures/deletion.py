@@ -13,56 +13,26 @@ from encoder.figures.axes import as_array, margin, neutral_layout, plain_axis
 from encoder.figures.norm_weighted import ATTENTION, NORM_WEIGHTED
 from encoder.figures.plotly_traces import LEGEND, curve
 
+#: The colours of the named curves, and their symbols.
+SHADES = (ATTENTION, NORM_WEIGHTED, *colour.SERIES[2:])
+SYMBOLS = ("circle", "square", "triangle-up", "cross")
+#: Up to so many counts each one has a tick.
+MOST_TICKS = 8
+
 
 def deletion_curves(
-    counts: Sequence[int],
-    by_attention: object,
-    by_norm_weighted: object,
-    random: object,
-    change: str = "change of the embedding",
+    counts: Sequence[int], curves: Mapping[str, object], random: object, over: str, change: str
 ) -> go.Figure:
-    """The change, by default of the embedding, over counts [n] of hidden tokens.
+    """The change of an outcome over counts [n] of hidden tokens, or of covered parts of an image or a sound.
 
-    by_attention, by_norm_weighted [n]: tokens of the largest attention, or norm-weighted attention, are hidden first;
-    random [S, n]: S random draws, shown as a band from the smallest to the largest and their mean. Raises ValueError
-    for other shapes.
-    """
-    favourite = as_array(by_attention, name="by_attention", ndim=1)
-    weighted = as_array(by_norm_weighted, name="by_norm_weighted", ndim=1)
-    draws = as_array(random, name="random", ndim=2)
-    if not len(counts) == len(favourite) == len(weighted) == draws.shape[1]:
-        raise ValueError(
-            f"{len(counts)} counts, {len(favourite)}, {len(weighted)} and {draws.shape[1]} changes: as many of each."
-        )
-    named = {
-        "largest attention first": favourite,
-        "largest norm-weighted first": weighted,
-    }
-    return _curves(np.array(counts, dtype=np.int32), named, draws, (ATTENTION, NORM_WEIGHTED), "hidden tokens", change)
-
-
-def occlusion_curves(
-    counts: Sequence[int], curves: Mapping[str, object], random: object, parts: str, change: str
-) -> go.Figure:
-    """The change of an outcome over counts [n] of covered parts of an image or a sound.
-
-    curves: name of an order -> [n]; random [S, n]: S random orders; parts: what is covered; change: what is measured.
-    Raises ValueError for other shapes.
+    curves: name of an order, such as "largest attention first" -> [n]; random [S, n]: S random orders, shown as a band
+    from the smallest to the largest and their mean; over: what is counted, such as "hidden tokens"; change: what is
+    measured. Raises ValueError for other shapes.
     """
     named = {name: as_array(values, name=name, ndim=1) for name, values in curves.items()}
-    draws = as_array(random, name="random", ndim=2)
-    if any(len(values) != len(counts) for values in named.values()) or draws.shape[1] != len(counts):
-        raise ValueError(f"{len(counts)} counts need as many changes in each curve.")
-    shades = [ATTENTION, NORM_WEIGHTED, *colour.SERIES[2:]][: len(named)]
-    figure = _curves(np.array(counts, dtype=np.int32), named, draws, shades, f"covered {parts}", change)
-    figure.update_layout(xaxis={"tickvals": None})
-    return figure
-
-
-def _curves(
-    x: np.ndarray, named: Mapping[str, np.ndarray], draws: np.ndarray, shades: Sequence[str], over: str, change: str
-) -> go.Figure:
-    """Named curves next to a band from the smallest to the largest random draw and their mean."""
+    draws, x = as_array(random, name="random", ndim=2), np.array(counts, dtype=np.int32)
+    if any(len(values) != len(x) for values in named.values()) or draws.shape[1] != len(x):
+        raise ValueError(f"{len(x)} counts need as many changes in each curve.")
     figure = go.Figure(layout=neutral_layout(margin=margin(74, right=12)))
     band = {"mode": "lines", "line": {"width": 0, "color": colour.NEUTRAL}, "hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(x=x, y=draws.min(axis=0), **band)
@@ -70,14 +40,13 @@ def _curves(
     figure.add_scatter(x=x, y=draws.max(axis=0), fill="tonexty", fillcolor=fill, **band)
     done = over.split()[0]
     every = {f"random, mean of {len(draws)} draws": (draws.mean(axis=0), colour.NEUTRAL, "diamond", "dot")}
-    symbols = ("circle", "square", "triangle-up", "cross")
-    for (name, y), shade, symbol in zip(named.items(), shades, symbols, strict=False):
+    for (name, y), shade, symbol in zip(named.items(), SHADES, SYMBOLS, strict=False):
         every[name] = (y, shade, symbol, "solid")
     for name, (y, shade, symbol, dash) in every.items():
         hover = f"{name}, %{{x}} {done}: %{{y:.3g}}"
         figure.add_trace(curve(x, y, name, shade, hover, symbol=symbol, size=9, dash=dash))
     figure.update_layout(
-        xaxis=plain_axis(over) | {"tickvals": x, "tickangle": 0},
+        xaxis=plain_axis(over) | {"tickvals": x if len(x) <= MOST_TICKS else None, "tickangle": 0},
         yaxis=plain_axis(change) | {"rangemode": "tozero"},
         legend=LEGEND | {"y": 1.02, "traceorder": "normal"},
     )

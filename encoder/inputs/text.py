@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from encoder.errors import TextError
@@ -78,6 +79,11 @@ class Batch:
     ids: Tensor
     segments: Tensor
     mask: Tensor | None
+
+    @property
+    def real(self) -> Tensor:
+        """[B, T] bool: True for a real token."""
+        return torch.ones_like(self.ids, dtype=torch.bool) if self.mask is None else self.mask
 
 
 def readable(text: object) -> str:

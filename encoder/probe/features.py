@@ -56,7 +56,7 @@ def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Featu
     done = n_cut = 0
     for places, sentences, batch, streams in _runs(model, task.texts):
         n_cut += sum(sentence.cut for sentence in sentences)
-        mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+        mask = batch.real
         marked = [_marked(task, place, one) for place, one in zip(places, sentences, strict=True)]
         rows = torch.arange(len(places), device=mask.device)
         for layer, stream in enumerate(streams):
@@ -95,8 +95,7 @@ def vectors(model: TextEncoder, texts: Sequence[str], layer: int = -1, pool: Poo
         raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
     found = np.empty((len(texts), model.config.d_model * len(parts_of(pool))), dtype=np.float32)
     for places, _, batch, streams in _runs(model, texts, model.config.max_tokens):
-        mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
-        found[places] = pooled(streams[layer], mask, pool).cpu().numpy()
+        found[places] = pooled(streams[layer], batch.real, pool).cpu().numpy()
     return found
 
 

@@ -52,8 +52,7 @@ def iter_rerank(
         batch = model.tokenizer.batch(pairs, model.device)
         with explain_out_of_memory(model.device, batch.ids.numel()), torch.no_grad():
             output = model.encoder(batch.ids, batch.mask, batch.segments)
-            mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
-            scores += model.classifier(output, mask)[:, 0].float().tolist()
+            scores += model.classifier(output, batch.real)[:, 0].float().tolist()
         yield len(scores) / len(places)
     order = sorted(range(len(places)), key=lambda rank: -scores[rank])
     return tuple(Reranked(places[rank], scores[rank], rank + 1) for rank in order)

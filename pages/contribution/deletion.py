@@ -41,7 +41,11 @@ def show(view: View) -> Export | None:
     if found is None:
         return None
     change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"
-    figure = deletion_curves(found.counts, found.by_attention, found.by_norm_weighted, found.random, change)
+    curves = {
+        "largest attention first": found.by_attention,
+        "largest norm-weighted first": found.by_norm_weighted,
+    }
+    figure = deletion_curves(found.counts, curves, found.random, "hidden tokens", change)
     plot(
         figure,
         key="deletion",

@@ -36,7 +36,9 @@ MAKERS = {
     "heads": lambda n: head_points(RANDOM.normal(size=(3 * n, 2)), n, selected=(2, n - 1)).figure,
     "heads, types": lambda n: head_points(np.zeros((n, 2)), n, head_types={"a": [0], "b": []}, selected=(0, 0)).figure,
     "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
-    "deletion": lambda n: deletion_curves(range(1, n + 1), *RANDOM.random((2, n)), RANDOM.random((4, n))),
+    "deletion": lambda n: deletion_curves(
+        range(1, n + 1), dict(zip("ab", RANDOM.random((2, n)), strict=True)), RANDOM.random((4, n)), "tokens", "change"
+    ),
 }
 
 
@@ -160,7 +162,7 @@ def test_a_telling_name_without_room_has_a_line_to_its_point() -> None:
 
 def test_random_draws_are_a_band_and_their_mean() -> None:
     draws = np.array([[0.1, 0.4], [0.3, 0.2]])
-    figure = deletion_curves((1, 3), (0.5, 0.6), (0.7, 0.8), draws)
+    figure = deletion_curves((1, 3), {"one": (0.5, 0.6), "other": (0.7, 0.8)}, draws, "tokens", "change")
     low, high, mean, favourite, weighted = figure.data
     assert low.y.tolist() == pytest.approx([0.1, 0.2])
     assert high.y.tolist() == pytest.approx([0.3, 0.4])
@@ -179,7 +181,7 @@ def test_random_draws_are_a_band_and_their_mean() -> None:
         (lambda: head_points(np.zeros((7, 2)), 3), "layers x 3"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "as many tokens"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "for 2 queries"),
-        (lambda: deletion_curves((1, 2), (1, 2), (1, 2), np.zeros((3, 1))), "as many"),
+        (lambda: deletion_curves((1, 2), {"one": (1, 2)}, np.zeros((3, 1)), "tokens", "change"), "as many"),
     ],
 )
 def test_what_does_not_fit_is_said(make, says: str) -> None:

@@ -14,7 +14,7 @@ import streamlit as st
 from encoder import causal
 from encoder.causal import Outcome, occlusion
 from encoder.causal.occlusion import Cover
-from encoder.figures.deletion import occlusion_curves
+from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
 from encoder.trace.trace import Trace
 from pages.components import plot
@@ -94,7 +94,8 @@ class Occlusion:
 
     def _picture(self, values: np.ndarray) -> Any:
         """The falls so far, in the order of the parts."""
-        return occlusion_curves(range(len(values)), {}, -np.atleast_2d(values), f"{self.part}s", self.measured)
+        over = f"covered {self.part}s"
+        return deletion_curves(range(len(values)), {}, -np.atleast_2d(values), over, self.measured)
 
     def curves(self, key: str, orders: dict[str, tuple[int, ...]], seeds: tuple[int, ...]) -> np.ndarray | None:
         """[orders + seeds, steps]: the fall with more and more parts covered; None while it waits for a click."""
@@ -105,8 +106,8 @@ class Occlusion:
             lambda: occlusion.iter_deletion_curves(
                 view.loaded, self.given, view.trace, orders, self.outcome, self.cover, seeds
             ),
-            lambda values: occlusion_curves(
-                occlusion.counts(self.n_parts), {}, -values, f"{self.part}s", self.measured
+            lambda values: deletion_curves(
+                occlusion.counts(self.n_parts), {}, -values, f"covered {self.part}s", self.measured
             ),
             runs=n_steps * (len(orders) + len(seeds)),
             n_tokens=view.trace.n_tokens,
@@ -169,7 +170,7 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
     random = some[len(fixed) :]
     fall = f"fall of the {found.measured}"
     plot(
-        occlusion_curves(steps, drawn, random, f"{found.part}s" if found.part == "window" else "patches", fall),
+        deletion_curves(steps, drawn, random, "covered windows" if found.part == "window" else "covered patches", fall),
         key="covering-curves",
         alt=f"The {fall} over the number of covered parts, in {len(drawn)} orders and at random.",
         height=360,
