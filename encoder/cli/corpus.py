@@ -15,6 +15,7 @@ from encoder.cli.progress import Shown
 
 if TYPE_CHECKING:
     from encoder.corpus import Atlas, Source
+    from encoder.corpus.building import Runner
 
 
 def build_atlas(options: argparse.Namespace) -> int:
@@ -27,7 +28,7 @@ def build_atlas(options: argparse.Namespace) -> int:
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
     source = _source(options)
     source.check()
-    run = corpus.in_process
+    run: Runner = corpus.in_process
     if options.workers is not None or options.ray is not None:
         workers = options.workers or 2
         threads = options.threads or max(1, (os.cpu_count() or 1) // workers)

@@ -16,7 +16,7 @@ import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -295,7 +295,7 @@ def claims() -> tuple[Claim, ...]:
     found = []
     for key, said in tomllib.loads(CLAIMS.read_text(encoding="utf-8")).items():
         reason = said.pop("reason").format(in_reasons.get(key))
-        given = {name: _tuples(value) for name, value in said.items()}
+        given: dict[str, Any] = {name: _tuples(value) for name, value in said.items()}
         found.append(Claim(key, computed=computed[key], reason=reason, **given))
     return tuple(found)
 
