@@ -48,10 +48,9 @@ SECTIONS = {
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
              uses=("text", "model", "layer")),
     ],
-    "Cause": [
-        Page("ablation", "Ablation", "tune", "What changes if you switch off a head?", edits=None),
-        Page("patching", "Patching", "swap_horiz", "Which vector carries the difference between two sentences?",
-             uses=NO_HEAD),
+    "Interventions": [
+        Page("interventions", "Interventions", "tune", "What changes if you switch off a head, or replace a vector?",
+             uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
         Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
@@ -70,9 +69,9 @@ SECTIONS = {
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
         Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=()),
-        Page("by_hand", "By hand: “The cat sat”", "edit_note", "Can you compute one small layer yourself?", "By hand",
-             uses=()),
-        Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=()),
+        Page("by_hand", "Attention by hand", "edit_note", "Can you compute one small layer yourself?", uses=(),
+             in_bar=False),
+        Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=(), in_bar=False),
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]

@@ -48,7 +48,6 @@ INSTEAD = {
     "What the notes say": "Spot the mistakes",
     "Back to D": "FFN down-projection",
     "Heads together": "Output projection W_O",
-    "Interventions": "Ablation",
     "Masked words|Token search|Take all back": "Predict, Search, Undo all edits",
     r"(?<![Tt]here )(is|are|was|were) no (?!longer|more|one|other)\w+": "is not a, are not",
     r"(?<=[a-z)”*] )alone": "only, by itself",

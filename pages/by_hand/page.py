@@ -1,4 +1,4 @@
-"""By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
+"""Attention by hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
 
 import streamlit as st
 

@@ -86,8 +86,6 @@ def _map(view: View) -> go.Figure:
             key="rollout-map",
             alt=f"Rollout after layer {view.layer}: {len(values)} tokens downwards, {trace.n_tokens} input tokens to "
             "the right.",
-            height=300,
-            fill=True,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
             on_event=input_row.select_from,

@@ -34,9 +34,6 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         key=key,
         alt=f"Attention map of {name}: {len(head.shown.query_labels)} query tokens downwards, "
         f"{len(head.shown.key_labels)} key tokens to the right.",
-        height=320,
-        fill=True,
-        reserve=8,
         next_head=next_head.offered(view, head, window),
         together=answer.together(),
         selected=(head.queries, head.keys),

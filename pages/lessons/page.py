@@ -6,7 +6,7 @@ from pages.core.frame.frame import heading
 from pages.core.teaching.lessons import library, progress
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.words.markdown import plain
-from pages.state.links import next_page
+from pages.state.links import link
 
 COLUMNS = 2
 
@@ -30,6 +30,7 @@ heading(
     "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
     "the real page: select things in it, or type your own sentence."
 )
+link("by_hand", "Attention by hand: one small layer with numbers that you can change", "edit_note")
 good, broken = library.lessons()
 for file in broken:
     st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
@@ -39,4 +40,3 @@ for start in range(0, len(good), COLUMNS):
         if place < len(good):
             with column:
                 _card(place + 1, good[place], is_next=place == following)
-next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

@@ -94,7 +94,7 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
 
 
 LIMITS = """
-- A probe shows which information is linearly readable. Whether the model uses it is a question for *Ablation*.
+- A probe shows which information is linearly readable. Whether the model uses it is a question for *Interventions*.
 - Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
 - For a task whose label belongs to a whole text, the control label depends on the text's first word.
 - The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.

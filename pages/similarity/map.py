@@ -11,7 +11,6 @@ from pages.core.widgets import answer
 from pages.core.words import formulas, token_names
 from pages.similarity.params import Params
 
-HEIGHT = 350
 #: Pairs in the list of the largest.
 LARGEST = 5
 
@@ -33,8 +32,6 @@ def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
             drawn,
             key="similarity-map",
             alt="Map of all pairs of tokens: what each pair adds to the similarity of the two sentences, around 0.",
-            height=HEIGHT,
-            fill=True,
             on_event=on_click(
                 row=lambda row: _select(cells, 0, row),
                 column=lambda column: _select(cells, 1, column),

@@ -114,7 +114,7 @@ def test_a_work_that_is_named_links_to_its_entry(reference: Reference) -> None:
 
 
 def test_pages_link_their_sources_and_have_the_panel() -> None:
-    app = visit("patching")
+    app = visit("interventions", intervention="patching")
     assert any("(glossary?cited=heimersheim-2024 " in element.value for element in app.caption)
     app.session_state["lazy:words"] = True
     app.run()

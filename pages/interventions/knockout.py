@@ -12,7 +12,6 @@ from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
 from encoder.figures.patching import knock_out_map
-from pages.ablation.params import Params
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
@@ -22,6 +21,7 @@ from pages.core.widgets.effects import measured
 from pages.core.words import references, token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import say_error
+from pages.interventions.params import Params
 from pages.state.url_state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
