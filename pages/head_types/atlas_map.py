@@ -26,7 +26,6 @@ def draw(found: Opened) -> dict[str, go.Figure]:
             key="head-atlas",
             alt=f"{found.measure.title} of {found.atlas.n_layers} x {found.atlas.n_heads} heads over the corpus, "
             "layers downwards.",
-            height=max(260, 120 + 42 * found.atlas.n_layers),
             on_event=on_click(cell=found.open),
         )
     return {f"{found.measure.title} over {atlases.texts_of(found.atlas)}": drawn}

@@ -32,11 +32,8 @@ def draw(view: View) -> Export | None:
 
 def show(found: Opened) -> Export:
     """The map, the card of the open head, and a comparison."""
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        drawn = atlas_map.draw(found)
-    with right:
-        atlas_card.draw(found)
+    drawn = atlas_map.draw(found)
+    atlas_card.draw(found)
     drawn |= atlas_compared.draw(found)
     st.caption(
         "Limits: weights say where attention is, not what it causes. The twins were trained on WordNet’s texts, so "

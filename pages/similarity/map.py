@@ -1,4 +1,4 @@
-"""The map of all pairs of tokens; next to it the pair that a click selects, and the check of the sum."""
+"""The map of all pairs of tokens; above it the pair that a click selects, and the check of the sum."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -21,12 +21,11 @@ def figure(cells: Cells, selected: tuple[int | None, int | None]) -> go.Figure:
 
 
 def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
-    """Map and answer side by side. Returns the figure."""
+    """The answer, the map and the check of its sum. Returns the figure."""
     selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
     drawn = figure(cells, selected)
-    left, right = st.columns([11, 9], gap="medium")
     clear = None if selected == (None, None) else _clear
-    with left, answer.area():
+    with answer.area():
         answer.draw(*_answer(cells, selected), clear=clear)
         plot(
             drawn,
@@ -38,8 +37,7 @@ def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
                 clear=_clear,
             ),
         )
-    with right:
-        check(found)
+    check(found)
     return drawn
 
 
