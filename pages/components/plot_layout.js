@@ -61,6 +61,8 @@ export function plotLayout(plot) {
   // A finger scrolls the page: on a touch screen the mode bar switches zooming on. Without a mode bar nothing would show
   // the whole again.
   if (matchMedia("(pointer: coarse)").matches || !plot.header.modeBar) layout.dragmode = false;
+  // A filling map is as wide as its column, so its cells may be wider than high.
+  if (plot.header.fill) { for (const { y } of plot.maps) delete layout[y].scaleanchor; }
   for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name, layout) };
   const enlarged = withType(layout, plot.theme.scale);
   measureMargins(plot, enlarged);
@@ -95,7 +97,8 @@ function plotHeight(plot) {
 }
 
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
-// below the fold may take the window's own height. The header's height is the least, where the column is 900 pixels wide.
+// below the middle of the window may take the window's own height. The header's height is the least, where the column is
+// 900 pixels wide.
 function fillingHeight(plot) {
   const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
   const least = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
@@ -104,7 +107,8 @@ function fillingHeight(plot) {
   const scroller = scrollingAncestor(plot.root);
   const top = plot.root.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
   const below = scroller.clientHeight - top - 8;
-  const most = below >= least ? below : Math.max(least, scroller.clientHeight - 100);
+  const isInSight = top < scroller.clientHeight / 2;
+  const most = Math.max(least, isInSight || below >= least ? below : scroller.clientHeight - 100);
   return Math.round(Math.min(most, Math.max(least, square)));
 }
 

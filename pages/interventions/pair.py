@@ -90,7 +90,7 @@ def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
         )  # type: ignore[assignment]  # fmt: skip
-    other = _other_sentence(view) if view.loaded.takes == "text" else _other_input(view)
+    other = _other_sentence(view, controls) if view.loaded.takes == "text" else _other_input(view)
     if isinstance(outcome, causal.SentenceVector):
         outcome = causal.Similarity(other if view.loaded.takes == "text" else cache.trace(view.model, other))
     pair = Pair(
@@ -103,9 +103,13 @@ def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
     return pair if _aligns(pair) else None
 
 
-def _other_sentence(view: View) -> str:
+def _other_sentence(view: View, controls: DeltaGenerator) -> str:
     """The controls of the sentence that vectors come from, and that sentence."""
     offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
+    controls.selectbox(
+        "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair",
+        on_change=_use_example, width=240,
+    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.newest(Params.other).strip():
             other = state.bound(
@@ -116,10 +120,6 @@ def _other_sentence(view: View) -> str:
         else:
             pairs = {one.text: one.other for one in reversed(offered.values())}
             other = counterpart.draw(view, pairs.get(view.text))
-        st.selectbox(
-            "Example", list(offered), index=None, key="patching:example", placeholder="… or try a pair",
-            label_visibility="collapsed", on_change=_use_example, width=280,
-        )  # fmt: skip
     return other
 
 

@@ -35,7 +35,7 @@ def overview(selected: Selected) -> Figures:
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
     with selected.options, st.container(horizontal=True, vertical_alignment="bottom"):
-        moment = state.segmented(Params.moment, "LayerNorm", MOMENTS)
+        moment = state.segmented(Params.moment, "Vectors", MOMENTS)
         statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(
             MapParams.scale, "Colours", ["linear", "log"],

@@ -62,10 +62,10 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
     kinds = [kind for kind in named if kind in kinds]
     if state.newest(own.outcome) not in kinds:
         state.put(own.outcome, kinds[0])
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content"):
         kind = state.bound(st.selectbox, own.outcome, "Outcome", kinds, format_func=named.get, width=280)
         if kind == "similarity":
-            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
+            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence", width=360))
         if kind == "token":
             return causal.TokenVector(_token(view))
         if kind == "class":
