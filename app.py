@@ -36,17 +36,18 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True, takes=WITH_MAPS),
+             edits=True, takes=WITH_MAPS, measured="attention"),
         Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
-             takes=WITH_MAPS),
-        Page("contribution", "Contribution", "balance", "What matters besides attention weights?"),
+             takes=WITH_MAPS, measured="attention"),
+        Page("contribution", "Contribution", "balance", "What matters besides attention weights?",
+             measured="attention"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
-             edits=True),
+             edits=True, measured="deviation"),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
-             uses=("text", "model", "layer")),
+             uses=("text", "model", "layer"), measured="activation"),
     ],
     "Interventions": [
         Page("interventions", "Interventions", "tune", "What changes if you switch off a head, or replace a vector?",

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import streamlit as st
-
 from encoder.export import Map
 from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
-from pages.core.view import norm_change
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.view.view import View
 from pages.core.widgets import answer
@@ -41,8 +36,6 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         on_event=lambda event: on_map_event(event, head, key, zoom),
     )
     gestures.caption(caption)
-    if place is not None and (said := norm_change.sentence(dataclasses.replace(view, layer=place[0], head=place[1]))):
-        st.markdown(said)
 
 
 def on_map_event(event: PlotEvent, head: Map, key: str, zoom: Param[ZoomWindow | None] | None = None) -> None:

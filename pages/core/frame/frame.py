@@ -24,7 +24,7 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import first_view
+from pages.core.view import first_view, norm_change
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary
@@ -159,7 +159,11 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
             with area:
                 edited.mark(view)
         if view.trace.finite:
+            moved = norm_change.before(view) is not None
+            place = area.container(key="norm-change") if moved else area
             draw()
+            if moved:  # after the page: it needs a run with the norms as they were
+                place.caption(norm_change.sentence(view, entry.measured))
         else:
             _not_finite(area, view)
     with slots.settings:
