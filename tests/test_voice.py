@@ -51,8 +51,19 @@ INSTEAD = {
     "Masked words|Token search|Take all back": "Predict, Search, Undo all edits",
     r"(?<![Tt]here )(is|are|was|were) no (?!longer|more|one|other)\w+": "is not a, are not",
     r"(?<=[a-z)”*] )alone": "only, by itself",
-    r"(?<=[a-z,;)] )beside(?= [a-z“])": "next to, compared with",
-    r"(?<=: )give": "specify, enter, choose",
+    r"(?<=[\w,;)\]`] )beside(?= [a-z`0-9“])": "next to, compared with",
+    r"(?<=[:,] )(?:or |and )?give(?= (?:the|a|an|another|its|--))|(?<=\")give(?= (?:the|a|an|1|another|its) )": (
+        "specify, enter, choose"
+    ),
+    r"(?<=\")There (?:is|are) no": "No X in Y: choose ...",
+    r"there is no (?!such|file|room|text\b|token|table|terminal|model|network|other)": "without, has no, undefined",
+    r"(?:longer than|what|that) the (?:model|encoder|page) takes": "accepts",
+    r"takes (?=no texts?|no files|an image|images|a Sound|whole numbers|at most|up to|sounds?\b)": "accepts, holds",
+    r"(?:process|server|command|part|build) (?:that )?ends(?= |[.,;])": "stops, exits",
+    r"(?:doctor|json)` ends with": "exits with",
+    r"(?:model|encoder|tokenizer) (?:then |always )?reads": "processes",
+    r"[Hh]eads? reads": "uses",
+    "per cent": "percent, or N%",
     r"\d(?= %)": "N%, without a space",
     "so many processes": "the number of processes",
 }

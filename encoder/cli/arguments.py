@@ -34,7 +34,7 @@ def check_output(path: Path, formats: Mapping[str, str]) -> None:
     if path.is_dir():
         raise CommandError(f"--out {path} is a folder; give the name of a file in it.")
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+        raise CommandError(f"--out {path}: no folder {path.parent}. Make it first, or choose another.")
 
 
 def write_output(path: Path, content: bytes) -> None:

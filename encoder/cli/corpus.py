@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from encoder.cli.arguments import Subparsers
     from encoder.corpus import Atlas, Progress
 
-#: Seconds between two lines of progress where there is no terminal.
+#: Seconds between two lines of progress without a terminal.
 BETWEEN_LINES = 10.0
 #: Rows that were left out and are printed.
 PRINTED = 5
@@ -27,7 +27,7 @@ def build_atlas(options: argparse.Namespace) -> int:
     from encoder.errors import EncoderError
 
     if not options.out.absolute().parent.is_dir():
-        raise CommandError(f"--out {options.out}: there is no folder {options.out.parent}. Make it first.")
+        raise CommandError(f"--out {options.out}: no folder {options.out.parent}. Make it first.")
     source = corpus.Source(str(options.texts), options.text, tuple(options.label), options.most)
     try:
         source.check()
@@ -193,7 +193,7 @@ def add_corpus(subparsers: Subparsers) -> None:
     )
     build.add_argument("--most", type=_positive, metavar="N", help="the first N texts only (default: all)")
     build.add_argument(
-        "--max-tokens", type=_number, metavar="N", help="cut a text here (default: what the model takes)"
+        "--max-tokens", type=_number, metavar="N", help="cut a text here (default: what the model accepts)"
     )
     build.add_argument(
         "--vectors", type=_layers, default=(), metavar="N,N", help="keep token vectors of these layers (0: embeddings)"

@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> tuple[Trace, NamedEncoder]:
     text = options.sentence
     if text == "-":
         if sys.stdin is None:
-            raise CommandError("There is no input to read the sentence from: specify it in quotes instead of -.")
+            raise CommandError("No input to read the sentence from: specify it in quotes instead of -.")
         text = sys.stdin.read().strip()
     return text_model.trace(text, options.pair, pad_to=options.pad_to), text_model
 

@@ -30,7 +30,7 @@ STORE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where blocks run. model: what `encoder.load` takes; workers: actors, each with the model; threads: of each;
+    """Where blocks run. model: what `encoder.load` accepts; workers: actors, each with the model; threads: of each;
     address: of a running cluster ("auto", "HOST:PORT"), None: Ray is started on this machine and ended afterwards.
 
     Calling it runs blocks (`building.Runner`).
@@ -60,7 +60,7 @@ class Cluster:
             with _environment({} if self.address else self._environment()):
                 ray.init(**self._init_options())
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise EncoderError(f"There is no Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
+            raise EncoderError(f"No Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
         try:
             sha256 = str(model_about(model)["sha256"])
             yield from self._results(ray, (self.model, self.device, self.threads, sha256, plan), texts, numbers)

@@ -18,7 +18,7 @@ def png(pixels: np.ndarray, palette: np.ndarray | None = None) -> bytes:
     Raises ValueError for another shape or dtype.
     """
     if pixels.dtype != np.uint8 or pixels.shape[2:] != (() if palette is not None else (4,)) or pixels.size == 0:
-        wanted = "[h, w] beside a palette" if palette is not None else "[h, w, 4]"
+        wanted = "[h, w] next to a palette" if palette is not None else "[h, w, 4]"
         raise ValueError(f"pixels are {pixels.dtype} {list(pixels.shape)}: uint8 {wanted} is needed.")
     height, width = pixels.shape[:2]
     rows = np.ascontiguousarray(pixels).reshape(height, -1)

@@ -49,7 +49,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
 
 
 def check_sound(found: Preparation, config: EncoderConfig) -> None:
-    """Raise LoadError for a preparation of our own files that makes another input than the model takes."""
+    """Raise LoadError for a preparation of our own files that makes another input than the model accepts."""
     settings = dataclasses.asdict(found)
     seconds = number(settings, "seconds", found.seconds)
     if not LOWEST_RATE <= found.rate <= HIGHEST_RATE or not 0 < seconds <= MOST_SECONDS:

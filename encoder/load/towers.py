@@ -17,7 +17,7 @@ from encoder.load.tokenizer import read_tokenizer
 
 
 def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:
-    """The encoder of a folder whose model takes images."""
+    """The encoder of a folder whose model accepts images."""
     assert read.encoder.config.patches is not None
     head: Any = read.vector
     return ImageEncoder(

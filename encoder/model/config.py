@@ -189,7 +189,7 @@ class EncoderConfig:
             if self.d_model % self.n_heads:
                 raise ConfigError(
                     f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
-                    f"{self.n_heads}, or give d_head."
+                    f"{self.n_heads}, or specify d_head."
                 )
             fill(self, "d_head", self.d_model // self.n_heads)
         if not self.n_kv_heads:

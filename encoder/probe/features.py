@@ -89,7 +89,7 @@ def _runs(
 ) -> Generator[tuple[list[int], list[Tokenized], Batch, list[Tensor]], None, None]:
     """Batches: places of the texts, their tokens, the padded batch, and L + 1 streams float32 [B, T, D]."""
     if not len(task):
-        raise EncoderError("There are no texts: specify at least one.")
+        raise EncoderError("No texts: specify at least one.")
     limit = min(MOST_TOKENS, model.config.max_tokens)
     tokens = [model.tokenize(text, max_tokens=limit) for text in task.texts]
     order = sorted(range(len(task)), key=lambda place: len(tokens[place]))

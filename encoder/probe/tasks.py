@@ -90,7 +90,7 @@ class ReadTask:
 
 
 def read_task(given: rows.Given, name: str = "", *, most: int | None = 10_000, characters: int = 2_000) -> ReadTask:
-    """What `rows.read` takes, with a text and a label a row, and on request a third column with a word of the text.
+    """What `rows.read` accepts, with a text and a label a row, and on request a third column with a word of the text.
 
     most: rows that are read; characters: of one text. Raises EncoderError as `rows.read`, and for fewer than two
     classes with at least FEWEST texts.
@@ -148,7 +148,7 @@ def _sample() -> pd.DataFrame:
 def bundled(name: str) -> Task:
     """A bundled task. Raises EncoderError for an unknown name."""
     if name not in TITLES:
-        raise EncoderError(f"There is no task {name!r}: choose one of {', '.join(TITLES)}.")
+        raise EncoderError(f"No task {name!r}: choose one of {', '.join(TITLES)}.")
     rows = _sample()
     rows = rows[rows["task"] == name]
     spans = tuple(zip(rows["start"].tolist(), rows["end"].tolist(), strict=True))

@@ -31,7 +31,7 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
         return
     with part:
         st.markdown(
-            "A cross-encoder reads query and text together, so tokens of one attend to tokens of the other. It is "
+            "A cross-encoder processes query and text together, so tokens of one attend to tokens of the other. It is "
             "slower and often more exact. It needs a checkpoint whose classification head has one label."
         )
         name = state.bound(

@@ -213,8 +213,8 @@ def limits(setting: gradients.Setting) -> None:
     with st.expander("What is measured, and what it does not show", icon=":material/help:"):
         references.markdown(
             "**Gradient.** The chart shows the norm of the loss' gradient in the second FFN matrix, W_out, of a layer. "
-            f"An untrained encoder of width {setting.d_model} reads {setting.n_rows} rows of {setting.n_tokens} random "
-            f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
+            f"An untrained encoder of width {setting.d_model} processes {setting.n_rows} rows of {setting.n_tokens} "
+            f"random tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
             "cross-entropy. With one seed, both placements have the same weights and tokens.\n\n"
             "**Theory.** Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, sections 3.2 and "
             "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/experiments.md` "

@@ -86,7 +86,7 @@ LM_HEAD = HeadNames(
 
 #: Every family tags tokens with one linear map, ModernBERT excepted.
 TAGGER = ClassifierNames()
-#: BERT's and ALBERT's classifier reads the pooler.
+#: BERT's and ALBERT's classifier uses the pooler.
 POOLED_CLASSIFIER = ClassifierNames(dense="{encoder}pooler.dense", options=lambda fields: {"activation": "tanh"})
 #: RoBERTa's and MPNet's has a dense map of its own.
 DENSE_CLASSIFIER = ClassifierNames(

@@ -113,7 +113,7 @@ def longformer_config(fields: Fields) -> EncoderConfig:
     sizes = fields.get("attention_window", 512)
     sizes = [sizes] * fields.layers() if isinstance(sizes, int) else sizes
     if not isinstance(sizes, list) or any(type(size) is not int or size < 2 or size % 2 for size in sizes):
-        raise unsupported("attention_window", sizes, "give an even number of 2 or more for each layer")
+        raise unsupported("attention_window", sizes, "specify an even number of 2 or more for each layer")
     return EncoderConfig(**roberta_fields(fields), attention_window=tuple(size // 2 for size in sizes))
 
 

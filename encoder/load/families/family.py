@@ -44,7 +44,7 @@ class Fields(dict[str, Any]):
         if value is None:
             raise LoadError(f"config.json has no {key}, which an encoder needs: add it.")
         if not isinstance(value, int) or isinstance(value, bool):
-            raise unsupported(key, value, "give a whole number")
+            raise unsupported(key, value, "specify a whole number")
         return value
 
     def layers(self, key: str = "num_hidden_layers") -> int:
@@ -58,14 +58,14 @@ class Fields(dict[str, Any]):
         """A number."""
         value = self.get(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= MOST_NUMBER:
-            raise unsupported(key, value, "give a finite number")
+            raise unsupported(key, value, "specify a finite number")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.get(key, default)
         if not isinstance(value, bool):
-            raise unsupported(key, value, "give true or false")
+            raise unsupported(key, value, "specify true or false")
         return value
 
     def activation(self, key: str, default: str = "gelu") -> Any:
@@ -188,7 +188,7 @@ class Family:
     config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
     possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
     dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
-    (pattern, replacement) for other spellings on disk; images, sounds: whether it takes these and not text; vector:
+    (pattern, replacement) for other spellings on disk; images, sounds: whether it accepts these and not text; vector:
     what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
     length; preparation: of images, where preprocessor_config.json says nothing.
     """

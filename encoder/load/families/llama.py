@@ -103,7 +103,7 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
     (EmbeddingGemma); its window of n tokens then reaches n // 2 to each side."""
     every = fields.integer("sliding_window_pattern", fields.integer("_sliding_window_pattern", 6))
     if every < 1:
-        raise unsupported("sliding_window_pattern", every, "give 1 or more")
+        raise unsupported("sliding_window_pattern", every, "specify 1 or more")
     kinds = layer_kinds(fields, [SLIDING if (layer + 1) % every else FULL for layer in range(fields.layers())])
     both_ways = fields.flag("use_bidirectional_attention", False)
     d_head = fields.integer("head_dim", 256)

@@ -50,7 +50,7 @@ def modernbert_kinds(fields: Fields) -> list[str]:
     """Global or local, for every layer."""
     every = fields.integer("global_attn_every_n_layers", 3)
     if every < 1:
-        raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
+        raise unsupported("global_attn_every_n_layers", every, "specify 1 or more")
     return layer_kinds(fields, [SLIDING if layer % every else FULL for layer in range(fields.layers())])
 
 
@@ -119,7 +119,7 @@ MODERNBERT = Family(
 def decoder_config(fields: Fields) -> EncoderConfig:
     """The decoder (Weller et al. 2025): causal. A window of n tokens counts the token itself, and the others before."""
     if fields.get("local_attention") is None:
-        raise unsupported("local_attention", None, "give the size of the windows")
+        raise unsupported("local_attention", None, "specify the size of the windows")
     plain = Fields({name: value for name, value in fields.items() if name != "sliding_window"})
     config = modernbert_config(plain)
     size = fields.integer("local_attention") // 2

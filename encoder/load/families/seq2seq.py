@@ -23,7 +23,7 @@ def t5_config(fields: Fields, per_layer: bool = False) -> EncoderConfig:
     fields.check_is_encoder(with_decoder=True)
     name = fields.get("feed_forward_proj", feed_forward_of(fields))
     if not isinstance(name, str):
-        raise unsupported("feed_forward_proj", name, "give the name of an activation")
+        raise unsupported("feed_forward_proj", name, "specify the name of an activation")
     gated = name.startswith("gated-")
     # "gated-gelu" means the tanh form, as in the reference.
     named = {"act": "gelu_new" if name == "gated-gelu" else name.removeprefix("gated-")}
@@ -165,7 +165,7 @@ def t5gemma_config(fields: Fields) -> EncoderConfig:
     """T5Gemma (Zhang et al. 2025): the encoder is Gemma 2 in which every token attends to every token."""
     inner = fields.get("encoder")
     if not isinstance(inner, dict):
-        raise unsupported("encoder", inner, "give the fields of the encoder")
+        raise unsupported("encoder", inner, "specify the fields of the encoder")
     fields = Fields({"head_dim": 256, "num_key_value_heads": 4, "attn_logit_softcapping": 50.0, **inner})
     found = gemma2_fields(fields, causal=False)
     # Both ways, the size of the window is a radius that includes its ends.

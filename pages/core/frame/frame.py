@@ -43,7 +43,7 @@ SHARED_VALUES = (
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (
-    "This model reads text with a causal mask: each token attends to itself and to earlier tokens, never to later "
+    "This model processes text with a causal mask: each token attends to itself and to earlier tokens, never to later "
     "ones. So the maps are triangles, and only the last token has read the whole text."
 )
 

@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[Term, ...]] = {
     "From text to vectors": (
         Term(
             "token",
-            "A token is what the model reads as one unit: a piece of text, an image patch, a time step. "
+            "A token is what the model processes as one unit: a piece of text, an image patch, a time step. "
             "The tokenizer splits a text into tokens of its vocabulary.",
             "model", "all-MiniLM-L6-v2 has 30,522 tokens. It splits “tokenised” into “token” and “##ised”.",
             words=("tokens",),
@@ -268,8 +268,8 @@ GROUPS: dict[str, tuple[Term, ...]] = {
         ),
         Term(
             "cross-encoder",
-            "A cross-encoder reads two texts together and gives the pair one score. A bi-encoder makes one vector of "
-            "each text, so its vectors serve every later query.",
+            "A cross-encoder processes two texts together and gives the pair one score. A bi-encoder makes one vector "
+            "of each text, so its vectors serve every later query.",
             "search", words=("cross-encoders",), source="Reimers and Gurevych 2019",
         ),
     ),
