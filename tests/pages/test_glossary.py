@@ -130,3 +130,31 @@ def test_pages_link_their_sources_and_have_the_panel() -> None:
 def test_the_document_is_up_to_date() -> None:
     assert document.FILE.read_text(encoding="utf-8") == document.text()
     assert f"docs/{document.FILE.name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+#: An author or authors with a year, not the words of a link.
+AUTHOR_YEAR = re.compile(r"(?<![\[\w])[A-Z][\w’-]+(?: et al\.|(?:, [A-Z]\w+)* and [A-Z][\w’-]+),? \(?(?:19|20)\d\d")
+#: Views that name works: page and values; of parts that are closed at first, the names.
+NAMING_WORKS = [
+    ("contribution", {"beyond": part}, ()) for part in ("moves", "rollout", "plane", "deletion", "class")
+] + [
+    ("model", {"start": "1"}, ("teachers",)), ("heads", {}, ()), ("heads", {"layer": "5", "head": "3"}, ()),
+    ("positions", {}, ()), ("positions", {"model": "scratch", "positions": "rotary"}, ()),
+    ("positions", {"model": "scratch", "positions": "sinusoidal"}, ()), ("norms", {"norm_part": "others"}, ()),
+    ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
+    ("interventions", {"intervention": "patching"}, ()),
+    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", {}, ("late",)), ("head_types", {"find": "map"}, ()),
+    ("predict", {"model": "twin-post", "text": "the [MASK] sat"}, ()), ("by_hand", {}, ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "values", "opened"), NAMING_WORKS, ids=[f"{p}{v}" for p, v, _ in NAMING_WORKS])
+def test_no_author_and_year_is_without_a_link(page: str, values: dict[str, str], opened: tuple[str, ...]) -> None:
+    app = visit(page, **values)
+    if opened:
+        for part in opened:
+            app.session_state[f"lazy:{part}"] = True
+        app.run()
+    assert not app.exception
+    said = [element.value for kind in ("markdown", "caption", "info") for element in app.get(kind)]
+    assert not [one for one in said if AUTHOR_YEAR.search(one.replace("**", ""))]
