@@ -64,7 +64,7 @@ def test_pages_outside_the_bar_are_one_click_or_a_search_away(visit: Callable[..
 
 def test_the_bar_by_keys(visit: Callable[..., Page]) -> None:
     page = visit("/positions")
-    bar(page).get_by_role("button", name="Layer").focus()
+    bar(page).get_by_role("button", name="Attention").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.ariaExpanded") == "true"
