@@ -16,7 +16,7 @@ from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, describe
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
-from pages.core.widgets import answer, export, outcomes, prediction
+from pages.core.widgets import answer, class_head, export, outcomes
 from pages.core.widgets.export import Export
 from pages.core.words.markdown import say_error
 from pages.interventions import effects, knockout, maps, predictors, recipe
@@ -38,7 +38,7 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
                 effects.draw_map(view, found, steps)
     except EncoderError as error:
         say_error(error, st.info, icon=":material/edit:")
-    prediction.draw(view, changed)
+    class_head.draw(view, changed)
     if found is not None:
         knockout.draw(view, outcome)  # above the grids, which would move its map when an edit is added
     if changed is not None:

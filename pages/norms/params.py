@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 
@@ -14,7 +12,6 @@ STATISTICS = {"std": "Standard deviation", "mean": "Mean"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """part: the open part of the page; moment, statistic: what the map of every token shows; at: name of the
     selected LayerNorm in a trace.
