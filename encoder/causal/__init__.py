@@ -29,6 +29,7 @@ from encoder.causal.outcomes import (
     as_outcome,
     likeliest_word,
     outcomes_of,
+    register,
 )
 from encoder.causal.patching import (
     Where,
@@ -80,6 +81,7 @@ __all__ = [
     "patch_request",
     "prune_curve",
     "rank_correlation",
+    "register",
     "token_effects",
     "word_changes",
 ]  # fmt: skip

@@ -107,7 +107,7 @@ class MaskedWord(Outcome):
         if token is None or model.tokenizer.mask_id not in ids:
             raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
         position = ids.index(model.tokenizer.mask_id)
-        words = [_one_token(model, word) for word in (self.word, self.minus) if word is not None]
+        words = [one_token(model, word) for word in (self.word, self.minus) if word is not None]
 
         def measure(outputs: Tensor) -> Tensor:
             found = []
@@ -128,14 +128,40 @@ class MaskedWord(Outcome):
 OUTCOMES: dict[str, type[Outcome]] = {kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord)}
 
 
+@dataclass(frozen=True)
+class Named(Outcome):
+    """An outcome of the user's own, by the name under which `register` knows it."""
+
+    name: str
+    code: ClassVar[str] = "named"
+
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        return _REGISTERED[as_outcome(self.name).name](model, plain)  # type: ignore[attr-defined]
+
+
+_REGISTERED: dict[str, Callable[[NamedEncoder, Trace], Measure]] = {}
+
+
+def register(name: str, make: Callable[[NamedEncoder, Trace], Measure]) -> None:
+    """Make an outcome available by its name, wherever an outcome is asked for.
+
+    make: (model, unedited trace) -> a function of outputs [n, T, D] that gives n numbers, as `Outcome.on`.
+    """
+    _REGISTERED[name] = make
+
+
 def as_outcome(outcome: Outcome | str) -> Outcome:
     """An outcome by its name, where it needs nothing else ("sentence"). Raises EncoderError for another name."""
     if isinstance(outcome, Outcome):
         return outcome
     if outcome == SentenceVector.code:
         return SentenceVector()
+    if outcome in _REGISTERED:
+        return Named(outcome)
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
-    raise EncoderError(f"{outcome!r} is not an outcome: specify 'sentence', or one of {others}.")
+    raise EncoderError(
+        f"{outcome!r} is not an outcome: specify 'sentence', or one of {', '.join([*_REGISTERED, others])}."
+    )
 
 
 def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
@@ -145,8 +171,8 @@ def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outc
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
-def _one_token(model: TextEncoder, word: str) -> int:
-    """The id of a word that is one token, written as inside a sentence."""
+def one_token(model: TextEncoder, word: str) -> int:
+    """The id of a word that is one token, written as inside a sentence. Raises EncoderError for another word."""
     sentence = model.tokenize(f"a {word}", max_tokens=32)
     first = model.tokenize("a", max_tokens=32)
     ids = [one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special]
@@ -172,7 +198,7 @@ def likeliest_word(model: TextEncoder, trace: Trace) -> str:
     for token_id in first.ids:
         word = model.tokenizer.backend.decode([token_id]).strip()
         try:
-            if word and _one_token(model, word) == token_id:
+            if word and one_token(model, word) == token_id:
                 return word
         except EncoderError:
             continue

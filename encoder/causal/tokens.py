@@ -18,7 +18,8 @@ from encoder.causal.outcomes import Outcome
 from encoder.edits import MaskKeys
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from encoder.measure import norm_weighted, tokens
+from encoder.measure import tokens
+from encoder.measure.norm_weighted import token_shares
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 from encoder.measure.rollout import LONGEST_WHOLE, rollout
 from encoder.trace.trace import Trace
@@ -56,7 +57,7 @@ def token_effects(model: NamedEncoder, plain: Trace, outcome: Outcome | str = "s
         raise EncoderError(f"This {plain.kind} has {plain.n_tokens:,} tokens: choose one of {LONGEST} or fewer.")
     *_, last = iter_effects(model, plain, [(MaskKeys((place,)),) for place in places], outcome, (len(places),))
     effects = last.values.double().numpy()
-    attention, weighted = norm_weighted.token_shares(plain)
+    attention, weighted = token_shares(plain)
     of_last = rollout(plain, plain.config.n_layers - 1)
     measures = {
         "attention": attention,

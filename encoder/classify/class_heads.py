@@ -36,7 +36,8 @@ def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
         length = int.from_bytes(data[:8], "little")
         about = json.loads(data[8 : 8 + length]).get("__metadata__", {})
     except (SafetensorError, ValueError, AttributeError) as error:
-        raise EncoderError(f"This file is not a readable safetensors file ({error}): save the head again.") from None
+        what = quoted(str(error))
+        raise EncoderError(f"This file is not a readable safetensors file ({what}): save the head again.") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise EncoderError("This file is not a head of Encoderscope: choose the file that the page Probes saved.")
     try:

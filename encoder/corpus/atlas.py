@@ -23,7 +23,7 @@ import numpy as np
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
 from encoder.errors import AtlasError
-from encoder.inputs.rows import Row
+from encoder.inputs.read import Row
 from encoder.load import BUNDLED
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds

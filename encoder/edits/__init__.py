@@ -32,6 +32,7 @@ from encoder.edits.values import (
     ValueEdit,
     Zero,
     ablates,
+    register,
 )
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
@@ -40,7 +41,7 @@ __all__ = [
     "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
     "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
-    "ablates", "check_edits", "format", "parse", "sources", "width",
+    "ablates", "check_edits", "format", "parse", "register", "sources", "width",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from encoder.trace.trace import Trace
 MOST_HEADS = len(HEADS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lines(HeadView):
     """The view Lines. queries, keys: the selected rows and columns of the maps."""
 

@@ -23,7 +23,7 @@ from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace.trace import Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text(HeadView):
     """The view Text. selected: token positions that the map shows."""
 

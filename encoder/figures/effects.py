@@ -14,17 +14,21 @@ from encoder.figures.vectors import symmetric_limit
 
 
 def effect_map(
-    effects: object, selected: tuple[int, int] | None = None, switched_off: Sequence[tuple[int, int]] = ()
+    effects: object,
+    selected: tuple[int, int] | None = None,
+    switched_off: Sequence[tuple[int, int]] = (),
+    title: str = "effect of switching the head off",
 ) -> go.Figure:
     """effects [L, H], coloured around 0; NaN, where an effect is still missing, stays empty.
 
-    selected: (layer, head) with a frame; switched_off: heads with a cross.
+    selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the numbers, on the colour bar.
     """
     values = as_array(effects, name="effects", ndim=2)
     n_layers, n_heads = values.shape
     finite = values[np.isfinite(values)]
     limit = symmetric_limit(finite) if finite.size else 1.0
-    cells = signed_heatmap(values, "signed", limit, "L%{y} H%{x}: effect %{z:+.4g}", "effect of switching the head off")
+    what = "effect " if title.startswith("effect") else ""
+    cells = signed_heatmap(values, "signed", limit, f"L%{{y}} H%{{x}}: {what}%{{z:+.4g}}", title)
     cells.hoverongaps = False
     cells.xgap = cells.ygap = 1
     figure = go.Figure(cells, neutral_layout(margin=margin(62), uirevision=f"{n_layers}/{n_heads}"))

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
-from encoder.inputs.rows import parquet_values
+from encoder.errors import EncoderError, quoted
+from encoder.inputs.read import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
 
@@ -106,18 +106,13 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     texts = tuple(readable(text) for text in texts)
     if not texts:
         raise EncoderError("No texts to search: specify at least one.")
-    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-    vectors: np.ndarray | None = None
-    n_cut = 0
-    for first in range(0, len(order), BATCH):
-        places = order[first : first + BATCH]
-        some = _directions(model.embed([texts[place] for place in places]).cpu().float().numpy(), places)
-        if vectors is None:
-            vectors = np.empty((len(texts), some.shape[1]), dtype=np.float32)
-        vectors[places] = some
+    vectors = np.empty((len(texts), model.width_of_vectors), dtype=np.float32)
+    done = n_cut = 0
+    for places, some in model.iter_embed(texts, BATCH):
+        vectors[places] = _directions(some.cpu().float().numpy(), places)
         n_cut += sum(_is_cut(model, texts[place]) for place in places)
-        yield first + len(places)
-    assert vectors is not None
+        done += len(places)
+        yield done
     return Collection(texts, vectors, model.name, n_cut)
 
 
@@ -184,7 +179,8 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
         header = _header(safetensors)
         tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
-        raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
+        what = quoted(str(error))
+        raise EncoderError(f"The file of vectors is damaged: {what}. Save the collection again.") from None
     if header.get("format") != FORMAT or set(tensors) != {"vectors"} or tensors["vectors"]["dtype"] != "F32":
         raise EncoderError("The file of vectors is not a collection of Encoderscope: choose the file that you saved.")
     vectors = np.frombuffer(tensors["vectors"]["data"], dtype="<f4").reshape(tensors["vectors"]["shape"])

@@ -14,6 +14,7 @@ from encoder.similarity.attribution import (
     Progress,
     attribute,
     attribute_gradually,
+    cell_error,
     splits_exactly,
 )
 from encoder.similarity.late import LateInteraction, late_interaction
@@ -48,6 +49,7 @@ __all__ = [
     "attribute",
     "attribute_class",
     "attribute_gradually",
+    "cell_error",
     "compare_methods",
     "iter_attribute_class",
     "late_interaction",

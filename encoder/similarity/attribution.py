@@ -31,6 +31,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
+from encoder.model.shown import Shown
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -52,8 +53,8 @@ TOLERANCE = 0.005
 LONGEST = 1024
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(Shown):
     """How pairs of tokens share the cosine of two texts.
 
     matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:
@@ -70,6 +71,10 @@ class Attribution:
     reference: Reference | Literal["none"]
     a: Tokenized
     b: Tokenized
+
+    def __repr__(self) -> str:
+        how = "exact" if self.is_exact else f"{self.steps} steps, error of the sum {self.error:.2g}"
+        return f"<Attribution of a cosine of {self.cosine:.4f} to {len(self.a)} x {len(self.b)} tokens: {how}>"
 
     @property
     def tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -119,9 +124,10 @@ def attribute(
     """Attribute the cosine of two texts to pairs of tokens, at the input of `layer`.
 
     layer: 0 is the embeddings, n_layers the output, where the split is exact unless a dense layer with bias or
-    activation follows. steps: points of each path; "auto": raised until the error is below TOLERANCE.
-    reference: "pad": special tokens stay, and every other token becomes padding at the same position; "zero": all
-    vectors are 0. progress: called with the share that is done. Texts are cut where `embed` cuts them.
+    activation follows. steps: points of each path; "auto": raised until the error of the sum is below TOLERANCE; a
+    single cell can be off by more (`cell_error`). reference: "pad": special tokens stay, and every other token becomes
+    padding at the same position; "zero": all vectors are 0. progress: called with the share that is done. Texts are cut
+    where `embed` cuts them.
 
     Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
     more than LONGEST tokens, and where "auto" needs more than MOST_STEPS.
@@ -131,6 +137,19 @@ def attribute(
             progress(moment.share)
     assert moment.attribution is not None
     return moment.attribution
+
+
+def cell_error(model: TextEncoder, found: Attribution) -> float:
+    """An estimate of the largest error of a cell: its difference from the cell with twice the steps.
+
+    steps="auto" stops by the error of the sum, where errors of cells cancel. Costs twice the attribution itself; 0 for
+    an exact split.
+    """
+    if found.is_exact:
+        return 0.0
+    reference: Reference = "zero" if found.reference == "zero" else "pad"
+    again = attribute(model, found.a.text, found.b.text, found.layer, 2 * found.steps, reference)
+    return float(np.abs(again.matrix - found.matrix).max())
 
 
 def attribute_gradually(

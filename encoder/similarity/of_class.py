@@ -37,26 +37,32 @@ PART_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAttribution:
-    """How tokens share the log-odds of a class. A regression has no log-odds: its score is split.
-
-    values float64 [T]; outcome, of_reference: f(x) and f(r); error: |sum of values - (outcome - of_reference)|; steps:
-    points of the path; position: the token whose class it is, None for a class of the text.
-    """
+class Integrated:
+    """How tokens share an outcome. values float64 [T]; outcome, of_reference: f(x) and f(r); error: |sum of values -
+    (outcome - of_reference)|; steps: points of the path."""
 
     values: np.ndarray
     outcome: float
     of_reference: float
     error: float
     steps: int
-    label: str
-    position: int | None
     reference: Reference
 
     @property
     def change(self) -> float:
         """What exact values add up to."""
         return self.outcome - self.of_reference
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAttribution(Integrated):
+    """How tokens share the log-odds of a class. A regression has no log-odds: its score is split.
+
+    position: the token whose class it is, None for a class of the text.
+    """
+
+    label: str
+    position: int | None
 
 
 def attribute_class(
@@ -82,6 +88,19 @@ def iter_attribute_class(
     more than LONGEST tokens, and where MOST_STEPS are too few.
     """
     outcome = _outcome(model, label, position, len(source))
+    for moment in iter_integrate(model, source, outcome, reference):
+        yield (
+            ClassAttribution(**vars(moment), label=label, position=position)
+            if isinstance(moment, Integrated)
+            else moment
+        )
+
+
+def iter_integrate(
+    model: TextEncoder, source: Tokenized, outcome: Callable[[Tensor], Tensor], reference: Reference = "pad"
+) -> Iterator[int | Integrated]:
+    """The same for any differentiable outcome: embeddings [N, T, D] -> numbers [N]. The errors are those of
+    `iter_attribute_class`, but for those of its head."""
     if reference not in REFERENCES:
         raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad:
@@ -104,7 +123,7 @@ def iter_attribute_class(
         if steps >= MOST_STEPS or not np.isfinite(error):
             raise EncoderError(f"The error is still {error:.3g} after {steps} steps: choose another reference.")
         steps *= 2
-    yield ClassAttribution(values, at_end, at_start, error, steps, label, position, reference)
+    yield Integrated(values, at_end, at_start, error, steps, reference)
 
 
 def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int) -> Callable[[Tensor], Tensor]:

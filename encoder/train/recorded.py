@@ -31,7 +31,7 @@ RUNS = {
     for placement in ("pre", "post")
 }
 _COLUMNS = ("step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds")
-_FRAME = ("steps", "sample", "mean", "predicted")
+_FRAME = ("steps", "sample", "mean", "predicted", "sinks")
 #: Attention maps, kept as float16: a weight is off by at most 0.0003.
 _MAPS = ("sample", "mean")
 

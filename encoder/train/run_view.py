@@ -46,13 +46,15 @@ class HeldOut:
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
-    the held-out sequences; predicted [T]: class of each token of the sample.
+    the held-out sequences; predicted [T]: class of each token of the sample; sinks [L, H, 4]: `sink_numbers`, over the
+    held-out sequences. Maps leave out registers.
     """
 
     step: int
     sample: np.ndarray
     mean: np.ndarray
     predicted: np.ndarray
+    sinks: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ import streamlit as st
 
 from encoder import explain, figures
 from encoder.figures.numbers import three_digits
-from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
@@ -18,7 +17,7 @@ from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.norms.params import MOMENTS, STATISTICS, Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state.url_state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
@@ -43,13 +42,13 @@ def overview(selected: Selected) -> Figures:
         for when in MOMENTS
         for what, figure in maps_of(selected, when, part, log=scale == "log").items()
     }
-    title = f"{STATISTICS[statistic]} {moment} each LayerNorm"
+    title = f"{STATISTICS[statistic]} {moment} each {selected.kind}"
     with answer.area():
         answer.draw(selected_in_words(selected), clear=None if view.i is None else selection.clear)
         plot(
             drawn[moment, statistic],
             key="norms",
-            alt=f"{title}: one row per LayerNorm, one column per token.",
+            alt=f"{title}: one row per norm, one column per token.",
             shows=f"{moment} {statistic}",
             on_event=on_click(
                 row=lambda norm: state.put(Params.at, names[norm]),
@@ -57,9 +56,9 @@ def overview(selected: Selected) -> Figures:
                 clear=selection.clear,
             ),
         )
-    said = before_in_words(selected) if moment == "before" else after_in_words(statistics)
+    said = before_in_words(selected) if moment == "before" else after_in_words(selected)
     st.caption(said + token_rows.which(part, len(labels), view.i))
-    return {f"{STATISTICS[what]} {when} each LayerNorm": figure for (when, what), figure in drawn.items()}
+    return {f"{STATISTICS[what]} {when} each {selected.kind}": figure for (when, what), figure in drawn.items()}
 
 
 def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figures:
@@ -91,13 +90,14 @@ def before_in_words(selected: Selected) -> str:
     norm, token = statistics.widest
     mean, std = (values[norm, token] for values in statistics.before)
     return (
-        f"Largest standard deviation before a LayerNorm: {three_digits(std)}, mean {number(float(mean))}, for "
+        f"Largest standard deviation before a {selected.kind}: {three_digits(std)}, mean {number(float(mean))}, for "
         f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
     )
 
 
-def after_in_words(statistics: NormStatistics) -> str:
-    """The effect of gain and bias on mean 0 and standard deviation 1."""
+def after_in_words(selected: Selected) -> str:
+    """The effect of gain and bias on the normalised vectors."""
+    statistics = selected.statistics
     mean, std = statistics.after
     largest = float(np.abs(mean).max())
     if largest <= statistics.rounding * float(std.max()):
@@ -106,7 +106,7 @@ def after_in_words(statistics: NormStatistics) -> str:
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
-        f"Before gain and bias, each mean is 0 and each standard deviation 1. After them, means: "
+        f"Before gain and bias, every vector has {EFFECTS[selected.trace.config.norm_kind]}. After them, means: "
         f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
         f"{number(float(std.min()))} to {number(float(std.max()))}."
     )

@@ -238,7 +238,7 @@ def test_settings_that_are_wrong_are_named(folder: Path):
     reference.SparseEncoder(modules=[first, SpladePooling()], device="cpu").save(str(folder / "saved"))
     saved = folder / "saved"
     for name, content, word in (
-        ("1_SpladePooling/config.json", '{"pooling_strategy": "mean"}', "max or sum"),
+        ("1_SpladePooling/config.json", '{"pooling_strategy": "mean"}', "max, sum"),
         ("1_SpladePooling/config.json", '{"activation_function": "gelu"}', "gelu"),
         ("config_sentence_transformers.json", '{"prompts": {"a": 3}}', "prompts"),
         ("config_sentence_transformers.json", '{"prompts": {}, "default_prompt_name": "q"}', "default_prompt_name"),

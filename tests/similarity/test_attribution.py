@@ -236,3 +236,11 @@ def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
     assert len(found) == 4
     for matrix in found:
         np.testing.assert_array_equal(matrix, alone)
+
+
+def test_the_cells_have_an_error_of_their_own():
+    model = tiny()
+    found, fine = (similarity.attribute(model, "the cat", "the dog", steps=steps) for steps in (3, 64))
+    estimated = similarity.cell_error(model, found)
+    assert estimated == pytest.approx(np.abs(found.matrix - fine.matrix).max(), rel=0.5)
+    assert similarity.cell_error(model, similarity.attribute(model, "the cat", "the dog", layer=3)) == 0
