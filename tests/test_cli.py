@@ -330,7 +330,7 @@ def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureF
     [
         (b"", [], "empty"),
         (b"no image", [], "not an image"),
-        (None, [], "no file"),
+        (None, [], "No file"),
         (b"no image", ["--pair", "B"], "--pair"),
     ],
 )

@@ -25,7 +25,7 @@ from encoder.cli import main
 from encoder.export import python_code, report, still
 from encoder.export.document import Section, document
 from encoder.export.picture import attention_lines
-from encoder.export.python_code import ModelOrigin
+from encoder.export.python_code import Origin
 from encoder.measure import head_map
 from tests.conftest import ROOT
 from tests.test_components import unpack
@@ -90,7 +90,7 @@ def drawn(source: str) -> tuple[dict, dict[str, np.ndarray]]:
 @pytest.mark.parametrize("text", [HOSTILE, "The cat sat", "", "א <b>ב</b>"])
 def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEncoder, text: str):
     trace = minilm.trace(text)
-    source = report.page(minilm, ModelOrigin(), export.map(trace, 2, 3, queries=[1], keys=[0]))
+    source = report.page(minilm, Origin(), export.map(trace, 2, 3, queries=[1], keys=[0]))
     page = Page(source)
     assert not page.tags() & {"img", "iframe", "object", "b"}, "an element that only the text can have brought in"
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
@@ -104,7 +104,7 @@ def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEnc
 
 
 def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encoder.TextEncoder):
-    page = Page(report.page(minilm, ModelOrigin(), export.map(minilm.trace(HOSTILE), 0, 2)))
+    page = Page(report.page(minilm, Origin(), export.map(minilm.trace(HOSTILE), 0, 2)))
     policy = next(meta["content"] for meta in page.attributes("meta") if meta.get("http-equiv"))
     programs = [
         body
@@ -127,7 +127,7 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
 def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
     trace = minilm.trace("the cat " * (n_tokens // 2))
     seen = export.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
-    data, arrays = drawn(report.page(minilm, ModelOrigin(), seen))
+    data, arrays = drawn(report.page(minilm, Origin(), seen))
     assert arrays["weights"].dtype == (np.uint16 if whole else np.float32), "16-bit numbers only where there are many"
     both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
     assert arrays["weights"] / (65535 if whole else 1) == pytest.approx(both, abs=1e-5 if whole else 0)
@@ -277,17 +277,17 @@ SCRATCH = encoder.EncoderConfig(
 @pytest.mark.parametrize(
     ("origin", "text", "pair"),
     [
-        (ModelOrigin(), "The cat sat", None),
-        (ModelOrigin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
-        (ModelOrigin(norm="pre"), "a a a", "b"),
-        (ModelOrigin("twin-post"), "A dog", None),
-        (ModelOrigin(scratch=SCRATCH, seed=7), "one two", None),
-        (ModelOrigin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
-        (ModelOrigin(device="cpu"), LONG, None),
+        (Origin(), "The cat sat", None),
+        (Origin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
+        (Origin(norm="pre"), "a a a", "b"),
+        (Origin("twin-post"), "A dog", None),
+        (Origin(scratch=SCRATCH, seed=7), "one two", None),
+        (Origin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
+        (Origin(device="cpu"), LONG, None),
     ],
     ids=["minilm", "hostile", "rewired", "twin", "scratch", "scratch in bfloat16", "long"],
 )
-def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, pair: str | None, special: str):
+def test_the_python_lines_give_the_same_numbers(origin: Origin, text: str, pair: str | None, special: str):
     if origin.scratch is not None:
         model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7, dtype=origin.dtype)
     else:

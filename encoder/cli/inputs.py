@@ -15,7 +15,7 @@ from encoder.cli.progress import track
 if TYPE_CHECKING:
     from encoder.encoders.named import NamedEncoder
     from encoder.encoders.text import TextEncoder
-    from encoder.export.python_code import ModelOrigin
+    from encoder.export.python_code import Origin
     from encoder.trace.trace import Trace
 
 #: Commands that had another spelling up to 0.1: `trace SENTENCE --model MODEL`. It goes with 0.3.
@@ -99,11 +99,11 @@ def text_model(options: argparse.Namespace) -> TextEncoder:
     return of_text(towers(options)[0], "choose a text model.")
 
 
-def origin(options: argparse.Namespace) -> ModelOrigin:
+def origin(options: argparse.Namespace) -> Origin:
     """How Python opens the same model."""
-    from encoder.export.python_code import ModelOrigin
+    from encoder.export.python_code import Origin
 
-    return ModelOrigin(options.model, norm=options.norm, device=options.device)
+    return Origin(options.model, norm=options.norm, device=options.device)
 
 
 def texts(options: argparse.Namespace) -> list[str]:

@@ -167,8 +167,7 @@ class _Reader:
     def block(self, number: int) -> Block:
         import ray
 
-        found: Block = ray.get(self.actor.block.remote(number))
-        return found
+        return ray.get(self.actor.block.remote(number))
 
 
 def _actor_here(ray: Any, blocks: _Blocks) -> Any:

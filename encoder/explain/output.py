@@ -187,8 +187,7 @@ def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
     if kind == "mean":
         return np.full(n, 1.0 / n, dtype=np.float32)
     if kind == "cls":
-        first: Floats = np.eye(1, n, dtype=np.float32)[0]
-        return first
+        return np.eye(1, n, dtype=np.float32)[0]
     if kind == "attention":
         rows = trace.layer_attention(trace.config.n_layers - 1, slice(0, 1))[:, 0, :n]  # [H, T]
         received = rows.mean(dim=0)

@@ -109,8 +109,7 @@ def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Conca
         key = (compute.__name__, arguments, tuple(sorted(options.items())))
         if key not in self._kept:
             self._kept[key] = compute(self, *arguments, **options)
-        result: R = self._kept[key]
-        return result
+        return self._kept[key]
 
     return kept
 
@@ -193,8 +192,7 @@ class Recomputation:
             return rows
         hidden = self.ids == self.config.mask_id
         factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
-        rescaled: Floats = (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
-        return rescaled
+        return (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""

@@ -12,7 +12,7 @@ from encoder.export.model_picture import model_picture
 from encoder.export.notebook import picture_of
 from encoder.export.picture import Picture, escape, figure_picture
 from encoder.export.view import HeadView
-from encoder.figures.effects import effect_map
+from encoder.figures.layers import effect_map
 from encoder.figures.similarity import similarity_heatmap
 from encoder.measure.heads import HeadMeasures
 from encoder.similarity.attribution import Attribution

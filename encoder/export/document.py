@@ -15,12 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.io.json import to_json_plotly
 
 from encoder.export import picture as pictures
 from encoder.export.javascript import joined
 from encoder.export.picture import Picture, escape
-from encoder.export.plotly_js import check_kinds, plotly_js
+from encoder.export.plotly_js import plotly_js
 
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
@@ -132,21 +131,13 @@ def _section(section: Section, number: int) -> str:
         parts.append(
             f'<div class="figure" style="height:{int(section.height)}px" data-source="figure-{number}" '
             f'role="img" aria-label="{escape(section.title)}"></div>'
-            f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
+            f'<script type="application/json" id="figure-{number}">{pictures.figure_json(section.figure)}</script>'
         )
     if section.picture:
         parts.append(section.picture if isinstance(section.picture, str) else section.picture.element(section.others))
     parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
     parts += [_table(section.table)] if section.table is not None else []
     return "\n".join([*parts, "</section>"])
-
-
-def _json(figure: go.Figure) -> str:
-    """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
-    content = figure.to_plotly_json()
-    check_kinds(content["data"])
-    layout = {name: value for name, value in content["layout"].items() if name != "template"}
-    return str(to_json_plotly({"data": content["data"], "layout": layout}))
 
 
 def _table(frame: pd.DataFrame) -> str:

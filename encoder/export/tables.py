@@ -274,15 +274,6 @@ def flow_frame(flow: TokenFlow) -> pd.DataFrame:
 
     NaN where the model has no such number.
     """
-    nothing = float("nan")
-    return pd.DataFrame(
-        {
-            "layer": [stage.layer for stage in flow.stages],
-            "part": [stage.part or "final_norm" for stage in flow.stages],
-            "before": [stage.before for stage in flow.stages],
-            "update": [nothing if stage.update is None else stage.update for stage in flow.stages],
-            "sum": [stage.total for stage in flow.stages],
-            "after": [stage.after for stage in flow.stages],
-            "cosine": [stage.cosine for stage in flow.stages],
-        }
-    )
+    rows = [vars(stage) | {"part": stage.part or "final_norm"} for stage in flow.stages]
+    table = pd.DataFrame(rows, columns=["layer", "part", "before", "update", "total", "after", "cosine"])
+    return table.astype({"update": "float64"}).rename(columns={"total": "sum"})

@@ -13,7 +13,8 @@ from encoder.export.document import Section
 from encoder.export.options import Options, Place
 from encoder.figures import isolated
 from encoder.measure import head_map
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.config import EncoderConfig
 from encoder.model.shown import Shown
 from encoder.trace.trace import Trace

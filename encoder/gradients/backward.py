@@ -23,6 +23,7 @@ from encoder.errors import EncoderError
 from encoder.model.device import explain_out_of_memory
 from encoder.similarity.of_class import Integrated, iter_integrate
 from encoder.similarity.paths import Reference
+from encoder.trace import gradual
 from encoder.trace.capture import record
 from encoder.trace.trace import Trace
 
@@ -135,9 +136,6 @@ def integrated_gradients(
     trace = plain_trace(model, given).unpadded
     assert trace.source is not None
     measure, n_layers = as_outcome(outcome).on(model, trace), model.config.n_layers
-    for moment in iter_integrate(
-        model, trace.source, lambda x: measure(model.encoder.before_layer(n_layers, x)), reference
-    ):
-        found = moment
-    assert isinstance(found, Integrated)
-    return found
+    return gradual.result(
+        iter_integrate(model, trace.source, lambda x: measure(model.encoder.before_layer(n_layers, x)), reference)
+    )

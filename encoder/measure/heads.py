@@ -180,8 +180,7 @@ class _Around:
 def _not_alone(labels: Tensor) -> Tensor:
     """Places of the entries that occur again."""
     _, inverse, count = torch.unique(labels, return_inverse=True, return_counts=True)
-    places: Tensor = (count[inverse] > 1).nonzero()[:, 0]
-    return places
+    return (count[inverse] > 1).nonzero()[:, 0]
 
 
 class RowSums:

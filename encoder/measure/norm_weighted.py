@@ -73,13 +73,6 @@ def pooled_norm_weighted(
     return pooled[0]
 
 
-def contribution(trace: Trace, layer: int, head: int) -> Tensor:
-    """sum_j alpha_ij f(x_j) [T, D]: what the head adds to each token, before the bias of W_O. Bounded memory."""
-    output = value_output(trace, layer, head)
-    rows = [pattern[0] @ output for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1))]
-    return trace.gated(torch.cat(rows), layer, head)
-
-
 # --- every key of a layer --------------------------------------------------------------------------------------------
 
 
@@ -101,8 +94,7 @@ class LayerShares:
     @property
     def attention_share(self) -> np.ndarray:
         """[T]: share of the layer's attention on each token, all heads together."""
-        share: np.ndarray = self.attention.mean(axis=0)
-        return share
+        return self.attention.mean(axis=0)
 
     @property
     def norm_weighted_share(self) -> np.ndarray:

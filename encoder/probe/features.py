@@ -44,11 +44,6 @@ class Features:
     n_cut: int = 0
 
 
-def extract(model: TextEncoder, task: Task) -> Features:
-    """`iter_extract` without its progress."""
-    return gradual.result(iter_extract(model, task))
-
-
 def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Features]:
     """Run all texts, those of similar length together; yields the share that is done after each batch.
 
@@ -71,6 +66,9 @@ def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Featu
         done += len(places)
         yield done / len(task)
     return Features(of_view, model.name, n_layers, n_cut)
+
+
+extract = gradual.at_once(iter_extract)
 
 
 def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[float, None, list[np.ndarray]]:

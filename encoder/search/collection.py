@@ -14,6 +14,7 @@ import pandas as pd
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
+from encoder.inputs.json_file import safetensors_texts
 from encoder.inputs.read import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
@@ -89,13 +90,7 @@ def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
     norm = float(np.linalg.norm(query))
     if not 0 < norm < float("inf"):
         raise EncoderError("The query's vector is zero or not finite, so the cosine is undefined: type another query.")
-    found: np.ndarray = query / norm
-    return found
-
-
-def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
-    """`embed_gradually` without its progress."""
-    return gradual.result(embed_gradually(model, texts))
+    return query / norm
 
 
 def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:
@@ -116,6 +111,9 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     return Collection(texts, vectors, model.name, n_cut)
 
 
+embed = gradual.at_once(embed_gradually)
+
+
 def _is_cut(model: TextEncoder, text: str) -> bool:
     """Whether `embed` reads a part of this text only. A token has a byte or more: most texts are not counted."""
     most = model.max_embed_tokens or model.config.max_tokens
@@ -127,8 +125,7 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
     wrong = np.flatnonzero(~((norms > 0) & np.isfinite(norms)))
     if len(wrong):
         raise EncoderError(f"The vector of text {places[wrong[0]] + 1} has no direction: leave this text out.")
-    directions: np.ndarray = vectors / norms
-    return directions
+    return vectors / norms
 
 
 class Searchable(Protocol):
@@ -163,8 +160,7 @@ def to_safetensors(collection: Collection) -> bytes:
         "texts": _digest(collection.texts),
         "cut": str(collection.n_cut),
     }
-    content: bytes = save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
-    return content
+    return save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
 
 
 def from_files(parquet: bytes, safetensors: bytes) -> Collection:
@@ -176,7 +172,7 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
 
     texts = _texts(parquet)
     try:
-        header = _header(safetensors)
+        header = safetensors_texts(safetensors)
         tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
         what = quoted(str(error))
@@ -207,14 +203,3 @@ def _digest(texts: Sequence[str]) -> str:
         encoded = text.encode("utf-8", "replace")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()
-
-
-def _header(safetensors: bytes) -> dict[str, str]:
-    """The text values of a safetensors header. ValueError if there are none."""
-    import json
-
-    length = int.from_bytes(safetensors[:8], "little")
-    found = json.loads(safetensors[8 : 8 + length]).get("__metadata__", {})
-    if not isinstance(found, dict):
-        raise ValueError("its header holds no text")
-    return found

@@ -19,7 +19,7 @@ E width of the sentence vector.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +45,7 @@ from encoder.similarity.paths import (
     vectors_before,
 )
 from encoder.similarity.tangents import through_pool
+from encoder.trace import gradual
 
 #: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
 FIRST_STEPS, MOST_STEPS = 8, 256
@@ -105,11 +106,10 @@ class Attribution(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """A moment of `attribute_gradually`. share: 0 to 1; steps: points tried or in use; attribution: at the end."""
+    """A moment of `attribute_gradually`. share: 0 to 1; steps: points tried or in use."""
 
     share: float
     steps: int
-    attribution: Attribution | None = None
 
 
 def attribute(
@@ -132,11 +132,12 @@ def attribute(
     Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
     more than LONGEST tokens, and where "auto" needs more than MOST_STEPS.
     """
-    for moment in attribute_gradually(model, a, b, layer, steps, reference):
+
+    def say(moment: Progress) -> None:
         if progress is not None:
             progress(moment.share)
-    assert moment.attribution is not None
-    return moment.attribution
+
+    return gradual.result(gradual.reported(attribute_gradually(model, a, b, layer, steps, reference), say))
 
 
 def cell_error(model: TextEncoder, found: Attribution) -> float:
@@ -159,8 +160,8 @@ def attribute_gradually(
     layer: int = 0,
     steps: int | Literal["auto"] = "auto",
     reference: Reference = "pad",
-) -> Iterator[Progress]:
-    """`attribute` in small parts: yields after each part, the last time with the attribution. Close it to cancel.
+) -> Generator[Progress, None, Attribution]:
+    """`attribute` in small parts: yields after each part, and returns the attribution. Close it to cancel.
 
     The same arguments and errors; errors are raised when the first part is asked for.
     """
@@ -170,8 +171,7 @@ def attribute_gradually(
         if len(sentence) > LONGEST:
             raise EncoderError(f"This text has {len(sentence):,} tokens: shorten it to at most {LONGEST:,}.")
     if layer == model.config.n_layers and splits_exactly(model):
-        yield Progress(1.0, 0, _exact(model, sentences[0], sentences[1]))
-        return
+        return _exact(model, sentences[0], sentences[1])
     paths = [make_path(model, sentence, layer, reference) for sentence in sentences]
     if steps == "auto":
         for tried, error in _try_steps(model, paths, layer):
@@ -193,9 +193,9 @@ def attribute_gradually(
         for tokens, part in integrate(model, path, layer, steps):
             share[tokens] += part
             done += 1
-            yield Progress(min(done / total, 0.999), steps)
+            yield Progress(done / total, steps)
         shares.append(share)
-    yield Progress(1.0, steps, _result(paths, shares, steps, layer, reference))
+    return _result(paths, shares, steps, layer, reference)
 
 
 def splits_exactly(model: TextEncoder) -> bool:

@@ -13,7 +13,7 @@ Shapes: T tokens, N points of the path, D d_model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.similarity.paths import REFERENCES, Reference, nodes, reference_before, vectors_before
+from encoder.trace import gradual
 
 #: Steps are doubled in this range until the error is below this share of the change, or below this number.
 FIRST_STEPS, MOST_STEPS = 8, 256
@@ -65,21 +66,10 @@ class ClassAttribution(Integrated):
     position: int | None
 
 
-def attribute_class(
-    model: TextEncoder, source: Tokenized, label: str, position: int | None = None, reference: Reference = "pad"
-) -> ClassAttribution:
-    """`iter_attribute_class` without its progress."""
-    work = iter_attribute_class(model, source, label, position, reference)
-    for moment in work:
-        found = moment
-    assert isinstance(found, ClassAttribution)
-    return found
-
-
 def iter_attribute_class(
     model: TextEncoder, source: Tokenized, label: str, position: int | None = None, reference: Reference = "pad"
-) -> Iterator[int | ClassAttribution]:
-    """Yields the number of steps before each part, and the attribution at the end. Close it to cancel.
+) -> Generator[int, None, ClassAttribution]:
+    """Yields the number of steps before each part, and returns the attribution. Close it to cancel.
 
     source: a text or a pair, as `model.tokenize` gives it; position: for a head that tags tokens. reference: "pad":
     special tokens stay, and every other becomes padding at the same position; "zero": all vectors are 0.
@@ -88,17 +78,13 @@ def iter_attribute_class(
     more than LONGEST tokens, and where MOST_STEPS are too few.
     """
     outcome = _outcome(model, label, position, len(source))
-    for moment in iter_integrate(model, source, outcome, reference):
-        yield (
-            ClassAttribution(**vars(moment), label=label, position=position)
-            if isinstance(moment, Integrated)
-            else moment
-        )
+    found = yield from iter_integrate(model, source, outcome, reference)
+    return ClassAttribution(**vars(found), label=label, position=position)
 
 
 def iter_integrate(
     model: TextEncoder, source: Tokenized, outcome: Callable[[Tensor], Tensor], reference: Reference = "pad"
-) -> Iterator[int | Integrated]:
+) -> Generator[int, None, Integrated]:
     """The same for any differentiable outcome: embeddings [N, T, D] -> numbers [N]. The errors are those of
     `iter_attribute_class`, but for those of its head."""
     if reference not in REFERENCES:
@@ -123,7 +109,10 @@ def iter_integrate(
         if steps >= MOST_STEPS or not np.isfinite(error):
             raise EncoderError(f"The error is still {error:.3g} after {steps} steps: choose another reference.")
         steps *= 2
-    yield Integrated(values, at_end, at_start, error, steps, reference)
+    return Integrated(values, at_end, at_start, error, steps, reference)
+
+
+attribute_class = gradual.at_once(iter_attribute_class)
 
 
 def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int) -> Callable[[Tensor], Tensor]:

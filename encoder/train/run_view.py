@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import Tensor
 
-from encoder.errors import EncoderError
 from encoder.train.settings import TaskSettings
 from encoder.train.tasks import Task
 
@@ -90,12 +89,6 @@ class RunView:
     def diverged(self) -> bool:
         """Whether the loss left the range of a run that learns."""
         return self.status.startswith("diverged")
-
-    def frame_at(self, step: int) -> Frame:
-        """The last frame that is not later than `step`. Raises EncoderError before the first frame."""
-        if not self.frames:
-            raise EncoderError("This run has no attention map yet: start the run first.")
-        return max((frame for frame in self.frames if frame.step <= step), key=lambda f: f.step, default=self.frames[0])
 
     def to_frame(self) -> pandas.DataFrame:
         """The curve as a table."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError, LoadError, quoted
+from encoder.inputs.json_file import safetensors_texts
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
@@ -64,10 +65,9 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
 
     try:
         weights = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        about = safetensors_texts(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{name} is not a valid safetensors file: {quoted(str(error))}. Save the run again.") from error
-    about = header.get("__metadata__") or {}
     if about.get("format") != FORMAT:
         raise LoadError(
             f"{name} was not saved on this page. Open other checkpoints as a folder or Hub id, in the list of models."

@@ -34,8 +34,7 @@ class TaskModel(nn.Module):
         if self.registers:
             before = torch.arange(-self.registers, 0, device=ids.device) + self.encoder.config.vocab_size
             ids = torch.cat((before.expand(len(ids), -1), ids), dim=1)
-        logits: Tensor = self.head(self.encoder(ids)[:, self.registers :])
-        return logits
+        return self.head(self.encoder(ids)[:, self.registers :])
 
 
 @dataclass(frozen=True, eq=False)

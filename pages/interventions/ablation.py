@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.errors import EncoderError
-from encoder.figures.effects import effect_map
+from encoder.figures.layers import effect_map
 from encoder.trace.trace import Trace
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, describe

@@ -7,7 +7,7 @@ import numpy as np
 from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
-from encoder.figures.effects import effect_map
+from encoder.figures.layers import effect_map
 from pages.components import on_click, plot
 from pages.core.inputs.edited import Recipe
 from pages.core.view import selection

@@ -93,7 +93,8 @@ def test_examples_are_the_strongest_texts(atlas, model, texts):
 
 def test_tokens_and_vectors_belong_together(atlas, model, texts):
     seen = []
-    for tokens, vectors in atlas.iter_vectors(3):
+    for part in atlas.parts():
+        tokens, vectors = atlas.tokens(part), atlas.vectors(part, 3)
         assert len(tokens) == len(vectors)
         text = int(tokens["text"].iloc[0])
         own = tokens["text"] == text
