@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, plain, write
+from encoder.inputs import digits
 from pages.core.view.view import EXAMPLES
 from pages.core.words.glossary_terms import GROUPS
 
@@ -30,9 +31,13 @@ def pages() -> list[SitePage]:
         SitePage("heads", "Heads", "Which tokens does each head attend to?",
                  controls(TEXTS, examples, names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
         SitePage("pre_post", "Pre-norm vs post-norm", "How does the norm of the residual stream grow in each?",
-                 controls(TEXTS[:1], examples) + drawings("pre", "post")),
+                 controls(TEXTS[:1], examples) + drawings("pre", "post", below=True)),
         SitePage("predict", "Predict", "Which word does the model expect?",
                  controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
+        SitePage("digit", "Digits", "Which patches of your digit does each head attend to?",
+                 controls((), [], text=False)
+                 + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
+                 + drawings("model")),
         SitePage("glossary", "Glossary", "What does each term mean?", _glossary()),
     ]  # fmt: skip
 
@@ -56,7 +61,8 @@ def _glossary() -> str:
 def main() -> None:
     """Make the site."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
-    write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN)
+    write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN,
+          more={"digits": digits.examples()})  # fmt: skip
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

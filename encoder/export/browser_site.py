@@ -20,7 +20,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import SaveError
 from encoder.export.browser_model import Precision, browser_model
-from encoder.export.javascript import joined
+from encoder.export.javascript import SHARED, joined
 from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, style
 from encoder.export.plotly_js import plotly_js
@@ -74,7 +74,13 @@ def write(
             "plotly.js": plotly_js(),
         }
         names = {name: _written(folder, name, text) for name, text in scripts.items()}
-        css = _written(folder, "site.css", style() + (HERE / "site.css").read_text(encoding="utf-8"))
+        css = _written(
+            folder,
+            "site.css",
+            style()
+            + (SHARED / "draw_digit.css").read_text(encoding="utf-8")
+            + (HERE / "site.css").read_text(encoding="utf-8"),
+        )
         first = known[models[0].name]
         assert isinstance(first, TextEncoder)
         block = model_picture(first.trace(example), model=models[0].title, pooling=first.pooling)
@@ -156,7 +162,9 @@ def _document(
     )
 
 
-def controls(models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = ()) -> str:
+def controls(
+    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
+) -> str:
     """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
     options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
     fields = "".join(
@@ -166,17 +174,18 @@ def controls(models: Sequence[SiteModel], examples: Sequence[str], *, names: Seq
         f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
         for text in examples
     )
+    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
+    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
     return (
-        f'<div class="site-input"><label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea>'
-        f'</label><label>Model <select data-name="model">{options}</select></label>{fields}</div>'
-        f'<div class="site-examples">{buttons}</div><p id="status" role="status"></p>'
+        f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
+        '<p id="status" role="status"></p>'
     )
 
 
-def drawings(*names: str) -> str:
-    """Places for pictures, side by side where there is room."""
+def drawings(*names: str, below: bool = False) -> str:
+    """Places for pictures, side by side where there is room, or one below the other."""
     places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
-    return f'<div class="site-drawings">{places}</div><div id="said"></div>'
+    return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div>'
 
 
 def plain(text: str) -> str:

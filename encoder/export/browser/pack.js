@@ -1,14 +1,14 @@
 // A header and its arrays as one block of bytes, as `encoder/export/wire.py` describes.
 
 const ALIGNMENT = 8;
-const NAMES = { Float32Array: "float32", Float64Array: "float64", Uint8Array: "uint8", Int32Array: "int32" };
+const DTYPES = { Float32Array: "float32", Float64Array: "float64", Uint8Array: "uint8", Int32Array: "int32" };
 const padded = (length) => Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 
 export function pack(header, arrays) {
   const table = {};
   let end = 0;
   for (const [name, { data, shape }] of Object.entries(arrays)) {
-    table[name] = { dtype: NAMES[data.constructor.name], shape, offset: end };
+    table[name] = { dtype: DTYPES[data.constructor.name], shape, offset: end };
     end += padded(data.byteLength);
   }
   const text = new TextEncoder().encode(JSON.stringify({ ...header, arrays: table }));

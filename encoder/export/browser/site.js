@@ -1,6 +1,9 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
 import { make, threeDigits } from "../drawing/drawing.js";
+import { DrawView } from "../drawing/draw_view.js";
 import { VIEWS } from "../drawing/views.js";
+import { digitOf, digitOfBitmap } from "./digit.js";
+import { pack } from "./pack.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;
@@ -29,16 +32,18 @@ function readAddress() {
     part: "",
     component: null,
     neuron: null,
-    ...(page === "digit" ? { pixels: site.digit, image: site.image } : {}),
+    image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
   };
 }
 
 let state = readAddress();
 
-const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view"];
+const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view", "image"];
 
 function address() {
-  const kept = KEPT_NAMES.flatMap((name) => state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]);
+  const kept = KEPT_NAMES.flatMap((name) =>
+    state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]
+  );
   return `?${new URLSearchParams(kept)}`;
 }
 
@@ -61,7 +66,21 @@ let asked = 0;
 
 function ask() {
   asked += 1;
-  worker.postMessage({ id: asked, page, state, site });
+  worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
+}
+
+// The pixels of a digit, and the picture of them.
+function imageOf({ image }) {
+  if (!image) return {};
+  const pixels = digitOf(image);
+  const side = Math.sqrt(pixels.length);
+  const canvas = make("canvas", { width: side, height: side });
+  const pen = canvas.getContext("2d");
+  pixels.forEach((value, at) => {
+    pen.fillStyle = `rgb(${Array(3).fill(Math.round(255 * value)).join()})`;
+    pen.fillRect(at % side, Math.floor(at / side), 1, 1);
+  });
+  return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
 }
 
 worker.addEventListener("message", ({ data: { id, progress, error, blocks, words, classes, note } }) => {
@@ -166,6 +185,21 @@ for (const example of document.querySelectorAll("[data-example]")) {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const [name, { kind, block }] of Object.entries(places)) draw(name, kind, 0, block);
 });
+
+const square = document.getElementById("draw");
+if (square) {
+  const setTriggerValue = (_, { bits }) => {
+    const image = digitOfBitmap(bits);
+    if (image) change({ image, i: null, j: null });
+  };
+  const start = { data: new Uint8Array(32 * 32), shape: [32, 32] };
+  new DrawView(square).update({ data: pack({ side: 32 }, { start }), parentElement: square, setTriggerValue });
+  Object.entries(site.digits).forEach(([name, image]) => {
+    const button = make("button", { type: "button" }, name);
+    button.addEventListener("click", () => change({ image, i: null, j: null }, { isNew: true }));
+    document.getElementById("digits").append(button);
+  });
+}
 
 const first = document.getElementById("first");
 if (first && !location.search) {

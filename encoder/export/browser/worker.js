@@ -73,7 +73,7 @@ const namedClasses = (used, trace) => {
 function wholePicture(used, trace, tokens, place, state, found, run) {
   const before = isChanged(state) ? run({}).trace : null;
   const header = { switches: switchesOf(used, trace, place, state), ...effectOf(used, trace, before) };
-  const more = { classes: found, image: state.image, header };
+  const more = { classes: found, image: state.given, header };
   const labels = tokens.map(({ label }) => label);
   const picture = modelPicture(used, trace, labels, place, more);
   if (!state.part) return picture;
