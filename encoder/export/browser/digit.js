@@ -33,34 +33,19 @@ export function digitOfBitmap(hex) {
   return counted.map((number) => NUMBERS[number]).join("");
 }
 
-// A cut of height x width as the largest that fits into the bitmap, in its middle: each pixel is the mean of its area,
-// in bytes, first along rows and then along columns, as Pillow does it.
+// A cut of height x width as the largest that fits into the bitmap, in its middle.
 function scaled(at, height, width) {
   const scale = BITMAP / Math.max(height, width);
   const [h, w] = [height, width].map((side) => Math.max(1, Math.round(side * scale)));
   const [above, before] = [Math.floor((BITMAP - h) / 2), Math.floor((BITMAP - w) / 2)];
-  const byte = (value) => Math.round(255 * value) / 255;
   const out = new Float32Array(BITMAP * BITMAP);
-  for (let column = 0; column < w; column++) {
-    const along = Array.from(
-      { length: height },
-      (_, row) => byte(lineMean((place) => at(row, place), column * width / w, (column + 1) * width / w)),
-    );
-    for (let row = 0; row < h; row++) {
-      const value = byte(lineMean((place) => along[place], row * height / h, (row + 1) * height / h));
-      out[(above + row) * BITMAP + before + column] = value;
+  for (let row = 0; row < h; row++) {
+    for (let column = 0; column < w; column++) {
+      const nearest = at(Math.floor((row + 0.5) * height / h), Math.floor((column + 0.5) * width / w));
+      out[(above + row) * BITMAP + before + column] = nearest;
     }
   }
   return out;
-}
-
-// The mean of a line of pixels between two places, parts of pixels included.
-function lineMean(at, start, end) {
-  let sum = 0;
-  for (let place = Math.floor(start); place < end - 1e-9; place++) {
-    sum += at(place) * (Math.min(place + 1, end) - Math.max(place, start));
-  }
-  return sum / (end - start);
 }
 
 // Each pixel is the largest of its 3 x 3 neighbours.
