@@ -144,7 +144,7 @@ def _document(
     if first is not None:
         block = (f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
                  f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>')  # fmt: skip
-    uses = ["site.js"] if page.scripts or "data-name" in page.body else []
+    uses = ["site.js"] if 'class="drawing"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
     return (
