@@ -1,41 +1,15 @@
-"""What a page shows of a run: its sequence, the answers, and which token each head attends to most.
+"""What a page shows of a run: its sequence, and which token each head attends to most.
 
-Shapes: T tokens, L layers, H heads.
+Shapes: T tokens.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from encoder.train.run_view import Frame, HeldOut
-
-
-@dataclass(frozen=True)
-class Answers:
-    """One sequence of T symbols: the symbols, the right answers, and the answers of the encoder."""
-
-    shown: tuple[str, ...]
-    expected: tuple[str, ...]
-    predicted: tuple[str, ...]
-
-    @property
-    def right(self) -> int:
-        """How many of the T answers are right."""
-        return sum(a == b for a, b in zip(self.expected, self.predicted, strict=True))
-
-
-def answers(held_out: HeldOut, frame: Frame) -> Answers:
-    """The sample, with the answers of the encoder at the time of `frame`."""
-    task = held_out.task
-    return Answers(
-        tuple(task.text(held_out.inputs[0]).split()),
-        tuple(task.classes[int(answer)] for answer in held_out.answers[0]),
-        tuple(task.classes[int(answer)] for answer in frame.predicted),
-    )
 
 
 def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:

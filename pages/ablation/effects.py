@@ -11,8 +11,8 @@ from encoder.figures.effects import effect_map
 from pages.ablation.params import CLICKS, Params
 from pages.ablation.recipe import toggle_head
 from pages.components import on_click, plot
-from pages.core.frame import input_row
 from pages.core.inputs.edited import Recipe
+from pages.core.view import selection
 from pages.core.view.view import View
 from pages.core.widgets import answer, outcomes
 from pages.core.widgets.effects import measured
@@ -73,7 +73,7 @@ def largest(effects: np.ndarray) -> tuple[int, int]:
 
 
 def _clicked(layer: int, head: int) -> None:
-    input_row.open_head(layer, head)
+    selection.open_head(layer, head)
     if state.newest(Params.click) == "switch":
         toggle_head(layer, head)
 

@@ -10,9 +10,8 @@ from encoder.edits import Edit
 from encoder.measure import aggregate
 from encoder.trace.trace import Trace
 from pages.components import head_grid
-from pages.core.frame import input_row
 from pages.core.stores import cache
-from pages.core.view import small_maps
+from pages.core.view import selection, small_maps
 from pages.core.view.view import View
 
 
@@ -36,7 +35,7 @@ def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
             head_grid(
                 maps, layers=before.shape[0], heads=before.shape[1], selected=(view.layer, view.head),
                 key=f"grid-{title.lower()}", alt=f"Attention maps of all heads {title.lower()} the edits.",
-                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=input_row.open_from,
+                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=selection.open_from,
             )  # fmt: skip
     changed = int((~same).sum())
     faded = "; the others are faded" if 0 < changed < same.size else ""

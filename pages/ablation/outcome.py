@@ -8,7 +8,7 @@ from encoder import causal
 from encoder.causal import Outcome
 from encoder.trace.trace import Trace
 from pages.core.view.view import View
-from pages.core.widgets import prediction
+from pages.core.widgets import class_head
 from pages.core.widgets.outcomes import unit
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
@@ -22,5 +22,5 @@ def show(view: View, edited: Trace | None, outcome: Outcome) -> None:
         if after:
             st.metric("After", number(after[0]), width="content")
             st.metric("Difference", number(after[0] - before), width="content")
-    prediction.draw(view, edited)
+    class_head.draw(view, edited)
     st.caption(f"{plain(unit(outcome))}." if after else f"{plain(unit(outcome))}. Add an edit to see what it changes.")

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from encoder.explain.by_hand import Claim, claims
-from pages.core.frame import input_row
 from pages.core.words import formulas
+from pages.core.words.markdown import plain
 
 #: The first column's heading: where a line's numbers are from.
 _SOURCE = "source"
@@ -26,14 +26,14 @@ def _compare(claim: Claim) -> None:
     """A statement, its numbers next to the computed ones, and the reason."""
     verdict = ":green-badge[:material/check: agrees]" if claim.agrees else ":red-badge[:material/close: differs]"
     with st.container(border=True):
-        st.markdown(f"**{claim.title}** {verdict}  \n{input_row.plain(claim.statement)}")
+        st.markdown(f"**{claim.title}** {verdict}  \n{plain(claim.statement)}")
         left, right = st.columns([1, 1], gap="medium")
         with left:
             _numbers(claim)
         with right:
             if claim.formula:
                 formulas.show(claim.formula)
-            st.markdown(input_row.plain(claim.reason))
+            st.markdown(plain(claim.reason))
 
 
 def _numbers(claim: Claim) -> None:

@@ -12,25 +12,17 @@ from pages.by_hand.sections import SECTIONS, ExampleSection
 from pages.core.frame.frame import heading
 from pages.core.view.view import state
 from pages.core.widgets.export import Export, arguments, changes
+from pages.core.words import about
 from pages.core.words.markdown import say_error
 from pages.state.links import next_page
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
-ABOUT = {
-    "calculation": "One encoder layer with one head and vectors of four numbers. Change a number in a table and look "
-    "for the results that change. You can check the layer with a pocket calculator.",
-    "notes": "Statements of teaching notes, each next to the computed result of its own formula. Try to find the "
-    "mistake before you read the reason.",
-}
 POSITIONS = {"formula": "formula", "notes": "from the notes", "own": "your own"}
 
 
 def main() -> None:
-    heading(ABOUT[state.newest(Params.part)])
-    st.caption(
-        "The embeddings and W_Q are from an example in teaching notes; the other numbers are chosen freely. No "
-        "trained model is used here."
-    )
+    heading(about.text(__file__, state.newest(Params.part)))
+    st.caption(about.text(__file__, "Where the numbers are from"))
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     if part == "notes":
         mistakes.show()

@@ -1,13 +1,10 @@
 """The values of the page “By hand” in the address."""
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The open part of the page, and the changed numbers."""
 

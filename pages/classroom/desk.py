@@ -13,7 +13,7 @@ from encoder.errors import EncoderError
 from pages.classroom import asking, hidden, invite, question_box, results
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
-from pages.components.room_refresh import room_refresh
+from pages.components.room_strip import room_refresh
 from pages.core.access import limits
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson

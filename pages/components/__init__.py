@@ -2,10 +2,8 @@
 
 from .events import GridEvent, LinesEvent, ModelEvent, PlotEvent, TextEvent, ZoomWindow, on_click
 from .head_grid import head_grid
-from .lines import lines
-from .model_picture import model_picture
+from .pictures import lines, model_picture, text_shade
 from .plot import plot, plot_window
-from .text_shade import text_shade
 
 __all__ = [
     "GridEvent",

@@ -1,5 +1,7 @@
 """Attention and norm-weighted attention of whole layers: the opening token against an average word."""
 
+from functools import partial
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -9,9 +11,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import token_rows
+from pages.core.view import selection, small_maps, token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.words import gestures, references
 from pages.core.words.markdown import plain
@@ -24,7 +25,8 @@ MUCH = 3
 
 def show(view: View) -> dict[str, go.Figure]:
     """All layers, and the selected layer token by token. Returns the figures by their titles."""
-    labels, every = view.trace.labels, _every_layer(view)
+    labels = view.trace.labels
+    every = small_maps.each_layer(view.trace, partial(shares, view), "Measuring the layers", SHORT_TEXT)
     here, drawn = every[view.layer], {}
     compared = here.on_opening() is not None and here.on_average_word() is not None
     left, right = st.columns(2, gap="medium") if compared else (st.container(), st.container())
@@ -62,7 +64,7 @@ def show(view: View) -> dict[str, go.Figure]:
             on_event=on_click(
                 column=lambda token: state.put(ViewParams.j, token),
                 point=lambda event: event["trace"] < 2 and state.put(ViewParams.j, part.start + event["point"]),
-                clear=lambda: input_row.select(None, None),
+                clear=selection.clear,
             ),
         )
         st.markdown(_about_layer(view, here))
@@ -73,19 +75,6 @@ def show(view: View) -> dict[str, go.Figure]:
 def shares(view: View, layer: int) -> LayerShares:
     """Attention and norm-weighted attention on every token of a layer, kept for all sessions."""
     return view.derived(("layer shares", layer), lambda trace: norm_weighted.layer_shares(trace, layer))
-
-
-def _every_layer(view: View) -> list[LayerShares]:
-    n_layers = view.trace.config.n_layers
-    bar = st.progress(0.0) if view.trace.n_tokens > SHORT_TEXT else None
-    found = []
-    for layer in range(n_layers):
-        if bar is not None:
-            bar.progress(layer / n_layers, f"Measuring layer {layer} of 0 to {n_layers - 1} …")
-        found.append(shares(view, layer))
-    if bar is not None:
-        bar.empty()
-    return found
 
 
 def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -> str:

@@ -1,24 +1,22 @@
 """Occlusion of a text, a deletion test: hide the most attended tokens, or random ones."""
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.contribution import class_choice
-from pages.contribution.class_choice import ChosenClass
+from pages.contribution import of_class
+from pages.contribution.of_class import ChosenClass
 from pages.contribution.params import Params
+from pages.core.stores import results
 from pages.core.view.view import View, state
-from pages.core.widgets import prediction
+from pages.core.widgets import class_head
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import references, token_names
-from pages.core.words.markdown import say_error
+from pages.core.words import about, token_names
 
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
@@ -33,17 +31,13 @@ def show(view: View) -> Export | None:
     _controls(view)
     params = state.read(Params)
     chosen = None
-    try:
-        if params.measured == "class" and class_choice.has_head(view):
-            left, right = st.columns([11, 9], gap="medium")
-            with left:
-                prediction.draw(view)
-            with right:
-                chosen = class_choice.choose(view)
-        found = _run(view, params, chosen)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        return None
+    if params.measured == "class" and of_class.has_head(view):
+        left, right = st.columns([11, 9], gap="medium")
+        with left:
+            class_head.draw(view)
+        with right:
+            chosen = of_class.choose(view)
+    found = _run(view, params, chosen)
     if found is None:
         return None
     change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"
@@ -56,13 +50,8 @@ def show(view: View) -> Export | None:
         height=380,
     )
     st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
-    st.caption(
-        "Above the grey band, hiding the *k* tokens changes the result more than every random draw. "
-        f"Limits: one sentence and {len(SEEDS)} random draws show a tendency, not a proof. Hiding a token also moves "
-        "its attention to all others."
-    )
-    with st.expander("How the test works, and the debate"):
-        references.markdown(_method(view, params, chosen))
+    st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
+    about.expander(__file__, "How the test works, and the debate", **_method(view, params, chosen))
     return exported(view, found, figure, chosen, params)
 
 
@@ -102,7 +91,7 @@ def _outcome_lines(chosen: ChosenClass | None) -> str:
 
 def _controls(view: View) -> None:
     with st.container(horizontal=True, gap="medium"):
-        if class_choice.has_head(view):
+        if of_class.has_head(view):
             state.segmented(
                 Params.measured, "Measured", MEASURED,
                 help="Class: how far the probability of a class drops. The classification head is the model's, or the "
@@ -141,7 +130,9 @@ def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | N
     try:
         if chosen is None:
             return view.derived(what, make)
-        return class_choice.once((*what, *chosen.names(view)), lambda: make(view.trace))
+        what = (*what, *chosen.names(view))
+        known = results.known("deletion", what)
+        return results.keep("deletion", what, make(view.trace)) if known is None else known
     finally:
         bar.empty()
 
@@ -158,18 +149,14 @@ def _result(view: View, found: Deletion, change: str) -> str:
         f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
         f"values of *k***, inside it for {inside}, below it for {below}.  \n"
         f"{change} when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
-        f"**{_digits(found.by_attention[0])}**. One random token: {_digits(random.min())} to "
-        f"{_digits(random.max())}, mean {_digits(random.mean())}.  \n"
+        f"**{three_digits(found.by_attention[0])}**. One random token: {three_digits(random.min())} to "
+        f"{three_digits(random.max())}, mean {three_digits(random.mean())}.  \n"
         f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
     )
 
 
-def _digits(value: np.floating) -> str:
-    """Three digits, with a minus sign below 0."""
-    return ("−" if value < 0 else "") + three_digits(abs(float(value)))
-
-
-def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
+def _method(view: View, params: Params, chosen: ChosenClass | None) -> dict[str, object]:
+    """What is hidden where, and what is measured, for the text about the test."""
     heads = {
         "model": "all heads of all layers",
         "layer": f"all heads of layer {view.layer}",
@@ -181,11 +168,4 @@ def _method(view: View, params: Params, chosen: ChosenClass | None) -> str:
     change = "The change is 1 − cosine of the sentence embedding with and without the tokens."
     if chosen is not None:
         change = f"The drop is {chosen.outcome} without hidden tokens, minus that with them."
-    return (
-        f"No query of {heads} attends to a hidden token; its own output still counts in the pooling. {among} "
-        f"{change} The band spans {len(SEEDS)} random draws, the same for every head.\n\n"
-        "Jain and Wallace (2019) found very different weights that lead to the same prediction. Serrano and Smith "
-        "(2019) deleted weights and found them noisy indicators of importance. Both studied text classifiers, mostly "
-        "recurrent ones with one attention layer, so their results need not hold for transformers. Wiegreffe and "
-        "Pinter (2019) answer that such weights must also be ones that a trained model can have."
-    )
+    return {"heads": heads, "among": among, "change": change, "draws": len(SEEDS)}

@@ -13,13 +13,12 @@ from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.contribution import by_layer
 from pages.contribution.params import Params
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.view import map_window
+from pages.core.view import map_window, selection
 from pages.core.view.view import MapParams, View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import formulas, references, token_names
+from pages.core.words import about, formulas, token_names
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
@@ -38,7 +37,7 @@ def show(view: View) -> Export:
     _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
-        _answer(view)
+        answer.draw_row(view, lambda row: _measures(view, row), linked=True)
         for column, kind in zip(st.columns(2, gap="small"), ("attention", params.weighted), strict=True):
             with column:
                 drawn[f"{TITLES[kind]}, L{view.layer} H{view.head}"] = _map(view, kind, look)
@@ -50,17 +49,10 @@ def show(view: View) -> Export:
     st.caption(_of_head(view))
     _of_query(view)
     drawn |= by_layer.show(view)
-    references.caption(
-        "A token with much attention but little norm-weighted attention adds little (Kobayashi et al. 2020). "
-        "Limits: vectors that point in opposite directions cancel, which norms do not show. The residual connection "
-        "and LayerNorm are left out (Kobayashi et al. 2021 include both)."
-    )
+    st.caption(about.text(__file__, "Limits of norm-weighted attention"))
     with st.expander("The formula"):
         formulas.show(RULE)
-        st.markdown(
-            "The norm of $f(x_j)$ depends only on the token $j$, not on the query. The bias of the values is part of "
-            "it. The bias of $W^O$ belongs to no token and is left out."
-        )
+        st.markdown(about.text(__file__, "Norm-weighted attention in symbols"))
     layer, head = view.layer, view.head
     return Export(
         view,
@@ -104,7 +96,7 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
         "key tokens to the right.",
         height=430,
         selected=(view.i, view.j),
-        on_event=lambda event: input_row.select_from(event, block),
+        on_event=lambda event: selection.select_from(event, block),
     )
     return figure
 
@@ -142,29 +134,12 @@ def _largest_between_words(view: View, values: Weights, queries: slice, keys: sl
     return ranking.largest_between_words(values.numpy(), view.trace, *sides)
 
 
-def _answer(view: View) -> None:
-    """The line above the maps: the selected cell or row by both measures."""
-    if view.i is None:
-        answer.draw(clear=None if view.j is None else lambda: input_row.select(None, None))
-        return
-    labels, rows = view.trace.labels, slice(view.i, view.i + 1)
-    weights = view.trace.attention(view.layer, view.head, rows)[0].cpu()
-    shares = norm_weighted.norm_weighted_shares(view.trace, view.layer, view.head, rows)[0].cpu()
-    query = token_names.bold(labels, view.i)
-    if view.j is None:
-        first = f"{query} is selected. Select a cell of its row to read its attention by both measures."
-    else:
-        first = (
-            f"{query} to {token_names.bold(labels, view.j)}: attention {answer.weight(weights, view.j)}, norm-weighted "
-            f"{answer.weight(shares, view.j)}."
-        )
-    answer.draw(
-        first,
-        f"Largest in this row: attention {answer.largest(weights, labels)}; norm-weighted, as shares of the row, "
-        f"{answer.largest(shares, labels)}.",
-        cell=None if view.j is None else {},
-        clear=lambda: input_row.select(None, None),
-    )
+def _measures(view: View, row: slice) -> dict[str, Weights]:
+    """Rows of the head by both measures: attention, and shares of norm-weighted attention."""
+    return {
+        "attention": view.trace.attention(view.layer, view.head, row),
+        "norm-weighted": norm_weighted.norm_weighted_shares(view.trace, view.layer, view.head, row),
+    }
 
 
 def _of_head(view: View) -> str:
@@ -190,8 +165,7 @@ def _of_query(view: View) -> None:
         st.caption("Select a row to see the keys of one query.")
         return
     trace, row = view.trace, slice(view.i, view.i + 1)
-    weights = trace.attention(view.layer, view.head, row)[0]
-    shares = norm_weighted.norm_weighted_shares(trace, view.layer, view.head, row)[0]
+    weights, shares = (rows[0] for rows in _measures(view, row).values())
     products = norm_weighted.norm_weighted(trace, view.layer, view.head, row)[0]
     places = [place for place, _ in ranking.strongest(shares, 6)]
     places += [place for place, _ in ranking.strongest(weights, 2) if place not in places]

@@ -1,26 +1,79 @@
-"""What a class depends on: the prediction, and each token's part in the log-odds of a class."""
+"""The class of a classification head, which two parts of the page are about, and each token's part in its log-odds."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import similarity
-from encoder.errors import EncoderError
+from encoder import classify, similarity
+from encoder.encoders.text import TextEncoder
 from encoder.figures.tokens import token_bars
 from encoder.similarity import ClassAttribution
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.contribution import class_choice
-from pages.contribution.class_choice import ChosenClass
 from pages.contribution.params import Params
+from pages.core.stores import results
 from pages.core.view.view import View, state
-from pages.core.widgets import prediction
+from pages.core.widgets import class_head, outcomes
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, references, token_names
-from pages.core.words.markdown import plain, say_error
+from pages.core.words import about, formulas, token_names
+from pages.core.words.markdown import plain, table
 from pages.core.work import long_work
+from pages.state import links
+
+
+@dataclass(frozen=True)
+class ChosenClass:
+    """model: with the head; label: the class; position: the token, for a head that tags tokens."""
+
+    model: TextEncoder
+    label: str
+    position: int | None
+
+    def probability(self, trace: Trace) -> float:
+        """The probability of the class in a run; a regression's score."""
+        return classify.probability(self.model, trace, self.label, self.position)
+
+    @property
+    def outcome(self) -> str:
+        """The name of that number."""
+        assert self.model.classifier is not None
+        kind = "score" if self.model.classifier.config.scale == "none" else "probability"
+        return f"the {kind} of “{self.label}”"
+
+    def names(self, view: View) -> tuple[Hashable, ...]:
+        """All that its numbers depend on."""
+        return view.model, view.text, view.pair, class_head.current(), self.label, self.position
+
+
+def has_head(view: View) -> bool:
+    """Whether the model, or this session, has a classification head for the view."""
+    return class_head.model_of(view).classifier is not None
+
+
+def missing(view: View) -> None:
+    """What to do without a head."""
+    of_text = view.loaded.takes == "text"
+    trained = ", or train a probe and use it as a head" if of_text else ""
+    st.info(
+        f"{view.loaded.name} has no classification head. Choose a checkpoint that has one{trained}.",
+        icon=":material/info:",
+    )
+    if of_text:
+        links.link("probes", "Probes: train a head on this model", icon="label")
+
+
+def choose(view: View) -> ChosenClass:
+    """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
+    model = class_head.model_of(view)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return ChosenClass(model, *outcomes.choose_label(view, model))
+
 
 #: Up to so many tokens the numbers are computed without being asked.
 AT_ONCE = 64
@@ -31,20 +84,16 @@ LARGEST = 4
 
 def show(view: View) -> Export | None:
     """The whole part of the page; None where it has no numbers."""
-    if not class_choice.has_head(view):
-        class_choice.missing(view)
+    if not has_head(view):
+        missing(view)
         return None
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        prediction.draw(view)
-    try:
-        with right:
-            chosen = class_choice.choose(view)
-            reference = _reference(chosen)
-        found = _found(view, chosen, reference)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        return None
+        class_head.draw(view)
+    with right:
+        chosen = choose(view)
+        reference = _reference(chosen)
+    found = _found(view, chosen, reference)
     if found is None:
         return None
     labels = view.trace.labels
@@ -98,9 +147,6 @@ def _reference(chosen: ChosenClass) -> str:
 
 def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution | None:
     """The attribution, kept in this session; None while it waits for a click."""
-    what = ("class", reference, *chosen.names(view))
-    if (found := class_choice.kept(what)) is not None:
-        return found  # type: ignore[no-any-return]
     source = view.trace.source
     assert source is not None
 
@@ -113,8 +159,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
         raise AssertionError
 
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
-    found = long_work.result("class", what, work, label="Compute the bars", ask=ask)
-    return None if found is None else class_choice.keep(what, found)
+    return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)
 
 
 def _answer(found: ClassAttribution, labels: list[str] | tuple[str, ...]) -> str:
@@ -142,9 +187,5 @@ def _check(found: ClassAttribution, unit: str) -> None:
         ("Sum of all bars", f"**{number(float(found.values.sum()), 3)}**"),
         ("Error", f"{found.error:.1g}, {found.steps} steps"),
     )
-    st.markdown("\n".join(["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]))
-    references.caption(
-        "Integrated gradients (Sundararajan, Taly and Yan 2017). Log-odds: log(p / (1 − p)). The check covers the sum; "
-        "a single bar cannot be checked. Another reference gives other bars. “Occlusion” hides "
-        "tokens instead."
-    )
+    st.markdown(table(("The check", "value"), rows))
+    st.caption(about.text(__file__, "How the bars are computed"))

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+import streamlit as st
+
 from pages.contribution import (
     deletion,
     norm_weighted,
-    occlusion_of_image,
-    occlusion_of_sound,
+    occlusion,
     of_class,
     qk_space,
     rollout,
@@ -16,7 +17,8 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
-from pages.core.words.glossary import brief_opening
+from pages.core.words.glossary import opening
+from pages.core.words.markdown import errors_said
 from pages.state.links import next_page
 from pages.state.url_state import state
 
@@ -29,18 +31,18 @@ SHOW: dict[str, Callable[[View], Export | None]] = {
     "class": of_class.show,
 }
 #: Occlusion covers parts of what the model receives: hidden tokens of a text, patches, windows of a sound.
-OCCLUSION = {"text": deletion.show, "image": occlusion_of_image.show, "sound": occlusion_of_sound.show}
+OCCLUSION = {"text": deletion.show, "image": occlusion.show, "sound": occlusion.show}
 
 view = current_view()
 kind = view.trace.kind
 offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
-if state.newest(Params.part) not in offered:
-    state.put(Params.part, Params.part.default)
 
 heading()
-part = state.newest(Params.part)
-brief_opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
 part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
-if exported := (SHOW | {"deletion": OCCLUSION[kind]})[part](view):
+opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
+exported = None
+with errors_said(st.info, icon=":material/info:"):
+    exported = (SHOW | {"deletion": OCCLUSION[kind]})[part](view)
+if exported is not None:
     exported.draw()
 next_page("heads", "Heads")

@@ -1,7 +1,5 @@
 """The values of the page “Contribution” in the address."""
 
-from dataclasses import dataclass
-
 from encoder.measure.deletion import CANDIDATES, SCOPES
 from encoder.similarity import REFERENCES
 from pages.state.params import Param, choice
@@ -25,7 +23,6 @@ QUESTIONS = {
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The open part, and its options."""
 

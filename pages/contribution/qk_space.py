@@ -8,11 +8,10 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
-from pages.core.view import token_rows
+from pages.core.view import selection, token_rows
 from pages.core.view.view import View, ViewParams, state
 from pages.core.widgets.export import Export, place, title
-from pages.core.words import references, token_names
+from pages.core.words import about, token_names
 
 
 def show(view: View) -> Export:
@@ -43,20 +42,13 @@ def show(view: View) -> Export:
         alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line from "
         "each query to its strongest key.",
         height=560,
-        on_event=on_click(point=select, clear=lambda: input_row.select(None, None)),
+        on_event=on_click(point=select, clear=selection.clear),
     )
     st.caption(_about(view, space))
-    with st.expander("How the plane is computed"):
-        references.markdown(
-            "Two changes bring queries and keys together without changing any attention weight (Yeh et al. 2023, "
-            "AttentionViz). First, the same vector is added to all keys, so that both have the same mean. This adds "
-            "one number to all scores of a query, which its softmax ignores. Second, queries are multiplied by *c* and "
-            f"keys divided by it, which keeps their products. Here *c* = {space.scale:.3f}: with it, distance and "
-            f"product correlate most strongly, with {space.correlation:.2f} (near pairs count most; −1 would be "
-            f"perfect). Then a principal component analysis of all {2 * len(space.queries):,} vectors gives the plane. "
-            f"Its two of {trace.config.d_head} dimensions keep {space.explained.sum():.0%} of the variance, so near "
-            "points on the screen are not always near."
-        )
+    about.expander(
+        __file__, "How the plane is computed", scale=f"{space.scale:.3f}", correlation=f"{space.correlation:.2f}",
+        vectors=f"{2 * len(space.queries):,}", width=trace.config.d_head, explained=f"{space.explained.sum():.0%}",
+    )  # fmt: skip
     return exported(view, space, figure)
 
 

@@ -1,23 +1,26 @@
 """Attention rollout: the attention of all layers up to one, multiplied, with the residual connection included."""
 
+from __future__ import annotations
+
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
 from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
-from encoder.measure import ranking
+from encoder.measure import patches, ranking
 from encoder.measure import rollout as measure
-from encoder.measure.ranking import Weights
+from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.contribution import over_depth
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import map_window, token_rows
+from pages.core.view import map_window, selection, token_rows
 from pages.core.view.view import MapParams, View, ViewParams, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, references, token_names
+from pages.core.widgets.over_image import token
+from pages.core.words import about, formulas, token_names
+from pages.core.words.markdown import plain
 from pages.state.url_state import controlled
 
 RULE = (
@@ -34,12 +37,9 @@ def show(view: View) -> Export:
         _one_row(view)
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
-    references.caption(
-        "Limits: rollout (Abnar and Zuidema 2020) is a heuristic. It gives attention and residual connection equal "
-        "weight, and leaves out values, LayerNorm and the feed-forward layers."
-    )
+    st.caption(about.text(__file__, "Limits of rollout"))
     if view.trace.kind == "image":
-        over_depth.draw(view)
+        _over_depth(view)
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")
@@ -80,7 +80,7 @@ def _map(view: View) -> go.Figure:
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
     with left, answer.area():
-        _answer(view, made[view.layer])
+        answer.draw_row(view, lambda row: {"": made[view.layer, row]}, "By rollout, ")
         plot(
             figure,
             key="rollout-map",
@@ -90,7 +90,7 @@ def _map(view: View) -> go.Figure:
             fill=True,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
-            on_event=input_row.select_from,
+            on_event=selection.select_from,
         )
     with right:
         query = _query(view)
@@ -99,21 +99,6 @@ def _map(view: View) -> go.Figure:
         text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
         st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
-
-
-def _answer(view: View, rollout: Weights) -> None:
-    """The line above the map: the selected cell or row. rollout [T, T]."""
-    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
-    if view.i is None:
-        answer.draw(clear=clear)
-        return
-    labels, row = view.trace.labels, rollout[view.i]
-    query = token_names.bold(labels, view.i)
-    if view.j is None:
-        answer.draw(f"Rollout of {query}: {answer.largest(row, labels)}.", "The three largest shares.", clear=clear)
-        return
-    first = f"Rollout of {query} to {token_names.bold(labels, view.j)}: {answer.weight(row, view.j)}."
-    answer.draw(first, f"Largest in this row: {answer.largest(row, labels)}.", clear=clear)
 
 
 def _query(view: View) -> int:
@@ -161,3 +146,30 @@ def _row(view: View, query: int, row) -> None:
             "share": st.column_config.ProgressColumn("Rollout", min_value=0.0, max_value=1.0, format="%.3f"),
         },
     )
+
+
+#: Maps side by side.
+MOST_ACROSS = 6
+
+
+def _over_depth(view: View) -> None:
+    """What a token attends to in each layer: the mean of its heads, and the rollout up to there."""
+    place = token(view)
+    name = plain(view.trace.labels[place])
+    st.subheader(f"{name} over depth", anchor=False)
+
+    def make(trace: Trace) -> np.ndarray:
+        mean = patches.rows_of_token(trace, place).mean(dim=1)  # [L, T]
+        rows = [patches.over_image(trace, row).cpu().numpy() for row in (mean, patches.rollout_rows(trace, place))]
+        return np.concatenate(rows)
+
+    n_layers = view.loaded.config.n_layers
+    titles = [f"{what} L{layer}" for what in ("mean", "rollout") for layer in range(n_layers)]
+    maps = view.derived(("patches over depth", place), make)
+    across = min(n_layers, MOST_ACROSS)
+    figure = figures.patch_maps(maps, titles, colours=view.colours, across=across)
+    plot(
+        figure, height=170 * -(-len(titles) // across), key="patch-depth",
+        alt=f"What {view.trace.labels[place]} attends to in each layer, as small maps over the image.",
+    )  # fmt: skip
+    st.caption(about.text(__file__, "Rollout over depth"))

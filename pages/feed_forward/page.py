@@ -13,6 +13,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
+from pages.core.words import about
 from pages.core.words.markdown import errors_said
 from pages.feed_forward import activations, neuron, updates
 from pages.state.links import next_page
@@ -32,10 +33,7 @@ def main(view: View) -> None:
         lost = updates.left_out(view)
         if lost is not None:
             drawn["What is lost without attention, or without the FFN"] = lost[1]
-    st.caption(
-        "Limits: an activation’s size says little about its effect, which depends on the output vector and on later "
-        "layers. A neuron can respond to several unrelated patterns."
-    )
+    st.caption(about.text(__file__, "Limits"))
     exported(selected, found, drawn).draw()
     if view.loaded.takes == "text":
         next_page("predict", "Masked-word prediction, which word fits a blank")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice
 from pages.state.url_state import state
 
@@ -13,7 +11,6 @@ NEURONS = {"most": f"{MOST_ACTIVE} most active", "all": "All neurons"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """neurons: which ones the map shows."""
 

@@ -1,7 +1,5 @@
 """The values of the page Glossary in the address."""
 
-from dataclasses import dataclass
-
 from pages.core.words.glossary_terms import BY_KEY
 from pages.core.words.references import BY_KEY as REFERENCES
 from pages.state.params import Param, choice
@@ -9,7 +7,6 @@ from pages.state.url_state import state
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The selected term, and the selected reference; "": none."""
 

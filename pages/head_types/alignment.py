@@ -7,9 +7,10 @@ import streamlit as st
 from encoder import figures
 from encoder.measure.head_alignment import AlignmentScores, read_pairs, score_heads
 from pages.components import on_click, plot
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
+from pages.core.words import about
 from pages.core.words.markdown import errors_said
 from pages.head_types.params import Params
 
@@ -57,9 +58,6 @@ def _show(view: View, found: AlignmentScores) -> None:
         ),
         key="alignment-map", height=AROUND + ROW * n_layers,
         alt=f"Precision of {n_layers} x {n_heads} heads for {len(found.pairs)} pairs.",
-        on_event=on_click(cell=input_row.open_head),
+        on_event=on_click(cell=selection.open_head),
     )  # fmt: skip
-    st.caption(
-        "Precision: how often the key with the largest weight is your pair; special tokens are left out. The best of "
-        "many heads on one sentence is better here than on a new one."
-    )
+    st.caption(about.text(__file__, "Precision of a head"))

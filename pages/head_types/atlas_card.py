@@ -11,6 +11,7 @@ from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
+from pages.core.view import selection
 from pages.core.view.view import ViewParams
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
@@ -86,11 +87,9 @@ def _opens(found: Opened) -> str | None:
 
 def _open(found: Opened, example: Example, model: str) -> None:
     """Let “Heads” open with the text. For callbacks."""
-    for param, value in (
-        (ViewParams.text, example.sentence), (ViewParams.pair, ""), (ViewParams.model, model),
-        (ViewParams.layer, found.layer), (ViewParams.head, found.head), (ViewParams.i, None), (ViewParams.j, None),
-    ):  # fmt: skip
-        state.put(param, value)
+    state.put_all({ViewParams.text: example.sentence, ViewParams.pair: "", ViewParams.model: model})
+    selection.open_head(found.layer, found.head)
+    selection.clear()
     links.open_later("heads")
 
 
@@ -130,9 +129,7 @@ def _labels(found: Opened) -> None:
     if not names:
         st.caption("This atlas has no labels. Build one of a file with a column of labels to see what depends on them.")
         return
-    if state.newest(AtlasView.label) not in names:
-        state.put(AtlasView.label, names[0])
-    name = state.bound(st.selectbox, AtlasView.label, "Label", names)
+    name = state.selectbox(AtlasView.label, "Label", names)
     rows = found.atlas.by_label(name, found.measure.name)
     rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)].sort_values("mean", ascending=False)
     table = pd.DataFrame({name: rows["value"], "Mean": rows["mean"], "Std. error": rows["se"], "Texts": rows["n"]})

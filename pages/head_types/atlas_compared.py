@@ -6,14 +6,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.corpus import Atlas, difference
-from encoder.errors import AtlasError
 from encoder.figures import colours
 from encoder.figures.atlas import heads_by_layer
 from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
-from pages.core.words.markdown import plain, say_error, screen_name
+from pages.core.words.markdown import errors_said, plain, screen_name
 from pages.head_types.atlas_opened import Opened, means
 from pages.head_types.params import AtlasView
 from pages.state.url_state import state
@@ -22,19 +21,11 @@ from pages.state.url_state import state
 def draw(found: Opened) -> dict[str, go.Figure]:
     """The choice of a second atlas, the figure and what it says; returns the figure by its title, for the report."""
     names = {"": "Nothing", **atlases.offered()}
-    if state.newest(AtlasView.against) not in names:
-        state.put(AtlasView.against, "")
-    name = state.bound(
-        st.selectbox, AtlasView.against, "Compare with another atlas", list(names),
-        format_func=lambda one: names.get(one, one), width=420,
-    )  # fmt: skip
-    if not name:
-        return {}
-    try:
-        return _drawn(found, atlases.opened(name))
-    except AtlasError as error:
-        say_error(error)
-        return {}
+    name = state.selectbox(AtlasView.against, "Compare with another atlas", names, width=420)
+    with errors_said():
+        if name:
+            return _drawn(found, atlases.opened(name))
+    return {}
 
 
 def _drawn(found: Opened, other: Atlas) -> dict[str, go.Figure]:

@@ -9,7 +9,7 @@ from encoder.figures.atlas import Means
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.heads import HeadMeasures
 from pages.core.corpora import atlases
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View
 from pages.core.words.formulas import number
 from pages.head_types.params import AtlasView
@@ -66,7 +66,7 @@ class Opened:
         if self.here is None:
             state.put(AtlasView.foreign, [(layer, head)])
         else:
-            input_row.open_head(layer, head)
+            selection.open_head(layer, head)
 
 
 def means(atlas: Atlas, measure: str, **look: str) -> Means:

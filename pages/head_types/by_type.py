@@ -10,9 +10,8 @@ from encoder.export.document import Section
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
-from pages.core.view import head_measures, small_maps
+from pages.core.view import head_measures, selection, small_maps
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
@@ -72,7 +71,7 @@ def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
         key=f"strip-{one.name}",
         alt=f"{one.title}: " + ", ".join(f"L{layer} H{head}" for layer, head in heads) + ".",
         colorscale=figures.thumbnails_lut(view.colours),
-        on_event=input_row.open_from,
+        on_event=selection.open_from,
     )
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from encoder.corpus import standing
+from encoder.figures.atlas import corpus_map
+from pages.components import on_click, plot
 from pages.core.corpora import atlas_building, atlases
 from pages.core.view.view import View
+from pages.core.widgets import answer
 from pages.core.widgets.export import Export
-from pages.core.words.markdown import errors_said
-from pages.head_types import atlas_card, atlas_compared, atlas_map
-from pages.head_types.atlas_opened import Opened
+from pages.core.words import about
+from pages.core.words.markdown import errors_said, plain
+from pages.head_types import atlas_card, atlas_compared
+from pages.head_types.atlas_opened import Opened, means
 from pages.head_types.params import ATLAS_MEASURES, AtlasView
 from pages.state.url_state import state
 
@@ -21,9 +30,7 @@ def draw(view: View) -> Export | None:
     with errors_said():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
-            state.bound(
-                st.selectbox, AtlasView.measure, "Measure", list(ATLAS_MEASURES), format_func=ATLAS_MEASURES.get
-            )
+            state.selectbox(AtlasView.measure, "Measure", ATLAS_MEASURES)
         if atlas is not None:
             exported = show(Opened.of(view, atlas, state.read(AtlasView)))
     atlas_building.panel(view)
@@ -34,14 +41,11 @@ def show(found: Opened) -> Export:
     """The map, the card of the open head, and a comparison."""
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        drawn = atlas_map.draw(found)
+        drawn = _map(found)
     with right:
         atlas_card.draw(found)
     drawn |= atlas_compared.draw(found)
-    st.caption(
-        "Limits: weights say where attention is, not what it causes. The twins were trained on WordNet’s texts, so "
-        "these sentences are not new to them."
-    )
+    st.caption(about.text(__file__, "Limits of a corpus"))
 
     def frame() -> pd.DataFrame:
         rows = found.atlas.table("heads")
@@ -57,4 +61,52 @@ def show(found: Opened) -> Export:
         f'mean, low, high = (atlas.array("{found.measure.name}", one) for one in ("mean", "low", "high"))\n'
         f"mean[{found.layer}, {found.head}]",
         settings={"Texts": f"{found.atlas.n_texts:,}", "Measure": found.measure.title, "Head": found.name},
+    )
+
+
+def _map(found: Opened) -> dict[str, go.Figure]:
+    """The answer line and the map; a click opens a head. Returns the figure by its title, for the report."""
+    drawn = _figure(found)
+    with answer.area():
+        answer.draw(*said(found))
+        plot(
+            drawn,
+            key="head-atlas",
+            alt=f"{found.measure.title} of {found.atlas.n_layers} x {found.atlas.n_heads} heads over the corpus, "
+            "layers downwards.",
+            height=max(260, 120 + 42 * found.atlas.n_layers),
+            on_event=on_click(cell=found.open),
+        )
+    return {f"{found.measure.title} over {atlases.texts_of(found.atlas)}": drawn}
+
+
+def _figure(found: Opened) -> go.Figure:
+    """The map [L, H]; the colours of a share end at 1, so that measures compare."""
+    every = means(found.atlas, found.measure.name)
+    largest = float(np.nanmax(every.mean)) if np.isfinite(every.mean).any() else 1.0
+    return corpus_map(
+        every, f"{found.measure.title}: mean over the texts", end=1.0 if found.measure.unit == "share" else largest,
+        digits=found.digits, selected=(found.layer, found.head), colours=found.view.colours,
+    )  # fmt: skip
+
+
+def said(found: Opened) -> tuple[str, str]:
+    """The open head: here and over the corpus; then where this sentence stands among the texts."""
+    mean, n = found.at(), int(found.at("n"))
+    title = found.measure.title[0].lower() + found.measure.title[1:]
+    if math.isnan(mean):
+        return f"**{found.name}**: no text of this corpus has the measure “{title}”.", ""
+    half = (found.at("high") - found.at("low")) / 2
+    over = f"**{found.said(mean)}** ± {found.said(half, 1)} in {plain(atlases.texts_of(found.atlas))}"
+    if n < found.atlas.n_texts:
+        over += f" ({n:,} have it)"
+    spread = f"95% interval of the mean; standard deviation of the texts: {found.said(found.at('std'))}."
+    here = found.here_at()
+    if here is None:
+        first = f"**{found.name}**, {title}: {over}."
+        return first, spread
+    share = standing(found.atlas, found.measure.name, found.layer, found.head, here)
+    return (
+        f"**{found.name}**, {title}: **{found.said(here)}** here, {over}.",
+        f"{share:.0%} of the texts have a smaller number. ±: {spread}",
     )

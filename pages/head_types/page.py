@@ -6,8 +6,8 @@ from pages.components.lazy import popover
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
-from pages.core.words.glossary import brief_opening
-from pages.head_types import alignment, by_type, corpus, distances, selected, similarity, table
+from pages.core.words.glossary import opening
+from pages.head_types import alignment, by_type, corpus, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
 from pages.state.links import next_page
@@ -18,13 +18,9 @@ DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}
 
 view = current_view()
 words = words_of(view.trace)
-
 parts = PARTS if view.trace.kind == "text" else {name: title for name, title in PARTS.items() if name != "corpus"}
-if state.newest(Params.part) not in parts:
-    state.put(Params.part, Params.part.default)
 
 heading()
-opening = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
     part = state.segmented(Params.part, "Show", parts, label_visibility="collapsed")
     if part not in ("corpus", "align"):
@@ -32,8 +28,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
         if thresholds is not None:
             threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
-with opening:
-    brief_opening(QUESTIONS[part].format(input=words.input))
+opening(QUESTIONS[part].format(input=words.input))
 
 if part == "corpus":
     exported = corpus.draw(view)
@@ -47,7 +42,7 @@ else:
     with right:
         selected.draw(view, found)
     if part == "table" and view.trace.kind == "image":
-        distances.draw(view)
+        table.draw_distances(view)
     st.caption(f"Such patterns suggest what a head may do. One {words.input} is not a proof: another can show others.")
 if exported is not None:
     exported.draw()

@@ -1,7 +1,5 @@
 """The values of the page “Head types” in the address."""
 
-from dataclasses import dataclass
-
 from encoder.measure.head_definitions import HEAD_MEASURES
 from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
 from pages.state.params import Head, Param, choice, heads, string
@@ -33,7 +31,6 @@ COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The open part, and its options."""
 
@@ -48,7 +45,6 @@ class Params:
 
 
 @state.register
-@dataclass(frozen=True)
 class AtlasView:
     """The measure, the second atlas, and the open part of the head's card."""
 

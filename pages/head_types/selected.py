@@ -5,11 +5,9 @@ import streamlit as st
 from encoder import figures
 from pages.components import plot
 from pages.core.corpora import corpus_line
-from pages.core.frame import input_row
-from pages.core.view import map_window
+from pages.core.view import map_window, selection
 from pages.core.view.view import View
 from pages.core.widgets import answer
-from pages.core.words import token_names
 from pages.head_types.heads import Heads, reason
 from pages.state import links
 
@@ -28,7 +26,7 @@ def _map(view: View) -> None:
     """The head's map with the line above it; no map of a long text."""
     trace = view.trace
     if trace.n_tokens <= map_window.EXACT_TOKENS:
-        _answer(view)
+        answer.draw_row(view, lambda row: {"": trace.attention(view.layer, view.head, row)}, linked=True)
         figure = figures.attention_heatmap(
             trace.attention(view.layer, view.head).cpu(),
             trace.labels,
@@ -43,7 +41,7 @@ def _map(view: View) -> None:
             height=380,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels, trace.labels),
-            on_event=input_row.select_from,
+            on_event=selection.select_from,
         )
 
 
@@ -61,19 +59,3 @@ def _types(view: View, found: Heads) -> str:
         f"No type by these thresholds. Entropy: {found.measures['entropy'][place]:.2f} nats, normalised "
         f"{found.measures['relative_entropy'][place]:.2f}. Mean largest weight: {found.measures['maximum'][place]:.2f}."
     )
-
-
-def _answer(view: View) -> None:
-    """The line above the map: the selected cell or row."""
-    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
-    if view.i is None:
-        answer.draw(clear=clear)
-        return
-    labels, rows = view.trace.labels, slice(view.i, view.i + 1)
-    row = view.trace.attention(view.layer, view.head, rows)[0].cpu()
-    query, largest = token_names.bold(labels, view.i), answer.largest(row, labels)
-    if view.j is None:
-        answer.draw(f"{query} attends most to {largest}.", clear=clear)
-        return
-    first = f"{query} attends to {token_names.bold(labels, view.j)}: {answer.weight(row, view.j)}."
-    answer.draw(first, f"Largest in this row: {largest}.", cell={}, clear=clear)

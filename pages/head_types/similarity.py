@@ -6,10 +6,10 @@ import streamlit as st
 from encoder.figures.heads import head_points
 from encoder.measure.head_divergence import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
-from pages.core.words import references
+from pages.core.words import about
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
 
@@ -52,7 +52,7 @@ def draw(view: View, found: Heads) -> Export:
     def open_point(event: PlotEvent) -> None:
         head = drawn.at(event["trace"], event["point"])
         if head is not None:
-            input_row.open_head(*head)
+            selection.open_head(*head)
 
     plot(
         drawn.figure,
@@ -68,7 +68,7 @@ def draw(view: View, found: Heads) -> Export:
         st.markdown(f"Smallest divergence from **L{view.layer} H{view.head}**: {nearest}.")
     st.caption(
         f"Near points: similar attention. The plane is approximate; its stress is {plane.stress:.2f} (0: exact).",
-        help=references.cited(_method(similarity)),
+        help=_method(similarity),
     )
 
     def frame() -> pd.DataFrame:
@@ -87,11 +87,7 @@ def draw(view: View, found: Heads) -> Export:
 
 
 def _method(similarity: HeadSimilarity) -> str:
-    text = (
-        "The distance of two heads is the Jensen–Shannon divergence of their rows, averaged over the queries of this "
-        "text: 0 for equal rows, ln 2 = 0.693 for rows without a common key. Multidimensional scaling places the heads "
-        "in a plane (Clark et al. 2019, section 6, who sum over a corpus)."
-    )
+    text = about.text(__file__, "Similarity of two heads")
     if similarity.n_rows < similarity.n_tokens:
         text += f" Rows compared: {similarity.n_rows:,} of {similarity.n_tokens:,}, evenly spaced."
     return text

@@ -1,16 +1,21 @@
 """The table of all heads and their measures."""
 
+from __future__ import annotations
+
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from encoder import figures
 from encoder.figures.numbers import three_digits
-from encoder.measure import tokens
+from encoder.measure import patches, tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
 from encoder.measure.head_definitions import Definition
-from pages.core.frame import input_row
-from pages.core.view import head_measures
+from pages.components import plot
+from pages.core.view import head_measures, selection
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export, title
+from pages.core.words import about
 from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params
@@ -78,8 +83,6 @@ def exported(view: View, found: Heads) -> Export:
 def _draw(view: View, found: Heads, rows: pd.DataFrame) -> None:
     known = head_measures.offered(view.trace)
     titles = {name: title for name, title in GROUP_TITLES.items() if known.keys() & GROUPS[name].keys()}
-    if state.newest(Params.columns) not in titles:
-        state.put(Params.columns, Params.columns.default)
     group = state.segmented(Params.columns, "Columns", titles)
     st.dataframe(
         rows.drop(columns=["layer", "head"]),
@@ -139,7 +142,7 @@ def _about(found: Heads, rows: pd.DataFrame) -> str:
 def _open_row(found: Heads, numbers: list[int]) -> None:
     chosen = st.session_state["find-table"]["selection"]["rows"]
     if chosen and chosen[0] < len(numbers):
-        input_row.open_head(*divmod(int(numbers[chosen[0]]), found.n_heads))
+        selection.open_head(*divmod(int(numbers[chosen[0]]), found.n_heads))
 
 
 def _say_that_none_is(found: Heads) -> None:
@@ -149,3 +152,19 @@ def _say_that_none_is(found: Heads) -> None:
         f"“{MEASURES[measure].title}” above {getattr(thresholds, field):g}" for measure, field, _ in wanted.rules
     )
     st.info(f"{wanted.title}: no head has {rules} here. Lower the threshold to find the nearest head.")
+
+
+def draw_distances(view: View) -> None:
+    """How far each head attends."""
+    st.subheader("How far each head attends", anchor=False)
+    found = view.derived("patch distances", lambda trace: patches.attention_distances(trace).cpu().numpy())
+    local, wide = (np.unravel_index(pick(found), found.shape) for pick in (np.nanargmin, np.nanargmax))
+    st.markdown(
+        f"Mean distance between a patch and those that it attends to. Most local: L{local[0]} H{local[1]}, "
+        f"{found[local]:.1f} pixels. Most global: L{wide[0]} H{wide[1]}, {found[wide]:.1f} pixels."
+    )
+    plot(
+        figures.distance_dots(found), height=300, key="patch-distances",
+        alt="Attention distance in pixels of every head, by layer.",
+    )  # fmt: skip
+    st.caption(about.text(__file__, "How far each head attends"))

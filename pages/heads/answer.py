@@ -8,11 +8,11 @@ from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from pages.core.view import first_view
+from pages.core.view.selection import Selection, clear, selected
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.words import token_names
 from pages.heads.head_maps import single
-from pages.heads.selection import Selection, select, selected
 
 
 def draw(view: View, head: Map) -> None:
@@ -44,7 +44,7 @@ def draw(view: View, head: Map) -> None:
         first,
         second,
         cell={} if _is_one_weight(view, head, chosen) else None,
-        clear=(lambda: select((), ())) if chosen.queries or chosen.keys else None,
+        clear=clear if chosen.queries or chosen.keys else None,
     )
 
 

@@ -18,8 +18,7 @@ from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core.frame import input_row
-from pages.core.view import head_measures, small_maps
+from pages.core.view import head_measures, selection, small_maps
 from pages.core.view.view import View
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
@@ -30,7 +29,6 @@ from pages.heads.compare import sides
 from pages.heads.compare.compared import percent
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
-from pages.heads.selection import select
 from pages.state.params import Head
 from pages.state.url_state import controlled, state
 
@@ -138,14 +136,10 @@ def _second_sentence(view: View, options: Options) -> float | None:
 
 def _controls(view: View, known: Mapping[str, Definition]) -> tuple[str, str]:
     """The measure that colours the heads, of the known ones, and the head type that they must have; "" for none."""
-    if state.newest(Params.measure) not in known:
-        state.put(Params.measure, "")
     left, right = st.columns([3, 2], gap="small")
     with left:
-        measure = state.bound(
-            st.selectbox, Params.measure, "Measure", ["", *known], label_visibility="collapsed",
-            format_func=lambda name: known[name].title if name else "Colour heads by a measure …",
-        )  # fmt: skip
+        titles = {"": "Colour heads by a measure …"} | {name: one.title for name, one in known.items()}
+        measure = state.selectbox(Params.measure, "Measure", titles, label_visibility="collapsed")
     with right:
         head_type = head_measures.type_filter(view.trace, "Any head type", label_visibility="collapsed")
     return measure, head_type
@@ -199,11 +193,11 @@ def _chooses_b() -> bool:
 def _on_event(event: GridEvent) -> None:
     """Open or pin a head, or clear the selection; next to the open head, choose the other one."""
     if event["event"] == "clear":
-        select((), ())
+        selection.clear()
     elif event["event"] == "pin" or event.get("shift"):
         head_options.toggle_pin(event["layer"], event["head"])
     elif state.get(Params.view) == "beside":
         sides.open_head(state.get(SideB.what), event["layer"], event["head"])
     else:
-        input_row.open_head(event["layer"], event["head"])
+        selection.open_head(event["layer"], event["head"])
         state.put(Params.average, "none")

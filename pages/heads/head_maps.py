@@ -1,17 +1,24 @@
-"""The map of a head with the page's options, computed once for all sessions."""
+"""The map of a head with the page's options, computed once for all sessions, and its figure."""
 
 from __future__ import annotations
 
-from encoder import export
+import numpy as np
+
+from encoder import export, figures
 from encoder.export import Map, Options
+from encoder.figures.numbers import three_digits
 from encoder.measure import head_map, tiled_attention
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
 from encoder.model.overview import Overview
+from pages.components.events import ZoomWindow
+from pages.core.inputs.input_words import words_of
 from pages.core.stores.cache import TracedText
 from pages.core.view import small_maps
+from pages.core.view.map_window import EXACT_TOKENS, zoomed
+from pages.core.view.selection import Selection, selected
 from pages.core.view.view import View
-from pages.heads.selection import Selection, selected
+from pages.core.words import gestures
 from pages.state.params import Head
 
 
@@ -67,4 +74,59 @@ def overview(view: TracedText, layer: int | None, head: int | None, special: Spe
     return view.derived(
         ("overview", layer, head, special),
         lambda trace: tiled_attention.overview(trace, layer, head, special),
+    )
+
+
+#: Below this weight, a scale from 0 to 1 shows almost no colour.
+FAINT = 0.1
+
+
+def head_figure(head: Map, window: ZoomWindow | None, scale: float | None = None) -> tuple[dict, str]:
+    """A map as a plain figure, and its caption. window: what its plot shows; scale: the weight at which colours end."""
+    shown = head.shown
+    look = {
+        "log": head.options.log,
+        "colours": head.colours,
+        "selected": (head.queries, head.keys),
+        "parts": head.parts,
+    }
+    if head.is_exact:
+        figure = figures.attention_spec(
+            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, places=shown.places,
+            scale=scale or head.scale(np.asarray(shown.weights), 1), **look,
+        )  # fmt: skip
+        return figure, " ".join(head.options.map_sentences()) + _range(figure, head)
+    n_tokens = head.trace.n_tokens
+    queries, keys = zoomed(window, n_tokens)
+    weights, block = shown.pooled(EXACT_TOKENS, queries, keys)
+    weights = weights.cpu()
+    figure = figures.window_spec(
+        weights, shown.key_labels, block=block, row_offset=queries.start, column_offset=keys.start,
+        scale=scale or head.scale(weights.numpy(), block, (queries.start, keys.start)), **look,
+    )  # fmt: skip
+    if block == 1:
+        caption = (
+            f"Rows: tokens {queries.start:,} to {queries.stop - 1:,}. Columns: tokens {keys.start:,} to "
+            f"{keys.stop - 1:,}. Each cell is one weight; a row's sum also counts hidden keys. "
+            f"{gestures.DOUBLE_CLICK} to see the whole map. {' '.join(head.options.map_sentences())}"
+        )
+    else:
+        caption = (
+            f"{n_tokens:,} tokens: each cell shows the largest weight among {block} × {block} token pairs. "
+            f"{gestures.either('Drag', 'Choose the magnifier, then drag')} over a part to zoom in."
+        )
+    return figure, caption + _range(figure, head)
+
+
+def _range(figure: dict, head: Map) -> str:
+    """Where the colours end; a hint where all weights are too small for a scale from 0 to 1."""
+    cells, end = np.asarray(figure["data"][0]["z"]), float(figure["data"][0]["zmax"])
+    known = ~np.isnan(cells)
+    largest = float(np.max(cells, initial=0.0, where=known))
+    if head.options.scale_to_words and largest > end:
+        return f" The colours end at {three_digits(end)}, the largest weight between {words_of(head.trace).parts}."
+    if end < 1 or head.options.log or largest >= FAINT or not known.any():
+        return ""
+    return (
+        f" The largest weight is {three_digits(largest)}. To see it well, choose Options, Colour range, “Fit to map”."
     )

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, patches
 from encoder.trace.trace import Trace
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View
 from pages.core.widgets import answer, class_head, over_image
 from pages.core.widgets.export import Export, place, title
 from pages.core.widgets.occlusion import controls
 from pages.core.words import token_names
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.heads.params import OVERLAYS, Params
 from pages.state.url_state import state
 
@@ -52,7 +51,7 @@ def _draw_weights(view: View, overlay: str) -> str:
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
             f"On {', '.join(map(plain, grid.before))}, without a patch: {on_special}. {hint}",
-            clear=None if view.i is None else lambda: input_row.select(None, None),
+            clear=None if view.i is None else selection.clear,
         )
         over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))
     return ""
@@ -61,17 +60,14 @@ def _draw_weights(view: View, overlay: str) -> str:
 def _draw_falls(view: View) -> str:
     """The fall for each patch; Python lines that give it, "" where there is none."""
     above = st.container()  # the controls follow the image, which stays in the window
-    try:
+    with errors_said(st.info, icon=":material/info:"):
         covered = controls(view)
         falls = covered.alone()
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/info:")
-        return ""
-    if falls is None:
-        return ""
-    with above, answer.area():
-        over_image.draw_falls(view, covered, falls, state.newest(Params.opacity))
-    return covered.python_lines()
+        if falls is not None:
+            with above, answer.area():
+                over_image.draw_falls(view, covered, falls, state.newest(Params.opacity))
+            return covered.python_lines()
+    return ""
 
 
 def small_maps(view: View) -> np.ndarray:

@@ -9,12 +9,12 @@ from encoder.export import Lines, Map
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import lines
 from pages.components.events import LinesEvent
+from pages.core.view.selection import select_several, selected
 from pages.core.view.view import View
 from pages.core.words import gestures
 from pages.heads import options
 from pages.heads.head_maps import is_whole, single, weights_of
 from pages.heads.params import MOST_OVERLAID, Params
-from pages.heads.selection import select, selected
 from pages.state.params import Head
 from pages.state.url_state import state
 
@@ -74,7 +74,7 @@ def _controls(view: View, head: Map) -> tuple[list[Head], float]:
 
 
 def _on_event(event: LinesEvent, head: Map) -> None:
-    select(
+    select_several(
         [head.shown.query_tokens(row)[0] for row in event["queries"]],
         [head.shown.key_tokens(column)[0] for column in event["keys"]],
     )

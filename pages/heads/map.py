@@ -12,13 +12,12 @@ from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
 from pages.core.view import norm_change
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
+from pages.core.view.selection import clear, select_several, toggled
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.heads import next_head
-from pages.heads.figure import head_figure
-from pages.heads.head_maps import single
-from pages.heads.selection import select, toggled
+from pages.heads.head_maps import head_figure, single
 from pages.state.params import Param, ZoomWindow
 
 
@@ -52,7 +51,7 @@ def on_map_event(event: PlotEvent, head: Map, key: str, zoom: Param[ZoomWindow |
     """A click selects: a cell its query and key, a label one of them. With shift it adds them or takes them away."""
     axis, shift = event["axis"], event.get("shift", False)
     if axis == "clear":
-        select((), ())
+        clear()
     if axis not in ("cell", "x", "y") or (axis == "cell" and _cell_is_block(head, key, zoom)):
         return
     # As in a click, a selected token is named by the first token of its row or column.
@@ -60,18 +59,18 @@ def on_map_event(event: PlotEvent, head: Map, key: str, zoom: Param[ZoomWindow |
     keys = [head.shown.key_tokens(column)[0] for column in head.keys]
     if axis == "y":
         query = head.shown.query_tokens(event["i"])[0]
-        select(toggled(queries, query) if shift else [query], keys)
+        select_several(toggled(queries, query) if shift else [query], keys)
     elif axis == "x":
         column = head.shown.key_tokens(event["j"])[0]
-        select(queries, toggled(keys, column) if shift else [column])
+        select_several(queries, toggled(keys, column) if shift else [column])
     else:
         query, column = head.shown.query_tokens(event["i"])[0], head.shown.key_tokens(event["j"])[0]
         if not shift:
-            select([query], [column])
+            select_several([query], [column])
         elif query in queries and column in keys:
-            select(toggled(queries, query), toggled(keys, column))
+            select_several(toggled(queries, query), toggled(keys, column))
         else:
-            select([*queries, query], [*keys, column])
+            select_several([*queries, query], [*keys, column])
 
 
 def _cell_is_block(head: Map, key: str, zoom: Param[ZoomWindow | None] | None) -> bool:

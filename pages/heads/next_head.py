@@ -24,11 +24,10 @@ from pages.core.server import channel
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
 from pages.core.view import small_maps
+from pages.core.view.selection import Selection, selected
 from pages.core.view.view import View
-from pages.heads.figure import head_figure
-from pages.heads.head_maps import drawn
+from pages.heads.head_maps import drawn, head_figure
 from pages.heads.options import HEAD
-from pages.heads.selection import Selection, selected
 
 #: Largest size of all maps of a text in bytes: 72 heads at 64 tokens. Visitors of a shared server, who may share one
 #: wireless network, get a quarter of it.

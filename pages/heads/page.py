@@ -11,7 +11,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.widgets import answer as line
 from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import brief_opening
+from pages.core.words.glossary import opening
 from pages.heads import (
     answer,
     ask,
@@ -51,7 +51,7 @@ below = st.container(key="heads-below")
 
 with grid_side:
     heading()
-    brief_opening(
+    opening(
         f"Which {words.tokens} does each head attend to? **L{view.layer} H{view.head}** means layer {view.layer}, head "
         f"{view.head}; both count from 0."
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.export.lines import MOST_HEADS
 from encoder.load import BUNDLED
 from encoder.measure.aggregate import PAIRS
@@ -32,7 +30,6 @@ MODELS = {
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The view of the open head, and the grid of all heads."""
 
@@ -62,7 +59,6 @@ class Params:
 
 
 @state.register
-@dataclass(frozen=True)
 class SideB:
     """Side B; side A is the view itself."""
 

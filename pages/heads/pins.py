@@ -8,10 +8,9 @@ from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import plot, plot_window
-from pages.core.frame import input_row
+from pages.core.view import selection
 from pages.core.view.view import View
-from pages.heads.figure import head_figure
-from pages.heads.head_maps import is_whole, map_of
+from pages.heads.head_maps import head_figure, is_whole, map_of
 from pages.heads.map import on_map_event
 from pages.heads.options import heads_of_model, toggle_pin
 from pages.heads.params import Params
@@ -54,7 +53,7 @@ def _pinned(head: Map, layer: int, number: int, largest: float) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.button(
             head.name, key=f"open:{layer}.{number}", type="tertiary", help="Open this head",
-            on_click=input_row.open_head, args=(layer, number),
+            on_click=selection.open_head, args=(layer, number),
         )  # fmt: skip
         st.button(
             f"Unpin {head.name}", icon=":material/keep_off:", key=f"unpin:{layer}.{number}",

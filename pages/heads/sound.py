@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.figures.sound import sound_picture, time_map
+from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import wav_bytes
-from encoder.inputs.sound_layout import SpectrogramGrid
+from encoder.inputs.sound_layout import SoundLayout, Span, SpectrogramGrid
 from encoder.measure import sounds
+from encoder.measure.sounds import OverTime
 from pages.components import PlotEvent, on_click, plot
-from pages.core.frame import input_row
-from pages.core.view.view import View
+from pages.core.view import selection
+from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer, class_head
 from pages.core.widgets.export import Export, title
-from pages.heads.heard import Heard, heard_of
+from pages.state.url_state import state
 
 #: The bars in the figure of `sound_picture`.
 BARS = 2
+
+
+@dataclass(frozen=True)
+class Heard:
+    """query: the token; span: its part of the sound, None for a special token; chosen: whether the visitor chose it."""
+
+    sound: Sound
+    wav: bytes
+    layout: SoundLayout
+    query: int
+    name: str
+    span: Span | None
+    chosen: bool
+    over: OverTime
+
+    def choose(self, column: int, band: int = 0) -> None:
+        """Make the part at a column of time, and a band of patches, the query."""
+        state.put(ViewParams.i, sounds.token_at(self.layout, column, band))
+
+
+def heard_of(view: View) -> Heard:
+    """The sound of the view, and what its query attends to in the open head."""
+    sound = view.given
+    trace = view.trace
+    layout = sounds.sound_layout(trace)
+    query = sounds.loudest(sound, layout) if view.i is None else view.i
+    row = trace.attention(view.layer, view.head, slice(query, query + 1))[0].cpu()
+    return Heard(
+        sound=sound,
+        wav=wav_bytes(sound),
+        layout=layout,
+        query=query,
+        name=trace.labels[query],
+        span=layout.spans[query],
+        chosen=view.i is not None,
+        over=sounds.over_time(row, layout),
+    )
 
 
 def draw(view: View) -> Export:
@@ -53,7 +94,7 @@ def draw_answer(found: Heard) -> None:
     answer.draw(
         f":blue[**{found.name}**] attends most to {named}.{special}",
         "Click a time in the picture to choose another part." + ("" if found.chosen else " This part is the default."),
-        clear=found.clear if found.chosen else None,
+        clear=selection.clear if found.chosen else None,
     )
 
 
@@ -88,7 +129,7 @@ def draw_sound(view: View, found: Heard) -> None:
         key="sound-picture",
         alt=f"Waveform and spectrogram of the sound, and the weights with which {found.name} attends to each time.",
         height=300,
-        on_event=on_click(cell=at_cell, point=at_point, clear=found.clear),
+        on_event=on_click(cell=at_cell, point=at_point, clear=selection.clear),
     )
     if not spectrogram.is_read:
         st.caption("The model processes the samples; the spectrogram is only an illustration.")
@@ -122,53 +163,59 @@ def draw_bands(view: View, found: Heard) -> None:
         key="sound-bands",
         alt=f"The weight with which {found.name} attends to each patch of the spectrogram.",
         height=260,
-        on_event=on_click(cell=lambda band, column: found.choose(column, band), clear=found.clear),
+        on_event=on_click(cell=lambda band, column: found.choose(column, band), clear=selection.clear),
     )  # fmt: skip
     st.caption("Each cell is a patch, low frequencies below. Click a patch to make it the query.")
 
 
 def draw_heads(view: View, found: Heard) -> None:
     """The map of all heads; a click opens a head."""
-    config = view.loaded.config
-    weights = view.derived(("all-heads", found.query), lambda trace: sounds.all_heads_over_time(trace, found.query))
-    rows = weights.reshape(config.n_layers * config.n_heads, -1)
-    names = [f"L{layer} H{head}" for layer in range(config.n_layers) for head in range(config.n_heads)]
+    n_heads = view.loaded.config.n_heads
+    figure, n_rows = _map_of_heads(view, found, (view.layer * n_heads + view.head, None))
     plot(
-        time_map(
-            rows, found.over.starts, names, title="head", colours=view.colours,
-            selected=(view.layer * config.n_heads + view.head, None), hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
-        ),
+        figure,
         key="sound-heads",
-        alt=f"What {found.name} attends to over time, one row for each of {len(rows)} heads.",
-        height=min(520, 90 + 18 * len(rows)),
-        on_event=on_click(row=lambda row: input_row.open_head(*divmod(row, config.n_heads))),
-    )  # fmt: skip
+        alt=f"What {found.name} attends to over time, one row for each of {n_rows} heads.",
+        height=min(520, 90 + 18 * n_rows),
+        on_event=on_click(row=lambda row: selection.open_head(*divmod(row, n_heads))),
+    )
     st.caption(f"Each row is a head: the weights with which {found.name} attends to each time. Click a row to open it.")
+
+
+def _over_time(view: View, found: Heard) -> np.ndarray:
+    """[L, H, columns of time]: the weights of the query in all heads."""
+    return view.derived(("all-heads", found.query), lambda trace: sounds.all_heads_over_time(trace, found.query))
+
+
+def _map_of_heads(
+    view: View, found: Heard, selected: tuple[int | None, int | None] = (None, None)
+) -> tuple[go.Figure, int]:
+    """The weights over time as a map with a row for each head; the number of rows."""
+    weights = _over_time(view, found)
+    names = [f"L{layer} H{head}" for layer in range(weights.shape[0]) for head in range(weights.shape[1])]
+    figure = time_map(
+        weights.reshape(len(names), -1), found.over.starts, names, title="head", colours=view.colours,
+        selected=selected, hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
+    )  # fmt: skip
+    return figure, len(names)
 
 
 def _exported(view: View, found: Heard) -> Export:
     """The weights of the query in all heads."""
 
     def frame() -> pd.DataFrame:
-        values = sounds.all_heads_over_time(view.trace, found.query)
+        values = _over_time(view, found)
         layers, heads, columns = np.indices(values.shape)
         return pd.DataFrame(
             {"layer": layers.ravel(), "head": heads.ravel(), "second": found.over.starts[columns.ravel()],
              "weight": values.ravel()}
         )  # fmt: skip
 
-    def figures() -> dict[str, go.Figure]:
-        values = sounds.all_heads_over_time(view.trace, found.query)
-        names = [f"L{layer} H{head}" for layer in range(values.shape[0]) for head in range(values.shape[1])]
-        rows = values.reshape(len(names), -1)
-        drawn = time_map(rows, found.over.starts, names, title="head", downwards=True)
-        return {f"What {found.name} attends to over time": drawn}
-
     return Export(
         view,
         title(view, f"Attention of {found.name}"),
         frame,
-        figures=figures,
+        figures=lambda: {f"What {found.name} attends to over time": _map_of_heads(view, found)[0]},
         lines="from encoder.measure import sounds\n"
         f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]",
         settings={"Query": found.name},

@@ -7,11 +7,11 @@ from encoder.export import Map, Text
 from encoder.measure.passage import Shades
 from pages.components import text_shade
 from pages.components.events import TextEvent
+from pages.core.view.selection import select_several, selected
 from pages.core.view.view import View
 from pages.core.words import gestures
 from pages.heads.lines import EXACT_BYTES
 from pages.heads.params import Params
-from pages.heads.selection import select, selected
 from pages.state.url_state import state
 
 
@@ -50,6 +50,6 @@ def _meaning(found: Shades) -> str:
 def _on_event(event: TextEvent, found: Shades) -> None:
     tokens = [found.units[unit][0] for unit in event["units"]]
     if found.direction == "to":
-        select(tokens, ())
+        select_several(tokens, ())
     else:
-        select((), tokens)
+        select_several((), tokens)

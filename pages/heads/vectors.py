@@ -13,8 +13,7 @@ from encoder.explain.source import array
 from encoder.export import tables
 from encoder.measure import ranking
 from pages.components import on_click, plot
-from pages.core.frame import input_row
-from pages.core.view import token_rows
+from pages.core.view import selection, token_rows
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
@@ -78,7 +77,7 @@ def heatmap(view: View, kind: str, figure: go.Figure, rows: slice, selected: int
         alt=f"{title} of layer {view.layer}, head {view.head}: one row per token, {view.trace.config.d_head} columns.",
         height=token_rows.height(rows.stop - rows.start, most=520),
         together=answer.together(),
-        on_event=on_click(row=lambda token: state.put(param, token), clear=lambda: input_row.select(None, None)),
+        on_event=on_click(row=lambda token: state.put(param, token), clear=selection.clear),
     )
     st.caption(f"{title}: {role}.{token_rows.which(rows, view.trace.n_tokens, selected)}")
 
@@ -110,12 +109,11 @@ def draw_answer(view: View, query: int, key: int, score: explain.Score) -> None:
     names = f"{token_names.bold(labels, query)} attends to {token_names.bold(labels, key)}"
     row = view.trace.attention(view.layer, view.head, slice(query, query + 1))[0].cpu()
     value = f"score {number(score.value)}, weight {answer.weight(row, key)}" if score.visible else "the mask hides it"
-    chosen = view.i is not None or view.j is not None
     answer.draw(
         f"{names}: {value}.",
         f"Largest in this row: {answer.largest(row, labels)}. Select a row of the vectors for another query or key.",
         cell={"i": query, "j": key},
-        clear=(lambda: input_row.select(None, None)) if chosen else None,
+        clear=selection.clearing(view),
     )
 
 

@@ -17,7 +17,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
-from pages.core.words import formulas
+from pages.core.words import about, formulas
 from pages.core.words.markdown import say_error
 
 #: The longest measured text: beyond it one layer takes seconds, and its mask hundreds of megabytes.
@@ -40,11 +40,7 @@ def show(view: View, bytes_each: int) -> Cost:
         _table("FLOPs of one layer", found.parts, lambda part: part.work, f"**{short(found.layer_flops)}**")
     with memory:
         _table("Bytes of each output", found.parts, lambda part: part.memory)
-    st.caption(
-        f"A multiplication and an addition count as two FLOPs. One number takes {bytes_each} bytes. The n × n maps "
-        "count as if written out; the model's fused attention stores only a part at a time. This page counts 5 "
-        "FLOPs per number in a softmax, 7 in a norm and 1 to 8 in an activation."
-    )
+    st.caption(about.text(__file__, "How work and memory are counted", bytes_each=bytes_each))
     st.header("Length from which attention costs more", anchor=False)
     _crossover(view)
     st.header("Measured on this machine", anchor=False)

@@ -12,7 +12,7 @@ from pages.components.lazy import expander
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
-from pages.core.view import first_view
+from pages.core.view import first_view, selection
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
 from pages.core.words import references
 from pages.model import cost, export, picture, switches, ways
@@ -105,7 +105,7 @@ def sentence() -> None:
 
 def another_text() -> None:
     """Nothing is selected in another sentence, and its window is the first one. For callbacks."""
-    input_row.select(None, None)
+    selection.clear()
     state.put(Params.first, None)
 
 

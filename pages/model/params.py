@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice, flag, number, whole_number
 from pages.state.url_state import state
 
@@ -18,7 +16,6 @@ STEPS = (
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
     temperature: how the open part computes scores and weights, by default as the model does; first: the first token of

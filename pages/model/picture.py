@@ -13,9 +13,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
-from pages.core.frame import input_row
 from pages.core.inputs.picture_inputs import picture_inputs
-from pages.core.view import first_view, token_rows
+from pages.core.view import first_view, selection, token_rows
 from pages.core.view import place as place_of_view
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
@@ -96,16 +95,16 @@ def take(view: View, event: ModelEvent) -> None:
     if "first" in event:
         state.put(Params.first, event["first"])
     if kind == "open":
-        input_row.open_head(event["layer"], event["head"])
+        selection.open_head(event["layer"], event["head"])
     elif kind == "select":
-        input_row.select(event["query"], event["key"])
+        selection.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
     elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
         if event["query"] is not None and event["part"]:
-            input_row.select(event["query"], event["key"])
+            selection.select(event["query"], event["key"])
         for name in ("component", "neuron"):
             if event[name] is not None:  # type: ignore[literal-required]
                 state.put(getattr(PlaceParams, name), event[name])  # type: ignore[literal-required]
@@ -118,5 +117,5 @@ def turn(view: View, name: str, on: bool) -> None:
     else:
         first_view.keep()  # the reader compares the same head, token and weight
         if view.i is not None:
-            input_row.select(*token_rows.pair(view))
+            selection.select(*token_rows.pair(view))
         switches.turn(view, name, on)

@@ -11,7 +11,7 @@ from pages.components import on_click, plot
 from pages.core.widgets import answer
 from pages.core.words import formulas
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words.markdown import plain, table
 from pages.norms.selected import Figures, Selected, select_component
 
 
@@ -65,12 +65,11 @@ def moments_table(selected: Selected, step: explain.Normalised) -> str:
         "normalised": (float(step.normalised.mean()), float(step.normalised.std())),
         after: tuple(float(values[row, selected.token]) for values in statistics.after),
     }
-    lines = ["| Values | mean | std |", "|---|---:|---:|"]
-    for what, (mean, std) in rows.items():
-        if abs(mean) <= statistics.rounding * std:
-            mean = 0.0  # only rounding
-        lines.append(f"| {what} | {number(mean)} | {number(std)} |")
-    return "\n".join([*lines, "", f"ε = {number(step.eps)}."])
+    shown = [
+        (what, number(0.0 if abs(mean) <= statistics.rounding * std else mean), number(std))  # 0: only rounding
+        for what, (mean, std) in rows.items()
+    ]
+    return f"{table(('Values', 'mean', 'std'), shown)}\n\nε = {number(step.eps)}."
 
 
 def outliers_in_words(step: explain.Normalised) -> str:

@@ -13,20 +13,12 @@ from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.formulas import number
 from pages.norms.params import Params
 from pages.norms.selected import Figures, Selected, select_component
 from pages.state.url_state import state
 
-SOURCES = (
-    "Kovaleva et al. (2021) found a few dimensions with large LayerNorm gains and biases, the same in many layers of "
-    "BERT-like models. Timkey and van Schijndel (2021) found one to three dimensions that dominate cosine similarity. "
-    "Sun et al. (2024) found very large values at single tokens of large language models.  \n"
-    "**Limits.** Those studies used many texts, and each defines outliers in its own way. "
-    f"This page measures one sentence. Its threshold, {norms.TIMES_CHANCE:g} times what random normal numbers reach, "
-    "is a choice of this page. A component counts even if it is large at one token only."
-)
 HINT = "Select a bar or a cell for another component."
 
 
@@ -46,8 +38,7 @@ def outlier_dimensions(selected: Selected) -> Figures:
             sizes = sizes_here(selected, here)
         with everywhere:
             largest = sizes_everywhere(selected, found)
-    with st.expander("Sources and limits"):
-        references.markdown(SOURCES)
+    about.expander(__file__, "Sources and limits", times=f"{norms.TIMES_CHANCE:g}")
     return {title: sizes, "The largest components before every LayerNorm": largest}
 
 

@@ -11,7 +11,7 @@ from encoder.measure import norms
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.place import PlaceParams
 from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import brief_opening
+from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias, one_token
@@ -36,10 +36,8 @@ statistics = view.derived("norm statistics", norms.statistics)
 
 def main() -> None:
     heading()
-    opening = st.container()
     part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    with opening:
-        brief_opening(QUESTIONS[part])
+    opening(QUESTIONS[part])
     slider, options = st.columns([3, 2], gap="medium")
     with slider:
         norm = chosen_norm()

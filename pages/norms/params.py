@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 
@@ -12,7 +10,6 @@ PARTS = {"every": "Every token", "one": "One token", "others": "Outliers, RMSNor
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """part: the open part of the page; at: name of the selected LayerNorm in a trace."""
 

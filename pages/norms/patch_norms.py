@@ -12,7 +12,7 @@ from encoder.measure.patches import PatchNorms
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.view.view import View
-from pages.core.words import references
+from pages.core.words import about
 
 #: Maps side by side.
 MOST_ACROSS = 6
@@ -40,13 +40,7 @@ def draw(view: View) -> None:
         )  # fmt: skip
     st.markdown(_said(found, grid))
     _registers(view)
-    references.caption(
-        "Each map: the norm of every patch’s vector after one layer. In large models outlier tokens carry information "
-        "about the whole image, and disturb attention maps. "
-        f"Rule: an outlier’s norm is above {patches.OUTLIER:g} times the median of the patches of its layer. Darcet et "
-        "al. (2024) cut between the two modes of the norms by hand, at 150 in DINOv2-g, where about 2% of the tokens "
-        "lie above. They find outliers in large models after long training; registers remove them."
-    )
+    st.caption(about.text(__file__, "Outlier tokens and registers", times=f"{patches.OUTLIER:g}"))
 
 
 def _said(found: PatchNorms, grid: patches.PatchGrid) -> str:

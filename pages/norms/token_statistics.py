@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -11,13 +9,12 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
-from pages.core.frame import input_row
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
-from pages.core.view import token_rows
+from pages.core.view import selection, token_rows
 from pages.core.view.view import MapParams, ViewParams
 from pages.core.widgets import answer
-from pages.core.words import references
+from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.norms.params import Params
@@ -43,9 +40,7 @@ def overview(selected: Selected) -> Figures:
         )
     drawn: Figures = {}
     with answer.area():
-        answer.draw(
-            selected_in_words(selected), clear=None if view.i is None else partial(input_row.select, None, None)
-        )
+        answer.draw(selected_in_words(selected), clear=None if view.i is None else selection.clear)
         for moment in ("before", "after"):
             drawn |= maps_of(selected, moment, part, log=scale == "log")
     if said := token_rows.which(part, len(labels), view.i):
@@ -78,7 +73,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
                 on_event=on_click(
                     row=lambda norm: state.put(Params.at, names[norm]),
                     column=lambda token: state.put(ViewParams.i, token),
-                    clear=lambda: input_row.select(None, None),
+                    clear=selection.clear,
                 ),
             )
     st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))
@@ -124,14 +119,9 @@ def after_in_words(statistics: NormStatistics) -> str:
 
 def three_norms(selected: Selected) -> Figures:
     """Means and standard deviations of every token under the three normalisations."""
-    st.header("LayerNorm, RMSNorm, BatchNorm", anchor=False)
-    st.markdown(
-        f"The vectors before {selected.label}, normalised in three ways, without gain and bias.\n"
-        "- **LayerNorm** uses one token: it sets the mean to 0 and the standard deviation to 1.\n"
-        "- **RMSNorm** uses one token: it sets the root mean square to 1 and subtracts no mean.\n"
-        "- **BatchNorm** uses one component of all tokens. In training, shown here, a token's output depends on the "
-        "other examples of the batch. In inference it uses running averages from training."
-    )
+    kinds = "LayerNorm, RMSNorm, BatchNorm"
+    st.header(kinds, anchor=False)
+    st.markdown(about.text(__file__, kinds, norm=selected.label))
     found: explain.NormMoments = selected.view.derived(
         ("norm moments", selected.norm),
         lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, neighbour(selected)), selected.norm),

@@ -9,12 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.measure import patches
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
-from pages.core.words import token_names
+from pages.core.words import about, references, token_names
 from pages.positions.params import Params
 from pages.state.url_state import state
 
@@ -157,3 +158,27 @@ def curve_in_words(view: View, kind: str, curve: pd.DataFrame) -> str:
     """The two ends of a curve."""
     near, far = curve["mean"].iloc[1], curve["mean"].iloc[-1]
     return f"{heading_of(view, kind)}: {near:.2f} at distance 1, {far:.2f} at distance {len(curve) - 1}."
+
+
+#: More patches are not drawn as a grid of small maps.
+MOST_PATCHES = 400
+
+
+def patch_positions(view: View) -> None:
+    """A small map for each patch: the cosine of its position with those of all patches; nothing without patches."""
+    if view.trace.kind != "image" or view.trace.position is None:
+        return
+    grid = patches.grid(view.trace)
+    st.header("The places of the patches", anchor=False)
+    if grid.rows * grid.columns > MOST_PATCHES:
+        st.caption(f"The grid of small maps is drawn up to {MOST_PATCHES} patches; this model has more.")
+        return
+    st.markdown(about.text(__file__, "patches"))
+    near, far = view.derived("patch neighbours", patches.neighbour_similarity)
+    st.markdown(f"Mean cosine of two patches that share a side: **{near:.3f}**; of all other pairs: **{far:.3f}**.")
+    similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
+    plot(
+        figures.position_grid(similar, grid.rows, grid.columns), height=440, key="patch-positions",
+        alt="For each patch, the cosine of its position vector with those of all patches.",
+    )  # fmt: skip
+    references.caption("As in Dosovitskiy et al. (2021, figure 7, centre).")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,16 @@ from pages.state.url_state import state
 
 #: Largest offset at which a query and a key are shown.
 MOST_APART = 128
+OFFSET = "offset j − i, key minus query"
+
+
+def _curve(
+    name: str, places: Iterable[int], values: np.ndarray, unit: str, *, key: str, alt: str, height: int = 340,
+    **look: Any,
+) -> None:  # fmt: skip
+    """Draw values by their distance or offset."""
+    curve = pd.DataFrame({"distance": places, "mean": values})
+    plot(figures.distance_curve({name: curve}, unit=unit, **look), height=height, key=key, alt=alt)
 
 
 def rotary(view: View, n_positions: int) -> None:
@@ -47,16 +59,14 @@ def rotary(view: View, n_positions: int) -> None:
             f"{2 * math.pi / slowest:,.0f} tokens."
         )
     with curve:
-        by_distance = pd.DataFrame({"distance": range(n_positions), "mean": positions.turned_apart(cos)})
-        plot(
-            figures.distance_curve({"rotary": by_distance}, unit="dot product"),
-            height=height,
-            key="rotary-curve",
+        products = positions.turned_apart(cos)
+        _curve(
+            "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=height,
             alt="Dot product of two equal unit vectors by the distance of their positions.",
-        )
+        )  # fmt: skip
         st.caption(
             "One unit vector is both query and key, with the same norm in every pair. Dot product: 1 at distance 0, "
-            f"{by_distance['mean'].iloc[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
+            f"{products[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
             "as query and key differ, as below."
         )
     pair_by_offset(view, min(n_positions, MOST_APART))
@@ -83,17 +93,11 @@ def pair_by_offset(view: View, farthest: int) -> None:
     at_offset = {int(one): float(product) for one, product in zip(*near, strict=True)}
     best = int(products.argmax())
     st.header(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
-    plot(
-        figures.distance_curve(
-            {"q · k": pd.DataFrame({"distance": offsets, "mean": products})},
-            unit="q · k",
-            across="offset j − i, key minus query",
-            mark=(offset, at_offset[offset], f"{figures.arrow(query_label, key_label)} here"),
-        ),
-        height=340,
-        key="pair-by-distance",
+    _curve(
+        "q · k", offsets, products, "q · k", across=OFFSET, key="pair-by-distance",
         alt="Dot product of the selected query and key by their offset.",
-    )
+        mark=(offset, at_offset[offset], f"{figures.arrow(query_label, key_label)} here"),
+    )  # fmt: skip
     st.caption(
         f"L{view.layer} H{view.head}, query {query_name} (token {query}), key {key_name} (token {key}). "
         f"q · k at their offset {signed(offset)}: {formulas.number(at_offset[offset])}; "
@@ -137,13 +141,7 @@ def relative_bias(view: View, farthest: int) -> None:
             f"{gestures.CLICK} a row to select a head."
         )
     with head:
-        plot(
-            figures.distance_curve(
-                {f"head {view.head}": pd.DataFrame({"distance": offsets, "mean": bias})},
-                unit="added to the score",
-                across="offset j − i, key minus query",
-            ),
-            height=340,
-            key="bias",
+        _curve(
+            f"head {view.head}", offsets, bias, "added to the score", across=OFFSET, key="bias",
             alt="The number that the selected head adds to a score, by the offset j − i.",
-        )
+        )  # fmt: skip

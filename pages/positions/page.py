@@ -20,12 +20,11 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets.export import Export, title
-from pages.core.words import formulas, token_names
+from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import plain
-from pages.positions.encodings import encodings
+from pages.positions.encodings import encodings, patch_positions
 from pages.positions.offsets import relative_bias, rotary
 from pages.positions.params import Params
-from pages.positions.patches import patch_positions
 from pages.state.links import next_page
 from pages.state.url_state import state
 
@@ -36,48 +35,6 @@ MOST_REVERSED = 1_024
 
 #: More tokens are not written out.
 MOST_LISTED = 40
-
-#: kind of position -> what the model adds, what to look for.
-LINES = {
-    "learned": (
-        "**{name}** adds a **learned** vector to each token: one row of a table with {longest:,} positions.",
-        "Look at how the similarity of two positions changes with their distance. "
-        "The model is never told that positions are ordered; any order below was learned.",
-    ),
-    "stored": (
-        "**{name}** adds **sines and cosines**, which its checkpoint stores as a table (Radford et al. 2022).",
-        "Look at two positions: nothing is learned, and their dot product depends only on their distance.",
-    ),
-    "untrained": (
-        "**{name}** adds a **random** vector to each token: one row of a table with {longest:,} positions.",
-        "Compare its rows with the sinusoidal ones. Untrained rows identify a position but carry no order.",
-    ),
-    "sinusoidal": (
-        "**{name}** adds **sines and cosines** of different frequencies to each token (Vaswani et al. 2017).",
-        "Look at two positions: nothing is learned, and their dot product depends only on their distance.",
-    ),
-    "convolutional": (
-        "**{name}** adds what a **convolution** makes of the tokens around each token (Baevski et al. 2020).",
-        "It has no table of positions: a token knows its place from what is before and after it. Below are the vectors "
-        "that your {input} gets.",
-    ),
-    "rotary": (
-        "**{name}** adds no vector. It **rotates** queries and keys by the token's position (Su et al. 2021).",
-        "Look at one query and one key at every offset: q · k depends on the signed offset *j − i*, "
-        "not on the two positions themselves.",
-    ),
-    "none": (
-        "**{name}** has **no positions**: neither a vector nor a score depends on where a token is.",
-        "Look at the bars above: they show whether the order of the words changes any output.",
-    ),
-    "relative": (
-        "**{name}** adds no vector. Each head adds a number to every score that depends on the offset *j − i*.",
-        "Look at one head: it may prefer the tokens before it, the tokens after it, or near ones.",
-    ),
-}
-ABOUT = (
-    "Attention itself ignores the order of its tokens. Positions let a model tell “dog bites man” from “man bites dog”."
-)
 
 FORMULAS = {
     "sinusoidal": latex.stack(r"P_{p,2c} = \sin\frac{p}{10000^{2c/D}}", r"P_{p,2c+1} = \cos\frac{p}{10000^{2c/D}}"),
@@ -94,7 +51,7 @@ trace, config = view.trace, view.loaded.config
 
 
 def main() -> None:
-    heading(ABOUT)
+    heading(about.text(__file__, "Why positions"))
     if trace.kind == "text":
         reversed_order()
     else:
@@ -161,9 +118,8 @@ def encoding_in_words(added: np.ndarray | None) -> str:
         kind = "stored"
     elif kind == "none" and config.relative_buckets:
         kind = "relative"
-    see, look = LINES[kind]
-    look = look.format(input=words_of(trace).input)
-    return f"{see.format(name=view.loaded.name, longest=config.max_tokens)}  \n{look}"
+    values = {"name": view.loaded.name, "longest": f"{config.max_tokens:,}", "input": words_of(trace).input}
+    return about.text(__file__, kind, **values)
 
 
 def details() -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice
 from pages.state.url_state import state
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """rows: which positions are drawn; product: the similarity of two positions."""
 

@@ -17,9 +17,8 @@ from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import align, stream
 from pages.components import head_grid, plot
-from pages.core.frame import input_row
 from pages.core.stores import cache
-from pages.core.view import map_window
+from pages.core.view import map_window, selection
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
@@ -49,7 +48,7 @@ def attention(view: View, traces: PairTraces) -> None:
     if (view.layer, view.head) != (layer, head):
         st.button(
             f"Open L{layer} H{head}, which differs most", key="open-most", icon=":material/difference:",
-            on_click=input_row.open_head, args=(layer, head),
+            on_click=selection.open_head, args=(layer, head),
         )  # fmt: skip
     one_head(view, traces, float(moved[view.layer, view.head]))
     exported(view, traces.pair.keys).draw()
@@ -100,7 +99,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     name(placement)
     head_grid(
         traces.small_maps(placement), layers=config.n_layers, heads=config.n_heads, selected=(view.layer, view.head),
-        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=input_row.open_from,
+        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=selection.open_from,
         measure=moved, measure_label="attention placed elsewhere", measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
     )  # fmt: skip
@@ -114,7 +113,10 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
     shown = state.segmented(Params.maps, "Maps", MAPS, label_visibility="collapsed")
     st.markdown(differences(view, found, traces.trace("pre").labels, moved))
     with answer.area():
-        draw_answer(view, traces)
+        answer.draw_row(
+            view,
+            lambda row: {PLACEMENT_NAMES[p]: traces.trace(p).attention(view.layer, view.head, row) for p in PLACEMENTS},
+        )
         if shown == "side":
             side_by_side(view, traces, found)
             return
@@ -125,27 +127,6 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
             one_map(view, traces, found, shown, key="map-switched", zoom=zoom)
         with beside:
             difference_map(view, traces, found)
-
-
-def draw_answer(view: View, traces: PairTraces) -> None:
-    """The line above the maps: the weight of the selected cell in both placements, with its rank."""
-    clear = None if view.i is None and view.j is None else lambda: input_row.select(None, None)
-    if view.i is None:
-        answer.draw(clear=clear)
-        return
-    labels, rows = traces.trace("pre").labels, slice(view.i, view.i + 1)
-    both = {
-        PLACEMENT_NAMES[placement]: traces.trace(placement).attention(view.layer, view.head, rows)[0].cpu()
-        for placement in PLACEMENTS
-    }
-    largest = "; ".join(f"{name}: {answer.largest(row, labels)}" for name, row in both.items())
-    query = token_names.bold(labels, view.i)
-    if view.j is None:
-        first = f"{query} is selected. Select a cell of its row to read both weights."
-    else:
-        weights = ", ".join(f"{answer.weight(row, view.j)} in {name}" for name, row in both.items())
-        first = f"{query} attends to {token_names.bold(labels, view.j)}: {weights}."
-    answer.draw(first, f"Largest in this row: {largest}.", clear=clear)
 
 
 def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
@@ -176,7 +157,7 @@ def one_map(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
         key=key, height=400, shows=placement, zoom=zoom,
-        on_event=lambda event: input_row.select_from(event, found.block),
+        on_event=lambda event: selection.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
     row, column = pair(view, found)
@@ -192,7 +173,7 @@ def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) 
             found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre),
             selected=(view.i, view.j), block=found.block,
         ),
-        key="map-difference", height=400, on_event=lambda event: input_row.select_from(event, found.block),
+        key="map-difference", height=400, on_event=lambda event: selection.select_from(event, found.block),
         alt=f"Difference of both maps of L{view.layer} H{view.head}: teal where pre-norm has more, orange where "
         "post-norm.",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view import norm_pair
 from pages.core.view.norm_pair import PairTraces
 from pages.core.view.view import ViewParams, state
-from pages.core.words import glossary, references
+from pages.core.words import about, glossary
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.pre_post import recorded
@@ -39,7 +39,7 @@ def main() -> None:
         draw(view, traces)
     with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
         diagrams(view.loaded.config.n_layers)
-        which_one()
+        st.markdown(about.text(__file__, "Which one is “the Transformer”"))
     next_page("training", "Train, with and without warm-up")
 
 
@@ -75,15 +75,10 @@ def what_differs(traces: PairTraces) -> str:
     kind = traces.pair.kind
     if kind == "rewired":
         original = next(p for p, key in traces.pair.keys.items() if key.norm == "trained")
-        return (
-            f"How much do the weights of **{plain(traces.name(original))}** depend on its norms? It was trained with "
-            f"{PLACEMENT_NAMES[original]}. The other side has the same weights with the norms moved, not retrained."
-        )
+        name = plain(traces.name(original))
+        return about.text(__file__, "rewired", name=name, placement=PLACEMENT_NAMES[original])
     if kind == "scratch":
-        return (
-            "Both are untrained, with the same random weights; pre-norm adds a final LayerNorm. Every difference comes "
-            "from the norms."
-        )
+        return about.text(__file__, "scratch")
     data = "text" if takes_text(traces) else "images"
     shared = f"Both were trained from the same seed, on the same {data} in the same order."
     if kind == "trained":
@@ -91,30 +86,13 @@ def what_differs(traces: PairTraces) -> str:
         shared = "You trained both from the same seed, on the same sequences."
         if steps[0] != steps[1]:
             shared += f" One took {steps[0]}, the other {steps[1]}."
-    return (
-        f"**{plain(traces.name('pre'))}** and **{plain(traces.name('post'))}**: {shared} They differ in the place of "
-        "their norms and in pre-norm's final LayerNorm. Each learned its own heads. This is one seed: a difference may "
-        "be chance."
-    )
+    names = {placement: plain(traces.name(placement)) for placement in norm_pair.PLACEMENTS}
+    return about.text(__file__, "trained", shared=shared, **names)
 
 
 def takes_text(traces: PairTraces) -> bool:
     """Whether both read text, and not images."""
     return traces.trace("pre").kind == "text"
-
-
-def which_one() -> None:
-    """The two formulas, and which one is known as the Transformer."""
-    references.markdown(
-        "Post-norm: x ← LayerNorm(x + f(x)). Pre-norm: x ← x + f(LayerNorm(x)), with a final LayerNorm at the end. "
-        "Here f is attention or the FFN.\n\n"
-        "The first Transformer (Vaswani et al. 2017) and BERT are post-norm. Much later code is pre-norm. *The "
-        "Annotated Transformer* has both: its text describes LayerNorm(x + Sublayer(x)), and its code computes "
-        "x + Sublayer(LayerNorm(x)) (issue 92 of its repository).\n\n"
-        "Why it matters is debated. Xiong et al. 2020 argue that post-norm needs a learning-rate warm-up because "
-        "its gradients near the output are large at the start. Liu et al. 2020 (*Understanding the Difficulty of "
-        "Training Transformers*) find that unbalanced gradients are not the root cause of unstable training."
-    )
 
 
 main()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.model.config import NORM_PLACEMENTS
 from pages.state.params import Param, choice, flag
 from pages.state.url_state import state
@@ -12,7 +10,6 @@ SIDES = ("heads", "stream", "curves")
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """Which part is open, the maps of the selected head, and the curves that are drawn."""
 

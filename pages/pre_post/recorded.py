@@ -12,6 +12,7 @@ from encoder.train import curves
 from pages.components import plot
 from pages.core.view.view import state
 from pages.core.widgets.export import Export
+from pages.core.words import about
 from pages.core.words.markdown import say_error
 from pages.pre_post.params import Params
 
@@ -35,14 +36,12 @@ def recorded_training() -> None:
     depths = sorted({int(depth) for depth in table.n_layers})
     shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        what = state.bound(
-            st.selectbox, Params.curve, "Curve", list(CURVES), format_func=lambda name: CURVES[name][0], width=220
-        )
+        what = state.selectbox(Params.curve, "Curve", {name: title for name, (title, _) in CURVES.items()}, width=220)
         depth = "all"
         if len(depths) > 1:
             depth = state.segmented(
-                Params.depth, "Depth", list(shown),
-                format_func=lambda name: "All" if name == "all" else f"{shown[name][0]} layers",
+                Params.depth, "Depth",
+                {name: "All" if name == "all" else f"{shown[name][0]} layers" for name in shown},
             )  # fmt: skip
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
     table = table[table.n_layers.isin(shown[depth])]
@@ -53,10 +52,7 @@ def recorded_training() -> None:
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
     )  # fmt: skip
     at_common_step(table)
-    st.caption(
-        "Text: WordNet. 15% of the tokens are selected for prediction; 80% of these become [MASK], 10% a random word, "
-        "10% stay. Pre-norm has a final LayerNorm. Source: `encoder/data/curves.parquet`, which `make twins` records."
-    )
+    st.caption(about.text(__file__, "How the twins were trained"))
     chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"
     Export(
         None,

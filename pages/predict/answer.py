@@ -11,6 +11,7 @@ from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
+from pages.core.words import about
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said
 
@@ -36,10 +37,7 @@ def show(view: View) -> None:
         key="answer-bars", height=60 + 26 * len(names), mode_bar=False,
         alt=f"The {len(names)} most probable answers with their tokens. First: {names[0]}.",
     )  # fmt: skip
-    st.caption(
-        "Each token has a logit to be the first and one to be the last of the answer. A span has the sum of both; "
-        "probabilities are over all spans of up to 30 tokens, and “no answer”."
-    )
+    st.caption(about.text(__file__, "How answers are scored"))
     frame = pd.DataFrame([vars(span) for span in found])
     lines = "from encoder.classify import answers\nanswers(model, trace)"
     Export(view, title(view, "Answers"), lambda: frame, lines=lines).draw()

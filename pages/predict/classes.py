@@ -17,7 +17,7 @@ from pages.components import plot
 from pages.components.patch_map import patch_map
 from pages.core.inputs import edited, image_input
 from pages.core.view.view import View
-from pages.core.widgets import class_head, occlusion, prediction
+from pages.core.widgets import class_head, occlusion
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
@@ -34,7 +34,7 @@ def show(view: View) -> None:
     edited.mark(view)
     opening("Which class does the model name, and which part of the input does it depend on?")
     if view.loaded.takes == "text":
-        prediction.draw(view)
+        class_head.draw(view)
         links.button(
             "contribution", "Which tokens raise a class?", "balance", "predict:class", {"beyond": "class"},
             type="tertiary",

@@ -17,7 +17,7 @@ from pages.core.stores import model_store, trained
 from pages.core.view import text_words
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain, say_error
 from pages.predict import prediction
@@ -53,7 +53,7 @@ def show(view: View) -> None:
             help="Number of words shown for each mask.",
         )  # fmt: skip
     predict(chosen, top)
-    how_trained()
+    about.expander(__file__, "How training selects the tokens")
     exported(chosen.view(view), top).draw()
 
 
@@ -105,16 +105,6 @@ def no_head(view: View) -> str:
     else:
         why = "it was trained for another task, or its checkpoint lacks the head"
     return f"You see the twins: {plain(view.loaded.name)} has no masked-word head ({why})."
-
-
-def how_trained() -> None:
-    """Which tokens training selects."""
-    with st.expander("How training selects the tokens"):
-        references.markdown(
-            "BERT selects 15% of the tokens for prediction. Of these, 80% become [MASK], 10% become a random token, "
-            "and 10% stay unchanged (Devlin et al. 2019). The twins follow this recipe. "
-            "Other models differ: ModernBERT selects 30% (Warner et al. 2024)."
-        )
 
 
 def choose_word(view: View, chosen: Shown) -> None:

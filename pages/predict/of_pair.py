@@ -14,7 +14,7 @@ from pages.core.stores import model_store
 from pages.core.view.view import View
 from pages.core.widgets.answer import area
 from pages.core.widgets.export import Export, origin, title
-from pages.core.words.glossary import brief_opening
+from pages.core.words.glossary import opening
 from pages.predict import captions, fit, words, zero_shot
 from pages.predict.pair import Pair, of
 from pages.state import links
@@ -30,7 +30,7 @@ def show(view: View) -> None:
         image_side, text_side = st.container(key="pair-left"), st.container(key="pair-right")
     with image_side:
         kind = view.loaded.takes
-        brief_opening(f"Which caption fits the {kind} best, by the cosine of two vectors from two encoders?")
+        opening(f"Which caption fits the {kind} best, by the cosine of two vectors from two encoders?")
     pair = of(view)
     with text_side:
         captions.controls(pair.model)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.inputs.captions import WORDS, filled
 from pages.state.params import Param, choice, number, string, whole_number
 from pages.state.url_state import state
@@ -20,7 +18,6 @@ CELLS = {"probability": "Probability", "cosine": "Cosine"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """task: what is predicted, "": what the model was trained for; top: how many words are shown per [MASK]; word:
     number of the hidden word in the reader's sentence; sentence: what is shown while that sentence has no mask;
@@ -34,7 +31,6 @@ class Params:
 
 
 @state.register
-@dataclass(frozen=True)
 class CaptionParams:
     """captions: one a line; caption: the selected one, None: the one that fits best; word: a token of it."""
 

@@ -8,8 +8,8 @@ import streamlit as st
 from encoder.figures.colours import signed_lut
 from encoder.measure import patches
 from pages.components.patch_map import PatchEvent, patch_map
-from pages.core.frame import input_row
 from pages.core.inputs import image_input
+from pages.core.view import selection
 from pages.core.words.markdown import plain
 from pages.predict.pair import Pair
 from pages.predict.params import CaptionParams
@@ -74,4 +74,4 @@ def limits(pair: Pair) -> None:
 
 def _select(pair: Pair, event: PatchEvent) -> None:
     grid = patches.grid(pair.view.trace)
-    input_row.select(None if event["event"] == "clear" else grid.token(event["row"], event["column"]), None)
+    selection.select(None if event["event"] == "clear" else grid.token(event["row"], event["column"]), None)

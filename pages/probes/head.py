@@ -11,7 +11,7 @@ from encoder.probe import Task
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.view.view import View
-from pages.core.widgets import class_head, prediction
+from pages.core.widgets import class_head
 from pages.core.widgets.export import file_name
 from pages.core.words.markdown import plain, say_error
 from pages.probes import work
@@ -49,7 +49,7 @@ def opened(view: View) -> None:
         st.header("Your sentence, classified", anchor=False)
         if class_head.name():
             st.caption(f"Head: {plain(class_head.name())}")
-        prediction.draw(view)
+        class_head.draw(view)
         if class_head.name():
             st.button("Close this head", icon=":material/close:", key="probes:close", on_click=class_head.drop)
     part = expander("Open a saved head", "probes-open")

@@ -15,7 +15,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View, state
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.formulas import number
 from pages.core.words.markdown import errors_said, plain
 from pages.probes import controls, head, work
@@ -27,11 +27,7 @@ Curves = dict[tuple[Subject, str], Curve]
 
 
 def main(view: View) -> None:
-    heading(
-        "A probe is a linear classifier that predicts a label from the vectors of a layer. Compare each solid curve "
-        "with its dotted one. A label that a probe can predict is in the vectors; this does not show that the model "
-        "uses it."
-    )
+    heading(about.text(__file__, "What a probe shows"))
     task = None
     with errors_said():
         task = controls.task()
@@ -72,15 +68,10 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    references.caption(
-        "Bars: 95% interval over the texts. Dotted: the control task, where each word has a random label, so only a "
-        "probe that learns words by heart does well (Hewitt and Liang 2019)."
-    )
+    st.caption(about.text(__file__, "How to read the curves"))
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
-    part = expander("What one can conclude, and what not", "probes-limits")
-    if part is not None:
-        part.markdown(LIMITS)
+    about.expander(__file__, "What one can conclude, and what not")
     part = expander("Which pooling is best for this task?", "probes-poolings")
     if part is not None:
         with part:
@@ -91,18 +82,6 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
             subject, pooled = names[place]
             head.save(view, task, pooled, layer, subject)
     _export(view, task, found)
-
-
-LIMITS = """
-- A probe shows which information is linearly readable. Whether the model uses it is a question for *Ablation*.
-- Selectivity is accuracy minus control accuracy. A high accuracy with a low selectivity may be memory of words.
-- For a task whose label belongs to a whole text, the control label depends on the text's first word.
-- The interval treats texts as independent and the folds as fixed. Small differences between layers mean little.
-- The best layer is chosen after the fact, so its accuracy is a little too high.
-- The twins were trained on WordNet's text, without these labels. The list of MiniLM's training
-  data does not name WordNet.
-- All probes have the same penalty (L2). Another one moves all curves.
-"""
 
 
 def _drawn(name: tuple[Subject, str], found: Curve, subjects: list[Subject]) -> ProbeCurve:

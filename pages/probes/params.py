@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.load import BUNDLED
 from pages.state.params import Param, choice, several, whole_number
 from pages.state.url_state import state
@@ -14,7 +12,6 @@ BESIDE = {name: one.label for name, one in BUNDLED.items() if one.kinds == ("tex
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """The task, the views whose curves are drawn, more models, and the selected probe."""
 

@@ -7,22 +7,18 @@ from collections.abc import Generator, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import streamlit as st
-
 from encoder import probe
 from encoder.encoders.text import TextEncoder
 from encoder.load import BUNDLED
 from encoder.probe import Curve, Features, Task
 from encoder.probe import recorded as recordings
 from encoder.trace import gradual
-from pages.core.stores import cache, model_store
+from pages.core.stores import cache, model_store, results
 from pages.core.view.view import View
 from pages.core.work import long_work
 
 V = TypeVar("V")
-_KEPT = "probes:kept"
-#: Results that a session keeps, and among them the vectors of texts, which are large.
-MOST_KEPT, MOST_FEATURES = 24, 1
+CURVES, FEATURES = "probes:curves", "probes:features"
 
 
 @dataclass(frozen=True)
@@ -48,23 +44,18 @@ def is_bundled(task: Task) -> bool:
     return task.title in probe.TITLES.values()
 
 
-def kept(what: Hashable) -> Any:
+def kept(kind: str, what: Hashable) -> Any:
     """A result of this session, or of any session for a bundled task; None if there is none."""
-    found = st.session_state.get(_KEPT, {}).get(what)
-    return cache.known_computed(("probes", what)) if found is None else found
+    found = results.known(kind, what)
+    return cache.known_computed((kind, what)) if found is None else found
 
 
-def keep(what: Hashable, value: Any, *, shared: bool = False) -> None:
-    """Keep a result, for all sessions if it comes from a bundled task; the oldest ones go."""
+def keep(kind: str, what: Hashable, value: Any, *, shared: bool) -> None:
+    """Keep a result, for all sessions if it comes from a bundled task. Of the vectors, which are large, one."""
     if shared:
-        cache.computed(("probes", what), lambda: value)
-        return
-    results = st.session_state.setdefault(_KEPT, {})
-    results[what] = value
-    for kind, most in ((Features, MOST_FEATURES), (object, MOST_KEPT)):
-        old = [name for name, one in results.items() if isinstance(one, kind)]
-        for name in old[: max(0, len(old) - most)]:
-            del results[name]
+        cache.computed((kind, what), lambda: value)
+    else:
+        results.keep(kind, what, value, 1 if kind == FEATURES else results.MOST)
 
 
 def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve] | None:
@@ -72,7 +63,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
     name = digest(task)
 
     def missing() -> list[tuple[Subject, str]]:
-        return [(one, view) for one in subjects for view in views if kept((one.key, name, view)) is None]
+        return [(one, view) for one in subjects for view in views if kept(CURVES, (one.key, name, view)) is None]
 
     todo = missing()
     if todo:
@@ -91,7 +82,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
                 found = yield from gradual.reported(parts, lambda share, view=view, said=said: said(
                     0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
                 ))  # fmt: skip
-                keep((subject.key, name, view), found, shared=is_bundled(task))
+                keep(CURVES, (subject.key, name, view), found, shared=is_bundled(task))
             return True
 
         names = ", ".join(dict.fromkeys(subject.name for subject, _ in todo))
@@ -99,7 +90,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
         what = (name, tuple((one.key, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None
-    found = {(one, view): kept((one.key, name, view)) for one in subjects for view in views}
+    found = {(one, view): kept(CURVES, (one.key, name, view)) for one in subjects for view in views}
     return None if None in found.values() else found  # the shared cache may have no room
 
 
@@ -119,19 +110,16 @@ def _features(
     key: cache.ModelKey, model: TextEncoder, task: Task, name: str, said: Any
 ) -> Generator[Any, None, Features]:
     """The vectors of all texts, from this session or computed."""
-    found = kept((key, name))
+    found = kept(FEATURES, (key, name))
     if found is None:
         parts = probe.iter_extract(model, task)
         found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "reads the texts"))
-        keep((key, name), found, shared=is_bundled(task))
+        keep(FEATURES, (key, name), found, shared=is_bundled(task))
     return found
 
 
 def head(view: View, task: Task, pooled: str, layer: int) -> Any:
     """A head that is trained on all texts; None while it is not asked for."""
-    what = ("head", view.model.of_model, digest(task), pooled, layer)
-    if (found := kept(what)) is not None:
-        return found
 
     def work() -> long_work.Work[Any]:
         features = yield from _features(
@@ -140,20 +128,15 @@ def head(view: View, task: Task, pooled: str, layer: int) -> Any:
         yield 0.5, "Training on all texts …"
         return probe.fitted_head(features, task, pooled, layer)  # type: ignore[arg-type]
 
-    found = long_work.result(
-        "probe-head", what, work, label="Train it on all texts", ask="The probe of the selected point, as a head:"
-    )
-    if found is not None:
-        keep(what, found)
-    return found
+    return results.of_work(
+        "probe-head", (view.model.of_model, digest(task), pooled, layer), work, label="Train it on all texts",
+        ask="The probe of the selected point, as a head:", own=True,
+    )  # fmt: skip
 
 
 def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | None:
     """The score of each pooling before one layer; None while it is not asked for."""
     name, key = digest(task), view.model.of_model
-    what = ("poolings", key, name, layer)
-    if (found := kept(what)) is not None:
-        return found  # type: ignore[no-any-return]
 
     def work() -> long_work.Work[dict[str, probe.Score]]:
         model, scores = view.loaded, {}
@@ -171,10 +154,7 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
         trained = yield from gradual.reported(parts, lambda share: (0.6 + 0.4 * share, "trains attention pooling"))
         return scores | {"attention": trained.score}
 
-    found = long_work.result(
-        "poolings", what, work, label="Compare poolings",
-        ask="[CLS], mean and maximum against attention pooling, which is trained:",
+    return results.of_work(
+        "poolings", (key, name, layer), work, label="Compare poolings",
+        ask="[CLS], mean and maximum against attention pooling, which is trained:", own=True,
     )  # fmt: skip
-    if found is not None:
-        keep(what, found)
-    return found

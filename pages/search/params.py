@@ -1,7 +1,5 @@
 """The values of the page “Search” in the address. The texts are the reader's own and stay out of it."""
 
-from dataclasses import dataclass
-
 from pages.state.params import Param, choice, flag, number, string, whole_number
 from pages.state.url_state import state
 
@@ -11,7 +9,6 @@ PLANES = {"pca": "PCA", "umap": "UMAP"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """What is searched, where texts come from, the query ("": the reader's sentence), a cross-encoder, the map."""
 
@@ -30,7 +27,6 @@ TARGETS = {
 
 
 @state.register
-@dataclass(frozen=True)
 class TokenParams:
     """The layer of the vectors (None: the last one of the atlas), the filter by a head, other words only."""
 

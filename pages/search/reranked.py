@@ -7,21 +7,21 @@ import hashlib
 import streamlit as st
 
 from encoder import search
-from encoder.errors import EncoderError
 from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components.lazy import expander
-from pages.core.stores import cache, model_access, model_store
+from pages.core.stores import cache, model_access, model_store, results
+from pages.core.view import selection
 from pages.core.view.view import View, ViewParams, state
+from pages.core.words import about
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.core.work import long_work
 from pages.search.params import Params
 from pages.state import links
 
 #: Characters of a hit that the table shows.
 BRIEF = 120
-_KEPT = "search:reranked"
 
 
 def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]]) -> None:
@@ -30,20 +30,15 @@ def draw(view: View, found: Collection, query: str, hits: list[tuple[int, float]
     if part is None:
         return
     with part:
-        st.markdown(
-            "A cross-encoder reads query and text together, so tokens of one attend to tokens of the other. It is "
-            "slower and often more exact. It needs a checkpoint whose classification head has one label."
-        )
+        st.markdown(about.text(__file__, "What a cross-encoder does"))
         name = state.bound(
             st.text_input, Params.cross, "Cross-encoder: folder or Hub id", help=model_access.source_help(),
             placeholder="such as cross-encoder/ms-marco-MiniLM-L6-v2",
         )  # fmt: skip
         if not name.strip() or not hits:
             return
-        try:
+        with errors_said():
             _table(view, found, query, hits, name)
-        except EncoderError as error:
-            say_error(error)
 
 
 def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
@@ -53,21 +48,17 @@ def _table(view: View, found: Collection, query: str, hits: list[tuple[int, floa
     search.check_cross_encoder(model)
     places = [place for place, _ in hits]
     texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()
-    what = (key, query, texts)
-    kept = st.session_state.get(_KEPT)
-    if kept is None or kept[0] != what:
 
-        def work() -> long_work.Work[tuple[search.Reranked, ...]]:
-            parts = search.iter_rerank(model, query, found.texts, places)
-            return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
+    def work() -> long_work.Work[tuple[search.Reranked, ...]]:
+        parts = search.iter_rerank(model, query, found.texts, places)
+        return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
 
-        done = long_work.result("rerank", what, work)
-        if done is None:
-            return
-        kept = st.session_state[_KEPT] = (what, done)
-    moved = sum(hit.before != rank for rank, hit in enumerate(kept[1], 1))
+    ranked = results.of_work("rerank", (key, query, texts), work, own=True)
+    if ranked is None:
+        return
+    moved = sum(hit.before != rank for rank, hit in enumerate(ranked, 1))
     st.markdown(f"Hits that move: **{moved}** of {len(places)}. Left: the new rank; “was”: the rank by cosine.")
-    for rank, hit in enumerate(kept[1], 1):
+    for rank, hit in enumerate(ranked, 1):
         _hit(query, found.texts[hit.place], rank, hit, name)
 
 
@@ -84,9 +75,9 @@ def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> N
 
 def _attention(query: str, text: str, name: str) -> None:
     """Let “Heads” open with the pair in the cross-encoder. For callbacks."""
-    for param, value in (
-        (ViewParams.text, query), (ViewParams.pair, text), (ViewParams.model, "other"), (ViewParams.source, name),
-        (ViewParams.norm, "trained"), (ViewParams.i, None), (ViewParams.j, None),
-    ):  # fmt: skip
-        state.put(param, value)
+    state.put_all({
+        ViewParams.text: query, ViewParams.pair: text, ViewParams.model: "other", ViewParams.source: name,
+        ViewParams.norm: "trained",
+    })  # fmt: skip
+    selection.clear()
     links.open_later("heads")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,8 +15,9 @@ from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.inputs import kept_file
-from pages.core.stores import cache
+from pages.core.stores import results
 from pages.core.view.view import View, state
+from pages.core.words import about
 from pages.core.work import long_work
 from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
@@ -33,7 +33,6 @@ def vector_bytes() -> int:
 
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 1_000
-_TYPED, _KEPT = "search:lines", "search:collection"
 
 EXAMPLE = """A kitten sleeps in a basket.
 Our cat naps on the sofa all day.
@@ -67,9 +66,7 @@ def choose() -> Given | Collection | None:
     """The widgets of the source, and what they give; None while a file is missing. Raises EncoderError."""
     source = state.segmented(Params.source, "Texts to search", SOURCES)
     if source == "lines":
-        st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", EXAMPLE))
-        typed = st.text_area("One text a line", key=_TYPED, height=150)
-        st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
+        typed = kept_file.typed_lines("search:lines", 150, EXAMPLE)
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
@@ -108,12 +105,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         if given.model != view.loaded.name:
             raise EncoderError(f"{given.model} made these vectors: choose it above, or embed the texts again.")
         return given
-    what: Hashable = (view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
-    kept = st.session_state.get(_KEPT)
-    if kept is not None and kept[0] == what:
-        return kept[1]  # type: ignore[no-any-return]
-    if given.is_bundled and (shared := cache.known_computed(("search", what))) is not None:
-        return shared  # type: ignore[no-any-return]
+    what = ("search", view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:
@@ -125,12 +117,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         )
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
-    found = long_work.result("search", what, work, label="Embed the texts", ask=ask)
-    if found is not None:
-        st.session_state[_KEPT] = (what, found)
-        if given.is_bundled:
-            cache.computed(("search", what), lambda: found)
-    return found
+    return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
 
 
 def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[tuple[int, float]]:
@@ -152,7 +139,4 @@ def say_limits() -> None:
     )
     lines = [f"| {what} | {most:,} | {why} |" for what, most, why in rows]
     part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *lines]))
-    part.markdown(
-        "Texts and vectors are in the server's memory, for your session only. They are never written to a disk, "
-        "and are gone when you close the page. On a shared server the limits are lower."
-    )
+    part.markdown(about.text(__file__, "Where the texts are kept"))

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import TokenHit
+from pages.core.view import selection
 from pages.core.view.view import ViewParams
 from pages.core.words import token_names
 from pages.core.words.formulas import number
@@ -58,11 +59,8 @@ def _marked(text: str, hit: TokenHit) -> str:
 
 def _open(text: str, position: int) -> None:
     """Let “Heads” open with a sentence and the token's row. For callbacks."""
-    for param, value in (
-        (ViewParams.text, text), (ViewParams.pair, ""), (ViewParams.i, position), (ViewParams.j, None),
-        (ViewParams.more_queries, []), (ViewParams.more_keys, []),
-    ):  # fmt: skip
-        state.put(param, value)
+    state.put_all({ViewParams.text: text, ViewParams.pair: ""})
+    selection.select(position, None)
     links.open_later("heads")
 
 

@@ -14,7 +14,7 @@ from pages.core.corpora.atlases import AtlasParams
 from pages.core.inputs import other_input
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import brief_opening
+from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
 from pages.search import token_hits, token_query
 from pages.search.params import TokenParams
@@ -23,7 +23,7 @@ from pages.state.url_state import state
 
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
-    brief_opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
+    opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
     with errors_said():
         if not state.newest(AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
             view = other_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")

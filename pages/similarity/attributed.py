@@ -9,7 +9,7 @@ import streamlit as st
 from encoder import similarity
 from encoder.errors import EncoderError
 from encoder.similarity import Attribution, MethodComparison
-from pages.core.stores import cache
+from pages.core.stores import cache, results
 from pages.core.view.view import View
 from pages.core.work import long_work
 from pages.similarity.controls import reference
@@ -71,13 +71,8 @@ def attribution(view: View, params: Params) -> Attribution | None:
                 else f", or set “Vectors” to “output (exact)”, which takes {LONGEST_EXACT:,}."
             )
         )
-    found: Attribution | None = cache.known_computed(key)
-    if found is None:
-        ask = "" if is_exact(view, params) or longest <= AT_ONCE else f"{longest} tokens: the map may take minutes."
-        found = long_work.result("similarity", key, lambda: _work(view, key), label="Compute the map", ask=ask)
-        if found is not None:
-            cache.computed(key, lambda: found)
-    return found
+    ask = "" if is_exact(view, params) or longest <= AT_ONCE else f"{longest} tokens: the map may take minutes."
+    return results.of_work("similarity", key, lambda: _work(view, key), label="Compute the map", ask=ask)
 
 
 def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
@@ -90,20 +85,15 @@ def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
 
 def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:
     """The measures next to the attribution, computed once; None while they wait for a click."""
+    n_words = sum(len(set(sentence.words) - {-1}) for sentence in (found.a, found.b))
+    ask = "" if n_words <= WORDS_AT_ONCE else f"This runs the model {n_words} times, once without each word."
+
+    def work() -> long_work.Work[MethodComparison]:
+        yield 0.0, "Leaving words out …"
+        return similarity.compare_methods(view.loaded, found)
+
     what = ("similarity measures", key)
-    measured: MethodComparison | None = cache.known_computed(what)
-    if measured is None:
-        n_words = sum(len(set(sentence.words) - {-1}) for sentence in (found.a, found.b))
-        ask = "" if n_words <= WORDS_AT_ONCE else f"This runs the model {n_words} times, once without each word."
-
-        def work() -> long_work.Work[MethodComparison]:
-            yield 0.0, "Leaving words out …"
-            return similarity.compare_methods(view.loaded, found)
-
-        measured = long_work.result("similarity-measures", what, work, label="Compare the measures", ask=ask)
-        if measured is not None:
-            cache.computed(what, lambda: measured)
-    return measured
+    return results.of_work("similarity-measures", what, work, label="Compare the measures", ask=ask)
 
 
 def sentences(view: View, params: Params) -> None:

@@ -49,9 +49,8 @@ def _use_example() -> None:
     chosen = st.session_state.get("similarity:example")
     if chosen is not None:
         first, second = EXAMPLES[chosen]
-        values = {ViewParams.text: first, ViewParams.pair: "", Params.other: second} | dict.fromkeys(SELECTION)
-        for param, value in values.items():
-            state.put(param, value)
+        values = {ViewParams.text: first, ViewParams.pair: "", Params.other: second}
+        state.put_all(values | dict.fromkeys(SELECTION))
 
 
 def _layer(n_layers: int) -> None:

@@ -9,6 +9,7 @@ from pages.components import on_click, plot
 from pages.core.view.view import state
 from pages.core.widgets import answer
 from pages.core.words import formulas, token_names
+from pages.core.words.markdown import table
 from pages.similarity.params import Params
 
 HEIGHT = 350
@@ -115,8 +116,7 @@ def check(found: Attribution) -> None:
             f"The cells miss what they must add up to by {number(found.error, 3)}: choose more steps, or “auto”.",
             icon=":material/rule:",
         )
-    lines = ["| The check | value |", "|:--|--:|", *(f"| {name} | {value} |" for name, value in rows)]
-    st.markdown("\n".join(lines))
+    st.markdown(table(("The check", "value"), rows))
     if found.is_exact:
         st.caption(
             "Exact, without reference and path. But these vectors already contain information from the whole sentence."

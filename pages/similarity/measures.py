@@ -8,7 +8,7 @@ from encoder.export.similarity import method_frame
 from encoder.figures.similarity import agreement_chart
 from encoder.similarity import MethodComparison
 from pages.components import plot
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.formulas import number
 
 #: Names of the measures; "attribution" is the map's.
@@ -35,19 +35,7 @@ def draw(measured: MethodComparison) -> go.Figure | None:
         st.markdown(result(measured))
     with right:
         st.dataframe(words(measured), hide_index=True, width="stretch", height=330, key="similarity-words")
-    with st.expander("What each measure is, and its limits"):
-        references.markdown(
-            "- **Leaving words out**: the cosine minus the cosine without the word. Above 0, the word makes the "
-            "sentences more alike. A sentence without a word may be unusual, so this is not a ground truth.\n"
-            "- **This map**: the sum of the word's cells.\n"
-            "- **Output (exact)**: the same, for the output vectors.\n"
-            "- **Output-token similarity**: the word's largest cosine with a token of the other sentence, as in "
-            "BERTScore (Zhang et al. 2020).\n"
-            "- **Attention** and **norm-weighted attention** (Kobayashi et al. 2020): the share that the word receives "
-            "in its own sentence, averaged over layers and heads. Neither knows the other sentence.\n"
-            "- The interval is a bootstrap over the words: 95% of the resampled correlations lie in it. These words "
-            "do not represent other sentences."
-        )
+    about.expander(__file__, "What each measure is, and its limits")
     return drawn
 
 

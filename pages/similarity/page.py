@@ -10,6 +10,7 @@ from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
+from pages.core.words import about
 from pages.core.words.markdown import errors_said
 from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
@@ -17,11 +18,7 @@ from pages.state.links import next_page
 
 
 def main(view: View) -> None:
-    heading(
-        "The map splits the cosine of two sentence vectors among pairs of tokens (Moeller et al. 2023). Teal pairs "
-        "make it larger, orange pairs smaller. For “output (exact)” the cells sum to the cosine; for earlier vectors, "
-        "reference terms remain."
-    )
+    heading(about.text(__file__, "What the map shows"))
     params = controls.draw(view)
     attributed.sentences(view, params)
     found = None

@@ -1,7 +1,5 @@
 """The values of the page “Sentence similarity” in the address."""
 
-from dataclasses import dataclass
-
 from encoder.similarity import REFERENCES
 from pages.state.params import Param, choice, flag, string, whole_number
 from pages.state.url_state import state
@@ -11,7 +9,6 @@ OTHER_SENTENCE = "The dog stayed on the pavement because it was exhausted."
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """Sentence B, where the map is, how it is computed, and the selected pair. Sentence A is the reader's."""
 

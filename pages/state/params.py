@@ -1,9 +1,8 @@
 """The declaration of one value of a page: its default, its limits, and its text in the address.
 
-A page declares its values once, as the fields of a frozen dataclass:
+A page declares its values once, as the fields of a class that `state.register` makes a frozen dataclass:
 
     @state.register
-    @dataclass(frozen=True)
     class Params:
         part: Param[str] = choice("table", PARTS, url="find")
         threshold: Param[float] = number(0.4, 0.0, 1.0)
@@ -17,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypedDict, TypeVar, overload
 
 T = TypeVar("T")
@@ -77,6 +77,7 @@ class Param(Generic[T]):
         instance.__dict__[self._slot] = self.default if value is self else value  # type: ignore[attr-defined]
 
 
+@cache
 def declared(owner: type) -> dict[str, Param[Any]]:
     """The Params of a dataclass: field -> declaration."""
     return {name: value for name, value in vars(owner).items() if isinstance(value, Param)}
@@ -99,17 +100,20 @@ def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = 
     return Param(default, parse, url=url, shown=shown, options=known)
 
 
-def several(default: list[str], options: Iterable[str], *, url: str = "") -> Param[list[str]]:
-    """Some of several words with commas between them, in the order of `options`; none only if that is the default."""
-    known = tuple(options)
+def several(default: list[T], options: Iterable[T], *, none: bool = False, url: str = "") -> Param[list[T]]:
+    """Some of several words or numbers with commas between them, in the order of `options`.
 
-    def parse(text: str) -> list[str]:
-        asked = text.split(",") if text or default else []
+    none: whether it may be none of them, as where that is the default.
+    """
+    known = {str(option): option for option in options}
+
+    def parse(text: str) -> list[T]:
+        asked = text.split(",") if text or (default and not none) else []
         if not set(asked) <= set(known):
             raise ValueError(f"choose among {', '.join(known)}")
-        return [option for option in known if option in asked]
+        return [option for name, option in known.items() if name in asked]
 
-    return Param(default, parse, ",".join, url)
+    return Param(default, parse, lambda value: ",".join(map(str, value)), url)
 
 
 def flag(default: bool = False, *, url: str = "") -> Param[bool]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar
+from dataclasses import dataclass, is_dataclass
+from typing import Any, TypeVar, dataclass_transform
 from urllib.parse import quote
 
 import streamlit as st
@@ -59,11 +58,6 @@ class _Run(threading.local):
     contents: dict[str, Any] | None = None
     drawn: frozenset[str] | set[str] = frozenset()
     sent: set[str] | None = None
-
-
-@cache
-def _declared(owner: type) -> dict[str, Param[Any]]:
-    return declared(owner)
 
 
 def touch() -> None:
@@ -121,8 +115,13 @@ class UrlState:
         self._owners: dict[str, str] = {}
         self._run = _Run()
 
+    @dataclass_transform(frozen_default=True)
     def register(self, owner: type[P]) -> type[P]:
-        """Register the Params of a dataclass: a decorator. Raises ValueError if another class uses a name already."""
+        """Make a class of Params a frozen dataclass and register them: a decorator.
+
+        Raises ValueError if another class uses a name already.
+        """
+        owner = owner if is_dataclass(owner) else dataclass(frozen=True)(owner)
         origin = f"{owner.__module__}.{owner.__qualname__}"  # a module that is loaded again registers the same again
         for param in declared(owner).values():
             if self._owners.setdefault(param.name, origin) != origin:
@@ -136,7 +135,7 @@ class UrlState:
 
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
-        return owner(**{name: self.newest(param) for name, param in _declared(owner).items()})
+        return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
 
     def begin(self) -> None:
         """Read the URL, before any widget is drawn: on the first run, and after Back or Forward."""
@@ -291,6 +290,11 @@ class UrlState:
         if not st.session_state.get(_RUNNING):
             st.session_state[_TOUCHED] = True
 
+    def put_all(self, values: Mapping[Param[Any], Any]) -> None:
+        """Set several values from code."""
+        for param, value in values.items():
+            self.put(param, value)
+
     def newest_of_all(self) -> dict[str, Any]:
         """The newest value of each Param, by name."""
         contents = self._run.contents
@@ -327,9 +331,18 @@ class UrlState:
 
     def segmented(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
         """Draw a segmented control with one choice for a Param and return its value. options: value -> title."""
-        titles = options.get if isinstance(options, Mapping) else str
-        more = {"required": True, "format_func": titles} | more
-        return self.bound(st.segmented_control, param, label, list(options), **more)
+        return self._choice(st.segmented_control, param, label, options, required=True, **more)
+
+    def selectbox(self, param: Param[T], label: str, options: Mapping[T, str] | Iterable[T], **more: Any) -> T:
+        """Draw a list with one choice for a Param and return its value. options: value -> title."""
+        return self._choice(st.selectbox, param, label, options, **more)
+
+    def _choice(self, widget: Callable[..., Any], param: Param[T], label: str, options: Any, **more: Any) -> T:
+        """One choice; a value that is not on offer, as of another model or in a link, becomes the first."""
+        titles, values = options.get if isinstance(options, Mapping) else str, list(options)
+        if self.newest(param) not in values:
+            self.put(param, values[0])
+        return self.bound(widget, param, label, values, **({"format_func": titles} | more))
 
     def limit(self, param: Param[Any], low: int, high: int, what: str) -> int:
         """Clamp a whole number to `low` ... `high`, with a note if it was outside. Call before its widget is drawn."""

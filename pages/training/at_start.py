@@ -7,7 +7,6 @@ import itertools
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.figures import gradients as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.model.config import NORM_PLACEMENTS
@@ -15,10 +14,10 @@ from encoder.train import gradients
 from pages.components import plot
 from pages.core.stores import cache
 from pages.core.widgets.export import Export, arguments
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.formulas import number
 from pages.core.words.glossary import opening
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.state.url_state import controlled, state
 from pages.training.params import DEPTHS, GRADIENT_WIDTHS, MOST_HEADS, MOST_SEEDS, GradientParams
 
@@ -27,10 +26,7 @@ SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}
 
 def show() -> None:
     """The page with this part."""
-    opening(
-        "How large is the gradient of each layer before the first step of training? Xiong et al. (2020): post-norm "
-        "needs warm-up as these gradients stay large."
-    )
+    opening(about.text(__file__, "Gradients at initialisation"))
     controls()
     params = state.read(GradientParams)
     setting = chosen_setting(params)
@@ -39,8 +35,12 @@ def show() -> None:
     elif setting.d_model % setting.n_heads:
         st.warning(heads_that_fit(setting), icon=":material/edit:")
     else:
-        results(setting, sorted(params.depths), range(params.seeds))
-    limits(setting)
+        with errors_said():
+            results(setting, sorted(params.depths), range(params.seeds))
+    about.expander(
+        __file__, "What is measured, and what it does not show", ":material/help:", width=setting.d_model,
+        rows=setting.n_rows, tokens=setting.n_tokens, share=f"{gradients.MASK_SHARE:.0%}",
+    )  # fmt: skip
 
 
 def controls() -> None:
@@ -79,11 +79,7 @@ def heads_that_fit(setting: gradients.Setting) -> str:
 
 def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None:
     """Measure, then draw the charts and offer the export."""
-    try:
-        measurements = measured(setting, depths, seeds)
-    except EncoderError as error:
-        say_error(error)
-        return
+    measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
     over_depth(frame, measurements, setting)
     by_layer(frame, setting, depths)
@@ -206,22 +202,3 @@ def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
         f"{measured_norms} Lemma 2 expects 3/2 for post-norm, and between 1 + l/2 and 1 + 3l/2 after l layers of "
         f"pre-norm: {inside} of {len(pre)} layers are in this range."
     )
-
-
-def limits(setting: gradients.Setting) -> None:
-    """What is measured, and what it does not show."""
-    with st.expander("What is measured, and what it does not show", icon=":material/help:"):
-        references.markdown(
-            "**Gradient.** The chart shows the norm of the loss' gradient in the second FFN matrix, W_out, of a layer. "
-            f"An untrained encoder of width {setting.d_model} reads {setting.n_rows} rows of {setting.n_tokens} random "
-            f"tokens. {gradients.MASK_SHARE:.0%} of them are masked, all with one token; the loss is their mean "
-            "cross-entropy. With one seed, both placements have the same weights and tokens.\n\n"
-            "**Theory.** Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, sections 3.2 and "
-            "3.3. Our attention differs in one point: it has W_O after W_V, as real encoders do. `docs/experiments.md` "
-            "has the figures of `python -m benchmarks.gradients`, at width 256 and up to 24 layers.\n\n"
-            "**Limits.** Theorem 1 gives upper bounds, at initialisation only. Adam divides each gradient by its "
-            "running size, so a large gradient need not make a large step. Whether these gradients explain warm-up is "
-            "disputed. Liu et al. 2020, *Understanding the Difficulty of Training Transformers*, find that unbalanced "
-            "gradients are not the root cause. In their analysis post-norm depends more on its residual branches, "
-            "which amplifies small changes of the parameters."
-        )

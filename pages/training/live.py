@@ -16,9 +16,9 @@ from encoder.train import progress
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from pages.components.curves import CurveRun, SampleSequence, curves, refresh
-from pages.core.frame import input_row
 from pages.core.server import channel
 from pages.core.view.view import ViewParams, state
+from pages.core.words.markdown import plain
 from pages.training import runs
 from pages.training.params import Params
 
@@ -151,14 +151,13 @@ def problems(group: runs.RunGroup, views: Mapping[str, RunView]) -> None:
     for name, view in views.items():
         if view.diverged:
             st.warning(
-                f"{input_row.plain(name)} {view.status}. The learning rate {view.settings.learning_rate:g} may be too "
+                f"{plain(name)} {view.status}. The learning rate {view.settings.learning_rate:g} may be too "
                 "large: choose a smaller one, or a warm-up.",
                 icon=":material/trending_up:",
             )
         elif view.status.startswith("failed"):
             st.error(
-                f"{input_row.plain(name)} ended with an error: {input_row.plain(view.status.partition(': ')[2])}. "
-                "Choose smaller sizes."
+                f"{plain(name)} ended with an error: {plain(view.status.partition(': ')[2])}. Choose smaller sizes."
             )
     if group.left and any(view.status == "stopped" for view in views.values()):
         st.info("Training stopped because this page was closed. “Continue” resumes it.", icon=":material/pause:")

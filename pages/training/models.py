@@ -12,9 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder.errors import LoadError
 from encoder.train.run_view import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
-from pages.core.frame import input_row
 from pages.core.widgets.export import Export, arguments
-from pages.core.words.markdown import say_error
+from pages.core.words import about
+from pages.core.words.markdown import plain, say_error
 from pages.training import runs
 from pages.training.live import curve_figures
 
@@ -65,10 +65,7 @@ def open_or_save(group: runs.RunGroup) -> None:
             file_name=f"{view.settings.task}-{view.settings.norm_placement}-{view.step}.safetensors",
             mime="application/octet-stream", key=f"save-{name}", on_click="ignore", width="stretch",
         )  # fmt: skip
-    st.caption(
-        "The list of models has opened models under “My trained models”, and every page shows them. A saved file holds "
-        "the weights and the settings."
-    )
+    st.caption(about.text(__file__, "Where opened and saved models are"))
     _export(views)
 
 
@@ -87,7 +84,7 @@ def open_file() -> None:
             return
         model = task.text_encoder
         st.markdown(
-            f"**{input_row.plain(model.name)}**: {held_out_accuracy(task):.1%} right on held-out sequences, "
+            f"**{plain(model.name)}**: {held_out_accuracy(task):.1%} right on held-out sequences, "
             f"{model.n_parameters:,} parameters."
         )
         st.button(

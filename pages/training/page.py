@@ -12,10 +12,10 @@ from encoder.model.config import POSITION_KINDS
 from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
-from pages.core.frame import input_row, placement_toggle
+from pages.core.frame import placement_toggle
 from pages.core.frame.frame import heading
 from pages.core.view.view import state
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
@@ -51,7 +51,7 @@ def train() -> None:
         show_recording()
     else:
         show_runs(group, shown)
-    what_is_known()
+    about.expander(__file__, "What is known about warm-up")
     open_file()
 
 
@@ -102,7 +102,7 @@ def show_runs(group: runs.RunGroup, shown: live.Shown) -> None:
         st.caption(f"{settings_of(shown)}.")
         return
     live.problems(group, shown.views)
-    st.caption(f"{settings_of(shown)}. {input_row.plain(live.results(shown))}")
+    st.caption(f"{settings_of(shown)}. {plain(live.results(shown))}")
     open_or_save(group)
 
 
@@ -124,29 +124,11 @@ def settings_of(shown: live.Shown) -> str:
     return ", ".join([*said, f"batches of {one.batch_size}", f"seed {one.seed}"])
 
 
-def what_is_known() -> None:
-    """Papers on warm-up and the placement of the norms, with their limits and those of this page."""
-    with st.expander("What is known about warm-up"):
-        references.markdown(
-            "**Xiong et al. 2020** prove: at initialisation, post-norm has large gradients near the output. A large "
-            "learning rate is then unstable, and warm-up avoids this. In their experiments, pre-norm trained without "
-            "warm-up. The proof holds at initialisation only.  \n"
-            "**Liu et al. 2020** (*Understanding the Difficulty of Training Transformers*) find that unbalanced "
-            "gradients are not the root cause. Post-norm depends more on its residual branches, which amplifies small "
-            "updates.  \n"
-            "**Adam** divides each gradient by its recent size. So a large gradient does not make a large step, and "
-            "the size of the gradients by itself does not explain the need for warm-up.  \n"
-            "**This page** trains tiny encoders on one task, one seed each. With “12 layers without warm-up”, pre-norm "
-            "had over 99% right after 90 steps. Post-norm had 10% right until step 270, as by guessing, and 23% with "
-            "100 steps of warm-up. Such runs illustrate the papers; they prove nothing."
-        )
-
-
 def choose_task() -> None:
     """The task."""
-    task = state.bound(
-        st.selectbox, Params.task, "Task", list(TASKS), format_func=lambda name: make(name).title,
-        on_change=lambda: runs.put(runs.suggested(st.session_state[state.key(Params.task)])),
+    task = state.selectbox(
+        Params.task, "Task", {name: make(name).title for name in TASKS},
+        on_change=lambda: state.put_all(runs.suggested(st.session_state[state.key(Params.task)])),
     )  # fmt: skip
     st.caption(make(task).rule)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.model.config import NORM_PLACEMENTS, POSITION_KINDS
 from encoder.train.tasks import TASKS
 from pages.state.params import Param, choice, flag, number, several, string, whole_number
@@ -18,7 +16,6 @@ PARTS = {"runs": "Training runs", "gradients": "Gradients at initialisation"}
 
 
 @state.register
-@dataclass(frozen=True)
 class Params:
     """What is trained, and what is shown of it. rise: steps of warm-up."""
 
@@ -50,21 +47,13 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 MOST_SEEDS, MOST_HEADS = 5, 16
 
 
-def _depths(text: str) -> list[int]:
-    asked = text.split(",") if text else []  # no depth may be chosen
-    if not set(asked) <= {str(depth) for depth in DEPTHS}:
-        raise ValueError(f"choose among {', '.join(map(str, DEPTHS))}")
-    return [depth for depth in DEPTHS if str(depth) in asked]
-
-
 @state.register
-@dataclass(frozen=True)
 class GradientParams:
     """What to measure. depth: the one whose layers are shown, "" for the deepest."""
 
     setting: Param[str] = choice("theory", ("theory", "real"), url="grad_setting")
     width: Param[str] = choice("128", GRADIENT_WIDTHS, url="grad_width")
-    depths: Param[list[int]] = Param([2, 4, 6, 8, 12], _depths, lambda value: ",".join(map(str, value)), "grad_depths")
+    depths: Param[list[int]] = several([2, 4, 6, 8, 12], DEPTHS, none=True, url="grad_depths")
     heads: Param[int] = whole_number(1, 1, MOST_HEADS, url="grad_heads")
     seeds: Param[int] = whole_number(2, 1, MOST_SEEDS, url="grad_seeds")
     depth: Param[str] = choice("", ("", *map(str, DEPTHS)), url="grad_depth")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import secrets
@@ -22,7 +23,7 @@ from pages.core.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.view import norm_pair
+from pages.core.view import norm_pair, selection
 from pages.core.view.view import ViewParams, check_width, state
 from pages.state.params import Param
 from pages.training.params import WIDTHS, Params
@@ -177,7 +178,7 @@ def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
 def use_preset(title: str) -> None:
     """Set the values of an experiment and start it. For callbacks."""
     task = Params.task.default
-    put({param: param.default for param in _SET} | suggested(task) | PRESETS[title])
+    state.put_all(copy.deepcopy({param: param.default for param in _SET} | suggested(task) | PRESETS[title]))
     begin()
 
 
@@ -188,12 +189,6 @@ def suggested(task: str) -> Values:
         Params.layers: one.n_layers, Params.heads: one.n_heads, Params.width: one.d_model, Params.steps: one.steps,
         Params.rate: one.learning_rate, Params.rise: one.warmup_steps,
     }  # fmt: skip
-
-
-def put(values: Values) -> None:
-    """Set several values. For callbacks."""
-    for param, value in values.items():
-        state.put(param, list(value) if isinstance(value, list) else value)
 
 
 # --- opening a model --------------------------------------------------------------------------------------------------
@@ -237,10 +232,12 @@ def open_file(task: TrainedTask, identity: str) -> None:
 
 def _open(run: str, text: str, head: tuple[int, int]) -> None:
     input_row.remember_sentence(text)
-    put({ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
-         ViewParams.pair: ""})  # fmt: skip
-    input_row.open_head(*head)
-    input_row.select(None, None)
+    state.put_all({
+        ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
+        ViewParams.pair: "",
+    })  # fmt: skip
+    selection.open_head(*head)
+    selection.clear()
     st.session_state[_OPENED] = True
 
 

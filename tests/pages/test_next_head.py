@@ -16,8 +16,8 @@ from encoder.model.map_pooling import block_max
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
 from pages.core.stores.model_key import ModelKey
+from pages.core.view.selection import Selection
 from pages.heads import next_head
-from pages.heads.selection import Selection
 
 LONG = " ".join(["the cat sat on a mat"] * 60)  # 362 tokens: its cells are blocks
 

@@ -27,7 +27,7 @@ from pages.core.words.markdown import errors_said, plain
 from pages.core.work import long_work
 
 SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}
-_TYPED, _FILE = "atlas:lines", "atlas:texts-of-file"
+_FILE = "atlas:texts-of-file"
 
 
 def panel(view: View) -> None:
@@ -80,9 +80,7 @@ def _given(source: str) -> Given | None:
     if source == "wordnet":
         return Given(None, corpus.BUNDLED, (corpus.POS,))
     if source == "lines":
-        st.session_state.setdefault(_TYPED, st.session_state.get(f"{_TYPED}:kept", ""))
-        typed = st.text_area("One text a line", key=_TYPED, height=120)
-        st.session_state[f"{_TYPED}:kept"] = typed  # a widget's own value is lost on another page
+        typed = kept_file.typed_lines("atlas:lines", 120)
         data = typed.encode("utf-8", "replace")
         if len(data) > (most := limits.ATLAS_FILE.value):
             raise EncoderError(f"These lines have {len(data):,} bytes, and the limit is {most:,}.")

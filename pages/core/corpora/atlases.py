@@ -6,7 +6,6 @@ On one's own machine any folder opens. A shared server opens the folders below `
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -30,7 +29,6 @@ _BUILT = "_built_atlas"
 
 
 @state.register
-@dataclass(frozen=True)
 class AtlasParams:
     """Which atlas is open: "" is the one of the chosen model; a folder on one's own machine."""
 
@@ -136,14 +134,11 @@ def choose(view: View) -> Atlas | None:
     names = {"": "This model’s: none yet" if own is None else f"This model’s: {texts_of(own)}", **offered()}
     if root() is None and visitors.for_one_person():
         names[FOLDER] = "A folder"
-    if (asked := state.newest(AtlasParams.atlas)) not in names:
-        if asked != OWN:  # the session's own is gone after a reload
-            state.note(f"The link asks for the atlas {asked[:60]!r}, which is not offered here.")
-        state.put(AtlasParams.atlas, "")
-    name = state.bound(
-        st.selectbox, AtlasParams.atlas, "Atlas", list(names), format_func=lambda one: names.get(one, one),
-        help="An atlas has the measures of all heads of one model over many texts.",
-    )  # fmt: skip
+    if (asked := state.newest(AtlasParams.atlas)) not in {*names, OWN}:  # the session's own is gone after a reload
+        state.note(f"The link asks for the atlas {asked[:60]!r}, which is not offered here.")
+    name = state.selectbox(
+        AtlasParams.atlas, "Atlas", names, help="An atlas has the measures of all heads of one model over many texts."
+    )
     if name == FOLDER:
         state.bound(
             st.text_input, AtlasParams.folder, "Folder of the atlas", help="Built with: encoderscope corpus build"

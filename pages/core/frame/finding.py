@@ -8,9 +8,9 @@ from typing import Any
 
 from encoder.load import BUNDLED
 from pages.components.find import find
-from pages.core.frame import input_row
 from pages.core.frame.navigation import Page
 from pages.core.teaching.lessons import library, progress
+from pages.core.view import selection
 from pages.core.view.view import EXAMPLES, SOURCES, ViewParams
 from pages.core.words.glossary_terms import TERMS
 from pages.state import links
@@ -75,8 +75,8 @@ def _open(page: str, values: Mapping[str, str]) -> None:
     for param, value in place.items():
         state.put(param, value)
     if ViewParams.layer in place and ViewParams.head in place:
-        input_row.open_head(place[ViewParams.layer], place[ViewParams.head])
+        selection.open_head(place[ViewParams.layer], place[ViewParams.head])
     elif ViewParams.text in place:
-        input_row.select(None, None)
+        selection.clear()
     if page and links.exists(page):
         links.open_later(page)

@@ -28,7 +28,7 @@ from pages.core.view import first_view
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import plain, say_error
 from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
@@ -269,7 +269,7 @@ def _is_quick(model: NamedEncoder) -> bool:
 def _link_notes() -> None:
     """The values of the link that could not be used, in one box."""
     if state.notes():
-        st.warning("  \n".join(input_row.plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
+        st.warning("  \n".join(plain(sentence) for sentence in state.notes()), icon=":material/link_off:")
 
 
 def _notes(area: DeltaGenerator, view: View) -> None:
@@ -288,9 +288,9 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         if view.loaded.config.causal:
             st.info(CAUSAL, icon=":material/signal_cellular_alt:")
         for sentence in view.loaded.notes:
-            st.info(input_row.plain(sentence), icon=":material/info:")
+            st.info(plain(sentence), icon=":material/info:")
         if unknown := unknown_words.sentence(view.trace, view.loaded):
-            st.info(input_row.plain(unknown), icon=":material/unknown_document:")
+            st.info(plain(unknown), icon=":material/unknown_document:")
 
 
 def _not_finite(area: DeltaGenerator, view: View) -> None:
@@ -298,7 +298,7 @@ def _not_finite(area: DeltaGenerator, view: View) -> None:
     with area:
         heading()
         st.error(
-            f"The output of {input_row.plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. "
+            f"The output of {plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. "
             "The weights are broken, or training diverged. Choose another model above.",
             icon=":material/error:",
         )

@@ -1,4 +1,4 @@
-"""The controls above every page: sentence, model, norms, layer and head; and what a click in a page does to them."""
+"""The controls above every page: sentence, model, norms, layer and head."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import streamlit as st
 import encoder
 from encoder.errors import EncoderError
 from encoder.model.config import POSITION_KINDS
-from pages.components import GridEvent, PlotEvent, on_click
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.core.view import first_view
+from pages.core.view.selection import clear, open_head
 from pages.core.view.view import (  # fmt: skip
     EXAMPLES,
     FIRST_SENTENCE,
@@ -31,7 +30,6 @@ from pages.core.view.view import (  # fmt: skip
     model_key,
     page_takes,
 )
-from pages.core.words.markdown import plain as plain  # other modules find it here
 from pages.state.params import Param
 from pages.state.url_state import state
 
@@ -57,24 +55,7 @@ def _use_example() -> None:
     example = st.session_state.get("example")
     if example is not None:
         state.put(ViewParams.text, EXAMPLES[example])
-        select(None, None)
-
-
-def select(i: int | None, j: int | None) -> None:
-    """Select the query token i and the key token j on every page, and no others."""
-    if (i, j) != (None, None):
-        first_view.keep()
-    state.put(ViewParams.i, i)
-    state.put(ViewParams.j, j)
-    state.put(ViewParams.more_queries, [])
-    state.put(ViewParams.more_keys, [])
-
-
-def open_head(layer: int, head: int) -> None:
-    """Open a layer and a head on every page. For callbacks."""
-    first_view.keep()
-    state.put(ViewParams.layer, layer)
-    state.put(ViewParams.head, head)
+        clear()
 
 
 def sentence_controls() -> None:
@@ -138,7 +119,7 @@ def _another_model() -> None:
         if state.get(ViewParams.text) == sample:
             state.put(ViewParams.text, before)
     if chosen_input.changed():  # tokens, layers and heads of another kind of input
-        select(None, None)
+        clear()
         open_head(0, 0)
     # A moved norm was chosen for the model before; "both" belongs to a page and stays.
     if state.get(ViewParams.norm) != "both":
@@ -259,7 +240,7 @@ def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
 def input_controls() -> None:
     """What the model reads: a sentence, or an input of another kind."""
     if chosen_input.turned():  # tokens, layers and heads of the other encoder
-        select(None, None)
+        clear()
         open_head(0, 0)
     kind = chosen_input.remembered()
     if kind == "text":
@@ -296,22 +277,3 @@ def with_selection_inside(view: View, n_tokens: int) -> View:
             state.put(param, None)
             view = dataclasses.replace(view, **{param.name: None})
     return view
-
-
-def open_from(event: GridEvent) -> None:
-    """Open the head that was clicked in a grid of small maps. For callbacks."""
-    if event["event"] == "open":
-        open_head(event["layer"], event["head"])
-
-
-def select_from(event: PlotEvent, block: int = 1) -> None:
-    """Take a click on a map as the selection: a cell, a token of an axis, or "clear". For callbacks.
-
-    block: tokens that one cell covers; a cell of a pooled map is not a single token.
-    """
-    on_click(
-        cell=lambda i, j: select(i, j) if block == 1 else None,
-        row=lambda i: select(i, state.get(ViewParams.j)),
-        column=lambda j: select(state.get(ViewParams.i), j),
-        clear=lambda: select(None, None),
-    )(event)

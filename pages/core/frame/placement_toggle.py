@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -16,7 +15,6 @@ _LAST, _PREVIOUS, _NORM = "_last_page", "_previous_page", "_norm_before_both"
 
 
 @state.register
-@dataclass(frozen=True)
 class PlacementParams:
     """untrained_norm: in older links, that the page shows the chosen model, as it always does now."""
 

@@ -56,7 +56,6 @@ def format_recipe(recipe: Recipe) -> str:
 
 
 @state.register
-@dataclass(frozen=True)
 class EditParams:
     """recipe: the edits in the order in which they are applied."""
 

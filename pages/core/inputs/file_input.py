@@ -15,7 +15,7 @@ import streamlit as st
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from pages.core.stores.input_kinds import Input
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.state.params import Param
 from pages.state.url_state import state
 
@@ -168,10 +168,8 @@ class FileInput(Input):
         if given is None:
             return
         seen, key = (given.file_id, self.keeps_files(model)), f"_{self.kind}_file"
-        try:
+        with errors_said():
             if st.session_state.get(key) != seen:
                 name = self.read(model, given.getvalue(), given.name, called or plain(given.name))
                 st.session_state[key] = seen
                 self.choose(name)
-        except EncoderError as error:
-            say_error(error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -31,7 +30,6 @@ KEPT_SIDE = 1_600
 
 
 @state.register
-@dataclass(frozen=True)
 class ImageParams:
     """image: the name of the input; way: where the next one comes from."""
 
@@ -85,12 +83,8 @@ class ImageInput(FileInput):
         return "A digit" if len(name) == 64 else f"A digit: {name}"
 
     def choose_way(self, model: ImageEncoder) -> str:
-        ways = [way for way in WAYS if way != "draw" or takes_digits(model)]
-        if state.newest(self.way) not in ways:
-            state.put(self.way, "example")
-        return state.bound(
-            st.selectbox, self.way, "Image", ways, format_func=WAYS.get, label_visibility="collapsed", width=150
-        )
+        ways = {way: title for way, title in WAYS.items() if way != "draw" or takes_digits(model)}
+        return state.selectbox(self.way, "Image", ways, label_visibility="collapsed", width=150)
 
     def endings(self) -> list[str]:
         return list(image_files.ENDINGS)

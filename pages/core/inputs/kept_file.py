@@ -58,6 +58,13 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
     return kept[2]  # type: ignore[no-any-return]
 
 
+def typed_lines(key: str, height: int, start: str = "") -> str:
+    """A field for one text a line, which keeps its text on other pages: Streamlit drops a widget's value there."""
+    st.session_state.setdefault(key, st.session_state.get(f"{key}:kept", start))
+    typed = st.session_state[f"{key}:kept"] = st.text_area("One text a line", key=key, height=height)
+    return typed
+
+
 def formats(*columns: str) -> str:
     """Which files a widget takes, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
     return f"CSV, TSV, JSONL or Parquet with the column{'s' * (len(columns) > 1)} {' and '.join(columns)}"

@@ -6,7 +6,6 @@ Examples are the bundled held-out recordings of spoken digits.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -22,7 +21,6 @@ WAYS = {"example": "Example", "record": "Record", "file": "File"}
 
 
 @state.register
-@dataclass(frozen=True)
 class SoundParams:
     """sound: the name of the input; way: where the next one comes from."""
 

@@ -123,6 +123,15 @@ def taking(key: ModelKey, kind: InputKind) -> ModelKey:
     return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
 
 
+def with_norms(key: ModelKey, placement: str) -> ModelKey:
+    """The key of the same model with its norms in a placement."""
+    if key.scratch is not None:
+        # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
+        return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=placement, final_norm=None))
+    trained = model(dataclasses.replace(key, norm="trained")).config.norm_placement
+    return dataclasses.replace(key, norm="trained" if placement == trained else placement)
+
+
 def is_loaded(key: ModelKey) -> bool:
     """Whether the model of a key is there, so that nobody has to wait for it."""
     return _MODELS.known(key.of_model) is not None

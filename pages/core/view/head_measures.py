@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -31,7 +30,6 @@ Named = TypeVar("Named", Definition, HeadType)
 
 
 @state.register
-@dataclass(frozen=True)
 class HeadTypeParams:
     """The head type to show, the thresholds of all types, and the threshold of a strong weight."""
 
@@ -130,8 +128,4 @@ def badge_legend(trace: Trace, shown: Iterable[str]) -> str:
 def type_filter(trace: Trace, every: str, **look: Any) -> str:
     """The widget of the head type to show; its name, "" for all. every: what that is called; look: of the widget."""
     titles = {"": every} | {name: one.title for name, one in offered_types(trace).items()}
-    if state.newest(HeadTypeParams.head_type) not in titles:
-        state.put(HeadTypeParams.head_type, "")
-    return state.bound(
-        st.selectbox, HeadTypeParams.head_type, "Head type", list(titles), format_func=titles.get, **look
-    )
+    return state.selectbox(HeadTypeParams.head_type, "Head type", titles, **look)

@@ -6,7 +6,6 @@ import dataclasses
 
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
-from encoder.model.config import NORM_PLACEMENTS
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
 from pages.core.words import token_names
@@ -14,14 +13,9 @@ from pages.core.words import token_names
 
 def before(view: View) -> cache.TracedText | None:
     """The text with the norms where they were: as trained, for an untrained model in post-norm. None: not moved."""
-    key, placement = view.model, view.loaded.config.norm_placement
-    if key.scratch is not None:
-        other = next(one for one in NORM_PLACEMENTS if one != placement)
-        # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
-        key = dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
-        return cache.TracedText(key, view.text, view.pair) if placement == "pre" else None
-    original = dataclasses.replace(key, norm="trained")
-    if model_store.model(original).config.norm_placement == placement:
+    key = view.model
+    original = dataclasses.replace(key, norm="trained") if key.scratch is None else model_store.with_norms(key, "post")
+    if model_store.model(original).config.norm_placement == view.loaded.config.norm_placement:
         return None
     return cache.TracedText(original, view.text, view.pair)
 

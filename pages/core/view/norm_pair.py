@@ -39,19 +39,14 @@ class NormPair:
 def pair_of(view: View) -> NormPair:
     """The two encoders for the chosen model. Raises EncoderError if one cannot be loaded."""
     key = dataclasses.replace(view.model, norm="trained")
-    if key.scratch is not None:
-        # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
-        configs = {p: key.scratch.replace(norm_placement=p, final_norm=None) for p in PLACEMENTS}
-        return NormPair({p: dataclasses.replace(key, scratch=configs[p]) for p in PLACEMENTS}, "scratch")
     if key.source in PAIRS:
         stem = key.source.rpartition("-")[0]
         return NormPair({p: dataclasses.replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
-    placement = model_store.model(key).config.norm_placement
-    other = next(p for p in PLACEMENTS if p != placement)
-    partner = st.session_state.get(_PARTNERS, {}).get(key.source)
-    if partner:
-        return NormPair({placement: key, other: dataclasses.replace(key, source=partner)}, "trained")
-    return NormPair({placement: key, other: dataclasses.replace(key, norm=other)}, "rewired")
+    if partner := st.session_state.get(_PARTNERS, {}).get(key.source):
+        both = key, dataclasses.replace(key, source=partner)
+        return NormPair({model_store.model(one).config.norm_placement: one for one in both}, "trained")
+    keys = {p: model_store.with_norms(key, p) for p in PLACEMENTS}
+    return NormPair(keys, "rewired" if key.scratch is None else "scratch")
 
 
 def remember_partners(one: str, other: str) -> None:

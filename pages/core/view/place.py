@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from encoder.explain import Place, Recomputation
 from pages.core.view import token_rows
 from pages.core.view.view import View
@@ -16,7 +14,6 @@ SECOND, THIRD = "It was tired.", "Dogs bark."
 
 
 @state.register
-@dataclass(frozen=True)
 class PlaceParams:
     """Values that several steps share, next to the tokens i and j."""
 

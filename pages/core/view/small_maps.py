@@ -6,6 +6,7 @@ Shapes: L layers, H heads, R rows, C columns, S cells.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
@@ -18,6 +19,7 @@ from encoder.model.overview import Overview
 from encoder.trace.trace import Trace
 from pages.core.stores import cache
 
+V = TypeVar("V")
 #: Largest side of a small map, in cells.
 SIDE = 64
 #: Above this many tokens, all heads take seconds and a progress bar is drawn.
@@ -84,8 +86,13 @@ def during_the_pass(text: cache.TracedText, draw: Callable[[int, np.ndarray], No
 
 def by_layer(trace: Trace, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:
     """[L, ...]: `make` of each layer, with a progress bar for a long text."""
+    return np.stack(each_layer(trace, make, doing))
+
+
+def each_layer(trace: Trace, make: Callable[[int], V], doing: str, longer_than: int = LONG_TEXT) -> list[V]:
+    """`make` of each layer, with a progress bar for a text of more tokens."""
     n_layers = trace.config.n_layers
-    bar = st.progress(0.0, doing) if trace.n_tokens > LONG_TEXT else None
+    bar = st.progress(0.0, doing) if trace.n_tokens > longer_than else None
     layers = []
     for layer in range(n_layers):
         if bar is not None:
@@ -93,4 +100,4 @@ def by_layer(trace: Trace, make: Callable[[int], np.ndarray], doing: str) -> np.
         layers.append(make(layer))
     if bar is not None:
         bar.empty()
-    return np.stack(layers)
+    return layers

@@ -50,7 +50,6 @@ PAGE_TAKES = "_page_takes"
 
 
 @state.register
-@dataclass(frozen=True)
 class ViewParams:
     """What every page shows: the text, the model, the place in it."""
 
@@ -85,7 +84,6 @@ class ViewParams:
 
 
 @state.register
-@dataclass(frozen=True)
 class UntrainedParams:
     """The architecture of an encoder with random weights."""
 
@@ -100,7 +98,6 @@ class UntrainedParams:
 
 
 @state.register
-@dataclass(frozen=True)
 class MapParams:
     """How the maps of several pages are drawn."""
 

@@ -20,7 +20,8 @@ from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.lazy import popover
 from pages.core.inputs import edited
-from pages.core.view.view import ViewParams
+from pages.core.view import selection
+from pages.core.view.view import View, ViewParams
 from pages.core.words import token_names
 from pages.state import links
 from pages.state.url_state import state
@@ -83,6 +84,29 @@ def draw(
                     )  # fmt: skip
         if second:
             st.caption(second)
+
+
+def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str = "", *, linked: bool = False) -> None:
+    """`draw` for a map whose rows are queries: the selected cell, or row, with the largest weights of its row.
+
+    rows: the row [1, T] of a query, by the name of its measure or model, "" for a single one; by: begins the sentence;
+    linked: whether a cell is a weight of the model, which can be edited.
+    """
+    if view.i is None:
+        draw(clear=selection.clearing(view))
+        return
+    labels = view.trace.labels
+    found = {name: row[0].cpu() for name, row in rows(slice(view.i, view.i + 1)).items()}
+    best = "; ".join(largest(row, labels) + (f" ({name})" if name else "") for name, row in found.items())
+    query, clear = token_names.bold(labels, view.i), selection.clear
+    if view.j is None:
+        draw(f"{by}{query} attends most to {best}.", "Select a cell of this row to read its weight.", clear=clear)
+        return
+    weights = ", ".join(f"{name} {weight(row, view.j)}".strip() for name, row in found.items())
+    draw(
+        f"{by}{query} attends to {token_names.bold(labels, view.j)}: {weights}.", f"Largest in this row: {best}.",
+        cell={} if linked else None, clear=clear,
+    )  # fmt: skip
 
 
 def _edit(cell: Mapping[str, Any]) -> None:

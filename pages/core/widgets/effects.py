@@ -11,7 +11,7 @@ import streamlit as st
 from encoder.causal import Progress
 from encoder.errors import EncoderError
 from pages.components import plot
-from pages.core.stores import cache
+from pages.core.stores import cache, results
 from pages.core.work import long_work
 
 #: Up to this many tokens in all runs together, effects are computed without being asked.
@@ -58,8 +58,6 @@ def measured(
         assert step is not None
         return step.values.numpy()
 
-    found = long_work.result(key, what, work, label=label, ask=ask)
+    found = results.of_work(key, what, work, label=label, ask=ask)
     place.empty()
-    if found is not None:
-        cache.computed(what, lambda: found)
     return found

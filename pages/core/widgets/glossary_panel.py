@@ -56,7 +56,3 @@ def draw(page: str) -> None:
         own = [term for term in BY_KEY.values() if term.page == page]
         if own:
             st.markdown("\n\n".join(glossary.entry(term) for term in own))
-
-
-def _remember(key: str) -> None:
-    st.session_state[_FOUND] = key

@@ -33,7 +33,6 @@ LONGEST = 1_600
 
 
 @state.register
-@dataclass(frozen=True)
 class CoverParams:
     """cover: what covers a patch; "": black for images of ink, else grey."""
 
@@ -129,9 +128,9 @@ def controls(view: View) -> Occlusion:
         if of_image:
             usual = _usual(view)
             names = {**COVERS, "": f"{COVERS[usual]} (usual)"}
-            state.bound(
-                st.selectbox, CoverParams.cover, "Covered with", [one for one in COVERS if one != usual],
-                format_func=names.get, width=180,
+            del names[usual]
+            state.selectbox(
+                CoverParams.cover, "Covered with", names, width=180,
                 help=references.cited(
                     "What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
                     "and Fergus (2014) used a grey square. In images of ink, black is paper."

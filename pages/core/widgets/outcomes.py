@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -31,7 +31,6 @@ SCALES = {"log_odds": "Log-odds", "probability": "Probability"}
 
 
 @state.register
-@dataclass(frozen=True)
 class OutcomeParams:
     """outcome: its kind; the other fields: what that kind needs."""
 
@@ -55,12 +54,10 @@ def titles(view: View) -> dict[str, str]:
 
 def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
-    own, named = OutcomeParams, titles(view)
-    kinds = [kind for kind in named if kind in kinds]
-    if state.newest(own.outcome) not in kinds:
-        state.put(own.outcome, kinds[0])
+    own = OutcomeParams
+    offered = {kind: title for kind, title in titles(view).items() if kind in kinds}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind = state.bound(st.selectbox, own.outcome, "Outcome", kinds, format_func=named.get, width=280)
+        kind = state.selectbox(own.outcome, "Outcome", offered, width=280)
         if kind == "similarity":
             return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
         if kind == "token":
@@ -108,19 +105,21 @@ def _token(view: View) -> int:
 
 
 def choose_class(view: View) -> Outcome:
-    """Draw the controls of one class of the checkpoint's head, by default the predicted; or of a token's."""
-    head, own = view.loaded.classifier, OutcomeParams
-    if head is None:  # measuring it says what to do
+    """Draw the controls of one class of the checkpoint's head."""
+    if view.loaded.classifier is None:  # measuring it says what to do
         return causal.ClassProbability("")
-    labels, of_token = head.config.labels, head.config.kind == "token"
-    place = _token(view) if of_token else None
-    best = classify.tags(view.loaded, view.trace)[place].label if of_token else (
-        classify.predict(view.loaded, view.trace).best
-    )  # fmt: skip
-    if state.newest(own.label) not in labels:
-        state.put(own.label, "")
-    label = state.bound(
-        st.selectbox, own.label, "Class", ("", *labels), width=200, format_func=lambda one: one or f"Predicted: {best}"
-    )
-    scale = state.segmented(own.scale, "Scale", SCALES)
-    return causal.ClassProbability(label or best, place, scale)  # type: ignore[arg-type]
+    label, place = choose_label(view, view.loaded)
+    scale = state.segmented(OutcomeParams.scale, "Scale", SCALES)
+    return causal.ClassProbability(label, place, scale)  # type: ignore[arg-type]
+
+
+def choose_label(view: View, model: Any) -> tuple[str, int | None]:
+    """Draw the choice of a class of the model's head, by default the predicted one, and of a token that it tags.
+
+    model: the view's, perhaps with another head.
+    """
+    head = model.classifier.config
+    place = _token(view) if head.kind == "token" else None
+    best = classify.predict(model, view.trace).best if place is None else classify.tags(model, view.trace)[place].label
+    offered = {"": f"Predicted: {best}"} | {one: one for one in head.labels}
+    return state.selectbox(OutcomeParams.label, "Class", offered, width=200) or best, place

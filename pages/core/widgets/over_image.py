@@ -12,11 +12,11 @@ from encoder.measure.ranking import Weights
 from encoder.trace.trace import Trace
 from pages.components.patch_map import PatchEvent, patch_map
 from pages.core.inputs import image_input
-from pages.core.view.view import View, ViewParams
+from pages.core.view import selection
+from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.occlusion import Occlusion
 from pages.core.words.markdown import plain
-from pages.state.url_state import state
 
 #: Opacity of the colours, where nobody chooses it.
 OPACITY = 0.65
@@ -25,12 +25,6 @@ OPACITY = 0.65
 def token(view: View) -> int:
     """The token whose attention is shown: the selected one, otherwise the first, [CLS]."""
     return view.i if view.i is not None else 0
-
-
-def clear() -> None:
-    """Select nothing. For callbacks."""
-    state.put(ViewParams.i, None)
-    state.put(ViewParams.j, None)
 
 
 def weights_of(view: View, overlay: str) -> tuple[Weights, np.ndarray]:
@@ -69,7 +63,7 @@ def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, opacity: float
     answer.draw(
         f"Covering one patch lowers the {plain(covered.measured)} most at: {largest}.",
         "Teal: the outcome falls where the patch is covered. Orange: it rises.",
-        clear=None if view.i is None else clear,
+        clear=selection.clearing(view),
     )
     _draw(
         view, falls.reshape(grid.rows, grid.columns), key="patch-falls", label=f"Fall of the {covered.measured}",
@@ -82,9 +76,7 @@ def _draw(view: View, over: np.ndarray, **look: object) -> None:
     grid = patches.grid(view.trace)
 
     def select(event: PatchEvent) -> None:
-        clear()
-        if event["event"] == "select":
-            state.put(ViewParams.i, grid.token(event["row"], event["column"]))
+        selection.select(grid.token(event["row"], event["column"]) if event["event"] == "select" else None, None)
 
     image = image_input.IMAGES.shown(view.loaded, view.text)
     selected = None if view.i is None else grid.place(view.i)

@@ -16,8 +16,6 @@ def either(mouse: str, finger: str) -> str:
 CLICK, CLICK_INSIDE = either("Click", "Tap"), either("click", "tap")
 SHIFT_CLICK = either("shift-click", "long press")
 DOUBLE_CLICK = either("Double-click", "Double-tap")
-#: How to reach the point's own label; a finger selects with the same tap.
-POINT_AT = either("Point at", "Tap")
 
 
 def caption(text: str) -> None:

@@ -1,21 +1,19 @@
-"""Links from words to the glossary, and its text in Markdown. `glossary_terms.py` has the terms."""
+"""Links from words to the glossary, and its terms in Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 
 import streamlit as st
 
-from pages.core.words.glossary_terms import GROUPS, TERMS, Term
-from pages.core.words.references import REFERENCES, cited
+from pages.core.words.glossary_terms import TERMS, Term
+from pages.core.words.references import cited
 from pages.state import links
 
 #: More links than this in an opening would hide what it says.
 MOST_LINKS = 3
-
-
 #: Where the session keeps the place of the open page's question.
 _QUESTION = "_question_place"
 #: Names, formulas, code, links and coloured words are left as they are.
@@ -56,9 +54,6 @@ def opening(text: str) -> None:
     place.caption(linked(text))
 
 
-brief_opening = opening
-
-
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
     def link(found: re.Match[str]) -> str:
         term = _BY_WORD[found.group().lower()]
@@ -73,25 +68,9 @@ def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
 def entry(term: Term) -> str:
     """A term in Markdown: its name, definition, formula or number, and source."""
     more = re.sub(r"\]\(#([\w-]+)\)", r"](glossary?term=\1)", term.more)
-    return cited(f"**{_escaped(term.name)}**  \n{_text(term, more)}")
-
-
-def document(titles: Mapping[str, str]) -> str:
-    """The whole glossary as a Markdown file. titles: folder of a page -> its title."""
-    lines = ["# Glossary", "", "The page Glossary shows the same text. `python -m docs.glossary` writes this file."]
-    for group, terms in GROUPS.items():
-        lines += ["", f"## {group}"]
-        for term in terms:
-            lines += ["", f"### {_escaped(term.name)}", "", f"{_text(term, term.more)}  ", f"Page: {titles[term.page]}"]
-    lines += ["", "## References"]
-    for reference in REFERENCES:
-        lines += ["", reference.entry()]
-    return "\n".join(lines) + "\n"
-
-
-def _text(term: Term, more: str) -> str:
     source = f"Source: {term.source}." if term.source else ""
-    return "  \n".join(filter(None, (_escaped(term.definition), more, source)))
+    lines = (f"**{_escaped(term.name)}**", _escaped(term.definition), more, source)
+    return cited("  \n".join(filter(None, lines)))
 
 
 def _escaped(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,12 @@ def plain(text: str) -> str:
     """A text inside Markdown, shown as it was typed: marks are escaped, right-to-left text is isolated."""
     text = _LINKED.sub(lambda found: found[0] + "\N{WORD JOINER}", figures.isolated(text))
     return "".join("\\" + character if character in MARKS else character for character in text)
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown: a column of words, then columns of numbers."""
+    lines = [names, [":--"] + ["--:"] * (len(names) - 1), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def screen_name(name: str) -> str:

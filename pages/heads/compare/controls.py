@@ -32,8 +32,7 @@ def draw(view: View) -> None:
 def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
     chosen = st.session_state.get("compare:example")
     if chosen in examples:
-        for param, value in examples[chosen].items():
-            state.put(param, value)
+        state.put_all(examples[chosen])
         clear_selection()
 
 
@@ -66,10 +65,8 @@ def _choose_model(view: View) -> SideB:
     kind = view.loaded.takes
     offered = [name for name in MODELS if name not in BUNDLED or kind in BUNDLED[name].kinds]
     offered = [name for name in offered if name != "scratch" or kind == "text"]
-    if state.newest(SideB.model_b) not in offered:
-        state.put(SideB.model_b, SideB.model_b.default)
-    chosen = state.bound(
-        st.selectbox, SideB.model_b, "Model B", offered, format_func=title, width=270,
+    chosen = state.selectbox(
+        SideB.model_b, "Model B", {name: title(name) for name in offered}, width=270,
         help=f"Model A is the open one. Both read the same {words_of(view.trace).input}.",
     )  # fmt: skip
     if chosen == "other":

@@ -1,6 +1,5 @@
 """The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -11,11 +10,11 @@ from encoder.inputs.layout import InputKind
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
-from pages.core.frame import input_row
 from pages.core.inputs import second_input
 from pages.core.inputs.image_input import ImageParams
 from pages.core.inputs.sound_input import SoundParams
 from pages.core.stores import cache, input_kinds, model_access, model_store
+from pages.core.view import selection
 from pages.core.view.view import FIRST_SENTENCE, MapParams, UntrainedParams, View, ViewParams, scratch_config, state
 from pages.core.widgets.comparison import Side, Sides
 from pages.heads.params import OTHER_SENTENCE, SideB
@@ -101,10 +100,7 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
     place = {"device": key.device, "dtype": key.dtype}
     if chosen == "moved":
         current = view.loaded.config.norm_placement
-        other = next(placement for placement in NORM_PLACEMENTS if placement != current)
-        if key.scratch is not None:
-            return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=other, final_norm=None))
-        return dataclasses.replace(key, norm="trained" if key.norm == current else other)
+        return model_store.with_norms(key, next(one for one in NORM_PLACEMENTS if one != current))
     if chosen == "scratch":
         # Next to an untrained encoder, another draw of the same one: what chance does.
         seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
@@ -150,7 +146,7 @@ def clear_selection() -> None:
 def open_head(what: str, layer: int, head: int) -> None:
     """What a click in the grid does: of two heads it chooses B, otherwise the head of both sides. For callbacks."""
     if what != "heads":
-        input_row.open_head(layer, head)
+        selection.open_head(layer, head)
     state.put(SideB.layer_b, layer if what == "heads" else None)
     state.put(SideB.head_b, head if what == "heads" else None)
 

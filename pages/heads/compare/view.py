@@ -3,7 +3,6 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.export.options import SPECIAL_WORDS
@@ -11,7 +10,7 @@ from pages.core.view.view import MapParams, View, state
 from pages.core.widgets import answer, comparison
 from pages.core.widgets.comparison import Sides
 from pages.core.widgets.export import Export
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.heads.compare import controls, details, maps
 from pages.heads.compare.compared import Compared
 from pages.heads.compare.sides import selected_steps, sides
@@ -25,16 +24,14 @@ def draw(view: View) -> Export | None:
     """The controls and the three maps; None where side B cannot run."""
     controls.draw(view)
     params, look = state.read(SideB), state.read(MapParams)
-    try:
+    with errors_said():
         with st.spinner("Comparing …", show_time=False):
             both = sides(view, params)
             found = both.compared(look.special)  # type: ignore[arg-type]
-    except EncoderError as error:
-        say_error(error)
-        return None
-    selected = selected_steps(view, params, both.alignment)
-    notes(both, params)
-    return show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
+        selected = selected_steps(view, params, both.alignment)
+        notes(both, params)
+        return show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
+    return None
 
 
 def show(view: View, compared: Compared) -> Export:
