@@ -178,3 +178,35 @@ def test_minilm_is_close_for_each_precision(precision: str, tmp_path: Path) -> N
     found = in_browser("minilm", "Array.from(model.read(given.text, {}).trace.output)", tmp_path, precision=precision,
                        text=text)  # fmt: skip
     close(found, model.trace(text).output, {"float16": 2e-3, "int8": 0.1}[precision])
+
+
+def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
+    from encoder.explain.place import Place
+    from encoder.export.model_parts import with_parts
+
+    text, place = "The keys to the old cabinet are on the table.", {"layer": 1, "head": 2, "query": 3, "key": 5}
+    found = in_browser(
+        "twin-post",
+        "(({ tokens, trace }) => { const { parts, arrays } = partsOf(model, trace, tokens, given.place,"
+        " { component: 3, neuron: 7, classes: [] });"
+        " return { parts, arrays: list(arrays) }; })(model.read(given.text, {}))",
+        tmp_path,
+        text=text,
+        place=place,
+    )
+    model = encoder.load("twin-post")
+    trace = model.trace(text)
+    picture = model_picture(trace, **place, pooling=model.pooling)
+    ours = with_parts(picture, trace, Place(**place), part="q", component=3, neuron=7, pooling="mean", model=model)
+    parts: Any = ours.header["parts"]
+    assert list(found["parts"]) == list(parts)
+    for key, part in parts.items():
+        browser = found["parts"][key]
+        assert browser["title"] == part["title"], key
+        vectors = {strip["name"]: ours.arrays[strip["array"]] for strip in part["strips"]}
+        for strip in browser["strips"]:
+            close(found["arrays"][strip["array"]], torch.tensor(vectors[strip["name"]]))
+        numbers = {(row[0], row[3]): row[1] for row in part["rows"]}
+        for label, value, _, at, *_ in browser["rows"]:
+            expected = numbers.get((label, at), value)
+            assert abs(value - expected) <= CLOSE * max(1, abs(value)), (key, label)

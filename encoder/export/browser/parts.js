@@ -1,6 +1,6 @@
 // The arithmetic that opens inside the picture of the model. encoder/export/model_parts.py has the same parts, with
 // formulas and a check in float64.
-import { threeDigits as three } from "../drawing/drawing.js";
+import { threeDigits } from "../drawing/drawing.js";
 import { largest, poolingShares } from "./engine/heads.js";
 import { moments, norm } from "./engine/linear.js";
 import { headOf } from "./pictures.js";
@@ -43,8 +43,10 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       key,
       `${title} for ${name(i)}`,
       "The mean becomes 0 and the standard deviation 1; then each component has a gain and a bias.",
-      `(${three(before[c])} − ${three(mean)}) / ${three(deviation)} × ${three(gain[c])} + ${three(bias?.[c] ?? 0)} = ` +
-        three(after[c]),
+      `(${threeDigits(before[c])} − ${threeDigits(mean)}) / ${threeDigits(deviation)} × ${threeDigits(gain[c])} + ${
+        threeDigits(bias?.[c] ?? 0)
+      } = ` +
+        threeDigits(after[c]),
       {
         strips: [["input", before], ["normalised", normalised], ["gain", gain], ["output", after]],
         component: c,
@@ -63,8 +65,8 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     put(
       `add-${sublayer}`,
       `Residual addition after ${after} for ${name(i)}`,
-      `The sum has ${three(norm(sum) / norm(before))} times the norm of the residual stream before it.`,
-      `${three(before[c])} + ${three(update[c])} = ${three(sum[c])}`,
+      `The sum has ${threeDigits(norm(sum) / norm(before))} times the norm of the residual stream before it.`,
+      `${threeDigits(before[c])} + ${threeDigits(update[c])} = ${threeDigits(sum[c])}`,
       {
         strips: [["residual stream", before], ["added", update], ["sum", sum]],
         component: c,
@@ -91,7 +93,9 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       "embedding",
       `Embedding of ${name(i)}`,
       `Row ${tokens[i].id} of the token table${position ? ", added to the row of its position" : ""}.`,
-      position ? `${three(token[c])} + ${three(position[c])} = ${three(sum[c])}` : three(token[c]),
+      position
+        ? `${threeDigits(token[c])} + ${threeDigits(position[c])} = ${threeDigits(sum[c])}`
+        : threeDigits(token[c]),
       { strips: [["token", token], ...(position ? [["position", position]] : []), ["sum", sum]], component: c },
     );
   }
@@ -128,12 +132,12 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       part,
       `${word} of ${name(t)} in head ${head}`,
       `${word}: ${kWidth} numbers. Each is a dot product of the token's vector with a column of W_${part.toUpperCase()}.`,
-      `component ${c}: ${three(values[c] - bias)} + bias ${three(bias)} = ${three(values[c])}`,
+      `component ${c}: ${threeDigits(values[c] - bias)} + bias ${threeDigits(bias)} = ${threeDigits(values[c])}`,
       {
         strips: [["input x", x], [word.toLowerCase(), values, part]],
         component: c,
         heading: `The largest of ${width} products that make component ${c}`,
-        rows: termRows(terms, (d) => `${three(x[d])} × ${three(column[d])}`),
+        rows: termRows(terms, (d) => `${threeDigits(x[d])} × ${threeDigits(column[d])}`),
       },
     );
   }
@@ -141,32 +145,37 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
   const [scores, weights] = [open.scores[head], open.pattern[head]].map((all) => all.subarray(i * n, (i + 1) * n));
   put(
     "scores",
-    `Score of ${name(i)} → ${name(j)}: ${three(scores[j])}`,
+    `Score of ${name(i)} → ${name(j)}: ${threeDigits(scores[j])}`,
     "The dot product of query and key says how well they match.",
-    `q · k × scale = ${three(products.reduce((sum, one) => sum + one, 0))} × ${three(encoder.scale)} = ${
-      three(scores[j])
+    `q · k × scale = ${threeDigits(products.reduce((sum, one) => sum + one, 0))} × ${threeDigits(encoder.scale)} = ${
+      threeDigits(scores[j])
     }`,
     {
       strips: [["query", q, "q"], ["key", k, "k"], ["products", products]],
       component: at(products),
       heading: `The largest of ${kWidth} products`,
       chosen: at(products),
-      rows: termRows(products, (c) => `${three(q[c])} × ${three(k[c])}`, (c) => `component ${c}`, "component"),
+      rows: termRows(
+        products,
+        (c) => `${threeDigits(q[c])} × ${threeDigits(k[c])}`,
+        (c) => `component ${c}`,
+        "component",
+      ),
     },
   );
   const top = scores.reduce((most, one) => Math.max(most, one), -Infinity);
   const total = scores.reduce((sum, one) => sum + Math.exp(one - top), 0);
   put(
     "softmax",
-    `Weight of ${name(i)} → ${name(j)}: ${three(weights[j])}`,
+    `Weight of ${name(i)} → ${name(j)}: ${threeDigits(weights[j])}`,
     `Softmax makes the scores of ${name(i)} positive numbers that sum to 1.`,
-    `exp(${three(scores[j])} − ${three(top)}) / ${three(total)} = ${three(weights[j])}`,
+    `exp(${threeDigits(scores[j])} − ${threeDigits(top)}) / ${threeDigits(total)} = ${threeDigits(weights[j])}`,
     {
       heading: `Largest weights of ${name(i)}`,
       chosen: j,
       rows: [...new Set([...largest(weights, MOST_ROWS - 1), j])].map((
         t,
-      ) => [tokens[t].label, weights[t], `score ${three(scores[t])}`, t, "key"]),
+      ) => [tokens[t].label, weights[t], `score ${threeDigits(scores[t])}`, t, "key"]),
     },
   );
   const mixed = at(z);
@@ -175,7 +184,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     "mixing",
     `Weighted sum of values for ${name(i)}: z of head ${head}`,
     "Each token's value is multiplied by its weight; the sum is the head's output.",
-    `component ${mixed}: ${three(z[mixed])}`,
+    `component ${mixed}: ${threeDigits(z[mixed])}`,
     {
       strips: [[`value of ${name(j)}`, row(own.v, j, kWidth), "v"], ["z", z, "v"]],
       component: mixed,
@@ -183,7 +192,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       heading: `Weight × value of component ${mixed}, by token`,
       rows: termRows(
         valueTerms,
-        (t) => `${three(weights[t])} × ${three(own.v[t * kWidth + mixed])}`,
+        (t) => `${threeDigits(weights[t])} × ${threeDigits(own.v[t * kWidth + mixed])}`,
         (t) => tokens[t].label,
         "key",
         "tokens",
@@ -206,7 +215,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     "heads",
     `All heads through W_O for ${name(i)}`,
     `The outputs of ${config.n_heads} heads are joined and multiplied by W_O; the result is a sum over heads.`,
-    `component ${at(result)}: ${three(result[at(result)])}`,
+    `component ${at(result)}: ${threeDigits(result[at(result)])}`,
     {
       strips: [["z of this head", z, "v"], ["added by this head", contributions[head]], ["result", result]],
       component: at(result),
@@ -230,7 +239,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     "ffn",
     `Feed-forward layer for ${name(i)}`,
     `${width} numbers become ${config.d_ffn} neurons, then ${width} numbers again.`,
-    `neuron ${active}: ${three(hidden[active])}`,
+    `neuron ${active}: ${threeDigits(hidden[active])}`,
     {
       strips: [["input", row(open.toFfn, i)], ["neurons", hidden], ["output", row(open.addedByFfn, i)]],
       component: at(row(open.addedByFfn, i)),
@@ -265,14 +274,14 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
       about.pooling === "mean"
         ? `The sentence vector is the mean of ${n} token vectors.`
         : "The vector of the first token represents the sentence.",
-      `component ${c}: ${three(vector[c])}`,
+      `component ${c}: ${threeDigits(vector[c])}`,
       {
         strips: [["sentence vector", vector]],
         component: c,
         heading: `Weight × component ${c}, by token`,
         rows: termRows(
           Float32Array.from(shares, (one, t) => one * trace.output[t * width + c]),
-          (t) => `weight ${three(shares[t])}`,
+          (t) => `weight ${threeDigits(shares[t])}`,
           (t) => tokens[t].label,
           "query",
           "tokens",
