@@ -66,6 +66,8 @@ def write(
     """
     try:
         (folder / "models").mkdir(parents=True, exist_ok=True)
+        for old in (*folder.glob("*.*.js"), *folder.glob("*.*.css"), *folder.glob("models/*.bin")):
+            old.unlink()
         known = {one.name: load(one.name) for one in models}
         files = {one.name: _model_file(folder, known[one.name], one) for one in models}
         scripts = {
