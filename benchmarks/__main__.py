@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmarks import report, rivals
 from benchmarks.memory import ROOT
 from benchmarks.report import Figure
-from encoder.cli.main import malloc_settings
+from encoder.cli.app import malloc_settings
 
-PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "rooms")
+PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -84,6 +84,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
         from benchmarks import media
 
         return media.run(repeats=2 if options.quick else 5)
+    if name == "jobs":
+        from benchmarks import jobs
+
+        return jobs.run(visitors=3, seconds=10.0) if options.quick else jobs.run()
     if name == "rooms":
         from benchmarks import rooms
 

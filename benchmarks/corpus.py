@@ -106,7 +106,7 @@ def _built_by(workers: int, file: Path, folder: Path) -> tuple[float, float]:
     run = corpus.Cluster("minilm", workers)
     seen = [
         (time.perf_counter(), progress.done)
-        for progress in corpus.build(model, corpus.Source(str(file)), folder, run=run)
+        for progress in corpus.iter_build(model, corpus.Source(str(file)), folder, run=run)
     ]
     whole = time.perf_counter() - began
     first = next(one for one in seen if one[1])
@@ -120,7 +120,7 @@ def queries(texts: int, rounds: int, clock: str) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as place:
         file, folder = Path(place) / "texts.txt", Path(place) / "atlas"
         file.write_text("\n".join(" ".join(draw.choices(some, k=2)) for _ in range(texts)), encoding="utf-8")
-        for _ in corpus.build(encoder.load("twin-post", device="cpu"), corpus.Source(str(file)), folder):
+        for _ in corpus.iter_build(encoder.load("twin-post", device="cpu"), corpus.Source(str(file)), folder):
             pass
         calls: dict[str, Callable[[], Any]] = {
             "open, all means": lambda: corpus.open_atlas(folder).array("previous"),

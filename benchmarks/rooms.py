@@ -125,11 +125,12 @@ class Follower(Session):
     member = ""
 
     async def enter(self, code: str) -> None:
-        """Join as a browser that opens the invitation."""
+        """Join as a browser that opens the invitation for the second time."""
         self.code, self.member = code, new_secret()
+        seat = {"code": code, "member": self.member}
+        await self.socket.send(f"begins {json.dumps({'seat': seat})}".encode())
         await self.open()
         self.widgets = {}  # a follower's widgets have the values that the server set
-        await self.say({"event": "greet", "kept": {"member": self.member}})
 
     async def say(self, what: dict[str, Any]) -> Run:
         """One event of the strip."""
@@ -217,7 +218,7 @@ def browser_figures(students: int, changes: int) -> Iterator[Figure]:
         teacher.wait_for_function("() => new URL(location).searchParams.get('room')")
         code = teacher.evaluate("new URL(location).searchParams.get('room')")
         class_ = [visit(f"/classroom?room={code}", *((390, 844) if k % 2 else (1280, 720))) for k in range(students)]
-        teacher.get_by_role("navigation", name="Pages").get_by_role("link", name="Attention heads", exact=True).click()
+        teacher.get_by_role("navigation", name="Pages").get_by_role("link", name="Heads", exact=True).click()
         text = words(16, seed=499)  # the first change also loads the page's scripts
         _type(teacher, text)
         for page in class_:

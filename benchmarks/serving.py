@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from encoder.cli.main import find_app, malloc_settings, streamlit_command
+from encoder.cli.app import find_app, malloc_settings, streamlit_command
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",

@@ -32,7 +32,7 @@ from a folder. Steps of a training need a checkpoint of each, as a folder. The t
 python -m recipes.twins --runs twin-post --save-at 0 500 1000 2000
 mkdir atlases
 for step in 0 500 1000 2000; do
-    encoderscope corpus build wordnet --most 1000 --model build/twins/twin-post-$step --out atlases/step-$step
+    encoderscope corpus build build/twins/twin-post-$step --texts wordnet --most 1000 --out atlases/step-$step
 done
 encoderscope --atlases-root atlases
 ```

@@ -18,8 +18,24 @@ import warnings
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from encoder.version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from encoder import figures, measure, train
+    from encoder import (
+        causal,
+        classify,
+        corpus,
+        edits,
+        explain,
+        export,
+        figures,
+        gradients,
+        measure,
+        probe,
+        search,
+        similarity,
+        train,
+    )
     from encoder.encoders.audio import AudioEncoder
     from encoder.encoders.image import ImageEncoder
     from encoder.encoders.joint import JointEncoder
@@ -28,20 +44,20 @@ if TYPE_CHECKING:
     from encoder.export.notebook import show
     from encoder.inputs.sound import Sound
     from encoder.inputs.sound_files import open_sound
-    from encoder.load import load, save, wrap
+    from encoder.load import load, open_trace, save, wrap
     from encoder.model.config import EncoderConfig, Patches
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
+    from encoder.probe.features import vectors
     from encoder.trace.attention_maps import attentions
     from encoder.trace.trace import Trace
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
-    "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "figures", "initialise", "load",
-    "measure", "open_sound", "save", "show", "train", "wrap",
+    "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus", "edits",
+    "explain", "export", "figures", "gradients", "initialise", "load", "measure", "open_sound", "open_trace", "probe",
+    "save", "search", "show", "similarity", "train", "vectors", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -53,7 +69,7 @@ _MODULE_OF = {
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "model.mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model.encoder"),
     **dict.fromkeys(("TextEncoder", "build"), "encoders.text"),
-    **dict.fromkeys(("load", "save", "wrap"), "load"),
+    **dict.fromkeys(("load", "open_trace", "save", "wrap"), "load"),
     "AudioEncoder": "encoders.audio",
     "ImageEncoder": "encoders.image",
     "JointEncoder": "encoders.joint",
@@ -62,6 +78,7 @@ _MODULE_OF = {
     "attentions": "trace.attention_maps",
     "open_sound": "inputs.sound_files",
     "show": "export.notebook",
+    "vectors": "probe.features",
 }
 #: A module's name before 0.2 -> its name now; the old one goes with 0.3.
 _MOVED = {"digits": "inputs.digits"}

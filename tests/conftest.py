@@ -105,7 +105,7 @@ def serve(
 ) -> Callable[..., contextlib.AbstractContextManager[Server]]:
     """`with serve(app=path, NAME="value") as server`: the app with this environment, on its own port."""
 
-    from encoder.cli.main import streamlit_command
+    from encoder.cli.app import streamlit_command
 
     @contextlib.contextmanager
     def start(app: Path = ROOT / "app.py", **environment: str) -> Iterator[Server]:

@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
-    {"errors"},
+    {"errors", "version"},
     {"model"},
     {"edits", "inputs"},
     {"trace"},
@@ -28,9 +28,10 @@ ENGINE = [
     {"load", "measure", "train"},
     {"classify"},
     {"causal", "explain", "probe", "search", "similarity"},
-    {"corpus"},
+    {"corpus", "gradients"},
     {"export"},
     {"cli"},
+    {"__main__"},
 ]
 # The same for what pages share. A page imports from all of these, and from no other page.
 SHARED_ROOMS = [
@@ -53,6 +54,7 @@ FIGURES_USE = {"numpy", "pandas", "plotly"}
 ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "pandas", "pyarrow", "sklearn"}
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
+ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
 ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}

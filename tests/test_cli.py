@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from encoder.cli import main, ports
+from encoder.cli import app, main, ports
+from encoder.cli.app_location import find_app
+from encoder.cli.command import CommandError
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.digits import decode, examples
 from encoder.load import BUNDLED
@@ -30,9 +32,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, 
         calls.append((command, environment))
         return 7
 
-    monkeypatch.setattr(main, "_hand_over", note)
-    monkeypatch.delenv(main.SHARED, raising=False)
-    monkeypatch.delenv(main.MODELS_ROOT, raising=False)
+    monkeypatch.setattr(app, "_hand_over", note)
+    monkeypatch.delenv(app.SHARED, raising=False)
+    monkeypatch.delenv(app.MODELS_ROOT, raising=False)
     return calls
 
 
@@ -46,7 +48,7 @@ def test_app_is_the_default(started, capsys):
     assert "--server.address=localhost" in command
     assert "--browser.gatherUsageStats=false" in command
     assert "--server.showEmailPrompt=false" in command
-    assert main.SHARED not in environment
+    assert app.SHARED not in environment
     assert "--server.enableWebsocketCompression=false" in command
     assert "http://localhost:" in capsys.readouterr().out
 
@@ -58,7 +60,7 @@ def test_the_module_is_the_command():
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
-    command = [sys.executable, "-m", "encoder.cli.main", "trace", "a cat", "--model", "twin-pre"]
+    command = [sys.executable, "-m", "encoder.cli.main", "trace", "twin-pre", "--text", "a cat"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()  # long before there is something to print
         assert process.stderr.read() == ""
@@ -70,33 +72,33 @@ def test_options_reach_the_server(started, tmp_path: Path, capsys):
     assert main.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7
     ((command, environment),) = started
     assert {"--server.address=127.0.0.1", f"--server.port={port}", "--server.headless=true"} <= set(command)
-    assert environment[main.MODELS_ROOT] == str(tmp_path.resolve())
-    assert main.SHARED not in environment
+    assert environment[app.MODELS_ROOT] == str(tmp_path.resolve())
+    assert app.SHARED not in environment
     assert f"http://127.0.0.1:{port} " in capsys.readouterr().out
 
 
 def test_a_server_for_others_is_marked_as_shared(started, capsys):
     assert main.main(["--host", "0.0.0.0"]) == 7
     ((command, environment),) = started
-    assert environment[main.SHARED] == "1"
+    assert environment[app.SHARED] == "1"
     assert "--server.enableWebsocketCompression=true" in command
     assert "http://localhost:" in capsys.readouterr().out
 
 
 def test_a_server_behind_a_proxy_is_marked_by_hand(started, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(main.SHARED, "1")
+    monkeypatch.setenv(app.SHARED, "1")
     assert main.main(["--host", "127.0.0.1"]) == 7
     ((command, environment),) = started
-    assert environment[main.SHARED] == "1"
+    assert environment[app.SHARED] == "1"
     assert "--server.enableWebsocketCompression=true" in command
 
 
 def test_rooms_are_kept_where_the_operator_says(started, monkeypatch: pytest.MonkeyPatch, capsys):
     for place in ("off", "redis://127.0.0.1:6379/0"):
         assert main.main(["--rooms", place]) == 7
-        assert started[-1][1][main.ROOMS] == place
+        assert started[-1][1][app.ROOMS] == place
     for wrong, without in (("mysql://here", ""), ("redis://127.0.0.1", "redis")):
-        monkeypatch.setattr(main, "find_spec", lambda name, without=without: None if name == without else object())
+        monkeypatch.setattr(app, "find_spec", lambda name, without=without: None if name == without else object())
         with pytest.raises(SystemExit) as ended:
             main.main(["--rooms", wrong])
         assert ended.value.code == 2
@@ -105,12 +107,12 @@ def test_rooms_are_kept_where_the_operator_says(started, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("host", ["localhost", "app.localhost", "127.0.0.1", "127.0.1.1", "::1", "[::1]"])
 def test_addresses_that_admit_this_machine_alone(host: str):
-    assert main.is_loopback(host)
+    assert ports.is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "my-laptop", "localhost.example", ""])
 def test_addresses_that_admit_others(host: str):
-    assert not main.is_loopback(host)
+    assert not ports.is_loopback(host)
 
 
 def test_a_taken_port_is_refused_or_passed_over(started, capsys, monkeypatch: pytest.MonkeyPatch):
@@ -121,10 +123,10 @@ def test_a_taken_port_is_refused_or_passed_over(started, capsys, monkeypatch: py
         assert not started
 
         monkeypatch.setattr(ports, "DEFAULT_PORT", taken)
-        assert main.choose_port("127.0.0.1", None) > taken
+        assert ports.choose_port("127.0.0.1", None) > taken
         monkeypatch.setattr(ports, "PORTS_TRIED", 1)
-        with pytest.raises(main.CommandError, match=f"{taken} to {taken} are taken"):
-            main.choose_port("127.0.0.1", None)
+        with pytest.raises(CommandError, match=f"{taken} to {taken} are taken"):
+            ports.choose_port("127.0.0.1", None)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no.such.host.invalid"])
@@ -157,24 +159,24 @@ def test_help_names_every_bundled_model(capsys):
 
 
 def test_help_names_the_commands(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        main.main(["--help"])
-    assert "app " in capsys.readouterr().out
+    assert main.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(re.search(rf"^  {name}  +\w", said, re.MULTILINE) for name in main.COMMANDS)
 
 
 def test_the_app_is_found_in_both_layouts(tmp_path: Path):
     package = tmp_path / "encoder"
     package.mkdir()
-    with pytest.raises(main.CommandError, match="the app is missing"):
-        main.find_app(package)
+    with pytest.raises(CommandError, match="the app is missing"):
+        find_app(package)
     (tmp_path / "app.py").touch()  # somebody else's: no project file next to it
-    with pytest.raises(main.CommandError, match="the app is missing"):
-        main.find_app(package)
+    with pytest.raises(CommandError, match="the app is missing"):
+        find_app(package)
     (tmp_path / "pyproject.toml").touch()
-    assert main.find_app(package) == (tmp_path / "app.py").resolve()
+    assert find_app(package) == (tmp_path / "app.py").resolve()
     (tmp_path / "encoderscope_app").mkdir()
     (tmp_path / "encoderscope_app" / "app.py").touch()
-    assert main.find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
+    assert find_app(package) == (tmp_path / "encoderscope_app" / "app.py").resolve()
 
 
 @pytest.mark.parametrize(
@@ -199,26 +201,26 @@ def test_a_long_sentence_is_no_file(capsys):
 
 def test_a_command_for_texts_refuses_a_model_of_images(capsys):
     assert main.main(["similarity", "a cat", "a dog", "--model", "digits-pre", "--device", "cpu"]) == 1
-    assert "takes no text: choose a text model with --model" in capsys.readouterr().err
+    assert "takes no text: choose a text model" in capsys.readouterr().err
 
 
 def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
-    def pressed(_: object) -> int:
+    def pressed(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main, "start_app", pressed)
+    monkeypatch.setattr(app, "choose_port", pressed)
     assert main.main([]) == 130
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert main.main(["trace", "-", "--model", "twin-pre"]) == 1
-    assert "quotes" in capsys.readouterr().err
+    assert main.main(["trace", "twin-pre", "-"]) == 1
+    assert "--text" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main.main(["doctor", "--port", "99999"])
     if Path("/dev/full").exists():
-        command = [sys.executable, "-m", "encoder.cli.main", "trace", "a", "--model", "twin-pre", "--device", "cpu"]
+        command = [sys.executable, "-m", "encoder", "trace", "twin-pre", "--text", "a", "--device", "cpu"]
         with Path("/dev/full").open("w") as full:
             ended = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert ended.returncode == 1
@@ -231,8 +233,8 @@ def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Pat
     """A terminal without any settings: no question is asked, and Ctrl-C leaves no traceback and no process behind."""
     (tmp_path / "app.py").write_text("import streamlit as st\nst.write('hello')\n")
     program = (
-        "import pathlib, sys; from encoder.cli import main as cli; "
-        f"cli.find_app = lambda: pathlib.Path({str(tmp_path / 'app.py')!r}); sys.exit(cli.main())"
+        "import pathlib, sys; from encoder.cli import app, main as cli; "
+        f"app.find_app = lambda: pathlib.Path({str(tmp_path / 'app.py')!r}); sys.exit(cli.main())"
     )
     port = free_port()
     command = [sys.executable, "-c", program, "--host", "127.0.0.1", "--port", str(port), "--no-browser"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from encoder.cli import main
+from encoder.cli.command import Parser
 from pages.components import assets
 from pages.core.access import limits
 from tests.conftest import ROOT
@@ -21,7 +22,7 @@ DOCUMENT = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
 
 def options_of(words: list[str]) -> None:
     """Parse the words of a command line; an option that does not exist ends with SystemExit."""
-    main.build_parser().parse_args(["app", *words])
+    Parser(main.COMMANDS["app"]).parse_args(words)
 
 
 def test_the_container_runs_without_rights_on_options_that_exist():

@@ -18,16 +18,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import torch
-from PIL import Image
 
 import encoder
 from encoder import export
 from encoder.cli import main
-from encoder.export import python_code, report
-from encoder.export.document import Section, document, grid_picture
+from encoder.export import python_code, report, still
+from encoder.export.document import Section, document
 from encoder.export.picture import attention_lines
-from encoder.export.python_code import ModelOrigin
-from encoder.figures.png import png
+from encoder.export.python_code import Origin
 from encoder.measure import head_map
 from tests.conftest import ROOT
 from tests.test_components import unpack
@@ -92,7 +90,7 @@ def drawn(source: str) -> tuple[dict, dict[str, np.ndarray]]:
 @pytest.mark.parametrize("text", [HOSTILE, "The cat sat", "", "א <b>ב</b>"])
 def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEncoder, text: str):
     trace = minilm.trace(text)
-    source = report.file(".html", minilm, ModelOrigin(), export.map(trace, 2, 3, queries=[1], keys=[0])).decode()
+    source = report.page(minilm, Origin(), export.map(trace, 2, 3, queries=[1], keys=[0]))
     page = Page(source)
     assert not page.tags() & {"img", "iframe", "object", "b"}, "an element that only the text can have brought in"
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
@@ -106,7 +104,7 @@ def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEnc
 
 
 def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encoder.TextEncoder):
-    page = Page(report.file(".html", minilm, ModelOrigin(), export.map(minilm.trace(HOSTILE), 0, 2)).decode())
+    page = Page(report.page(minilm, Origin(), export.map(minilm.trace(HOSTILE), 0, 2)))
     policy = next(meta["content"] for meta in page.attributes("meta") if meta.get("http-equiv"))
     programs = [
         body
@@ -129,7 +127,7 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
 def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
     trace = minilm.trace("the cat " * (n_tokens // 2))
     seen = export.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
-    data, arrays = drawn(report.file(".html", minilm, ModelOrigin(), seen).decode())
+    data, arrays = drawn(report.page(minilm, Origin(), seen))
     assert arrays["weights"].dtype == (np.uint16 if whole else np.float32), "16-bit numbers only where there are many"
     both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
     assert arrays["weights"] / (65535 if whole else 1) == pytest.approx(both, abs=1e-5 if whole else 0)
@@ -180,26 +178,14 @@ def test_what_the_model_left_out_and_what_was_moved_is_said(minilm: encoder.Text
     assert said["Special tokens"] == "shown"
 
 
-def test_a_png_is_what_its_pixels_are():
-    rng = np.random.default_rng(0)
-    colours = rng.integers(0, 256, (5, 7, 4), dtype=np.uint8)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(colours)))), colours)
-    palette = rng.integers(0, 256, (256, 3), dtype=np.uint8)
-    places = rng.integers(0, 256, (6, 3), dtype=np.uint8)
-    image = Image.open(io.BytesIO(png(places, palette)))
-    assert np.array_equal(np.asarray(image.convert("RGB")), palette[places])
-    with pytest.raises(ValueError, match=r"float64 \[2, 2\]"):
-        png(np.zeros((2, 2)))
-
-
 def test_the_grid_has_a_picture_for_each_head_and_frames_one():
-    picture = grid_picture(np.zeros((2, 3, 4, 4), np.uint8), selected=(1, 2), alt='"<')
-    assert picture.count("<image ") == 6
+    picture = still.grid("", np.zeros((2, 3, 4, 4), np.uint8), selected=(1, 2), alt='"<').svg()
+    assert picture.count("<image ") == 1
     assert picture.count("<rect ") == 1
     assert 'aria-label="&quot;&lt;"' in picture
     assert re.findall(r">([LH]\d)<", picture) == ["L0", "L1", "H0", "H1", "H2"]
     with pytest.raises(ValueError, match=r"float64 \[2, 2\]"):
-        grid_picture(np.zeros((2, 2)))
+        still.grid("", np.zeros((2, 2)))
 
 
 # --- the numbers -----------------------------------------------------------------------------------------------------
@@ -291,17 +277,17 @@ SCRATCH = encoder.EncoderConfig(
 @pytest.mark.parametrize(
     ("origin", "text", "pair"),
     [
-        (ModelOrigin(), "The cat sat", None),
-        (ModelOrigin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
-        (ModelOrigin(norm="pre"), "a a a", "b"),
-        (ModelOrigin("twin-post"), "A dog", None),
-        (ModelOrigin(scratch=SCRATCH, seed=7), "one two", None),
-        (ModelOrigin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
-        (ModelOrigin(device="cpu"), LONG, None),
+        (Origin(), "The cat sat", None),
+        (Origin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
+        (Origin(norm="pre"), "a a a", "b"),
+        (Origin("twin-post"), "A dog", None),
+        (Origin(scratch=SCRATCH, seed=7), "one two", None),
+        (Origin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
+        (Origin(device="cpu"), LONG, None),
     ],
     ids=["minilm", "hostile", "rewired", "twin", "scratch", "scratch in bfloat16", "long"],
 )
-def test_the_python_lines_give_the_same_numbers(origin: ModelOrigin, text: str, pair: str | None, special: str):
+def test_the_python_lines_give_the_same_numbers(origin: Origin, text: str, pair: str | None, special: str):
     if origin.scratch is not None:
         model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7, dtype=origin.dtype)
     else:
@@ -405,11 +391,11 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--out", "x.png"], ".html, .csv, .parquet"),
+        (["--out", "x.gif"], ".html, .png"),
         (["--out", "x"], ".html"),
         (["--out", "nowhere/x.csv"], "nowhere"),
         (["--layer", "6", "--out", "x.csv"], "0 to 5"),
-        (["--layer", "-1"], "-1"),
+        (["--layer", "-7"], "-7"),
         (["--head", "12"], "12"),
         (["--view", "lines", "--overlay", "0.12"], "12"),
         (["--view", "lines", "--select", "1,9"], "0 to 3"),

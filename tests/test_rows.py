@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from encoder import EncoderError, corpus, probe, search
-from encoder.inputs import rows
-from encoder.inputs.rows import BrokenRow, Limits, Row
+from encoder.inputs import read as reading
+from encoder.inputs.read import BrokenRow, Limits, Row
 
 TEXTS = ["one, two", "thrée", "“four”"]
 LABELS = ["a", None, "b"]
@@ -48,7 +48,7 @@ def test_every_format_gives_the_same_texts_and_labels(tmp_path: Path, name: str)
     path.write_bytes(FILES[name])
     with open(path, "rb") as opened:
         for given in (path, str(path), FILES[name], opened):
-            found = list(rows.read(given, name if isinstance(given, bytes) else "", labels=("n",)))
+            found = list(reading.read(given, name if isinstance(given, bytes) else "", labels=("n",)))
             assert [(row.text, *row.labels) for row in found] == list(zip(TEXTS, LABELS, strict=True))
     assert search.read_texts(str(path)).texts == tuple(TEXTS), "a string is a path"
     assert [row.text for row in corpus.Source(path).rows()] == TEXTS
@@ -56,7 +56,7 @@ def test_every_format_gives_the_same_texts_and_labels(tmp_path: Path, name: str)
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_in_memory_is_read_as_a_file_is(name: str):
-    found = list(rows.read(TABLES[name], labels=("n",)))
+    found = list(reading.read(TABLES[name], labels=("n",)))
     assert [(row.number, row.text, *row.labels) for row in found] == [
         (number, text, label) for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True), 1)
     ]
@@ -86,7 +86,7 @@ def test_bytes_need_a_name_and_other_things_are_named():
 
 def test_half_characters_and_what_is_no_text_are_left_out():
     found = search.read_texts(["one", "\ud83d", 3, None, "two", " "])
-    assert found.texts == ("one", "two")
+    assert (found.texts, found.n_blank) == (("one", "two"), 1)
     assert [problem[:5] for problem in found.problems] == ["Row 2", "Row 3", "Row 4"]
     broken = "one\ntwo\n".encode("utf-16") + b"\x00\xd8\x0a\x00" + "three".encode("utf-16-le") + b"x"
     assert search.read_texts(broken, "a.txt").texts == ("one", "two"), "half a pair, half a character"
@@ -107,16 +107,16 @@ def test_problems_are_counted_and_the_first_are_named():
 
 def test_a_row_that_a_separator_cuts_is_left_out():
     data = b"id,review\n1,good\n2,good, bad\n"
-    found = list(rows.read(data, "a.csv", text="review"))
+    found = list(reading.read(data, "a.csv", text="review"))
     assert found[0] == Row(2, "good")
     assert isinstance(found[1], BrokenRow)
     assert "quotes" in found[1].why
 
 
 def test_a_line_without_an_end_takes_little_memory(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rows, "MOST_LINE", 1_000)
+    monkeypatch.setattr(reading, "MOST_LINE", 1_000)
     for name in ("a.txt", "a.csv", "a.jsonl"):
-        found = list(rows.read(b"one\n" + b"x" * 5_500 + b"\ntwo" if name != "a.jsonl" else b'"one"\n' + b"x" * 5_500
+        found = list(reading.read(b"one\n" + b"x" * 5_500 + b"\ntwo" if name != "a.jsonl" else b'"one"\n' + b"x" * 5_500
                                + b'\n"two"', name))  # fmt: skip
         assert [row.text for row in found if isinstance(row, Row)] == ["one", "two"], name
         assert [row.number for row in found if isinstance(row, BrokenRow)] == [2]
@@ -147,7 +147,7 @@ def test_a_small_parquet_file_takes_little_memory(made: Callable[[], bytes]):
             EncoderError, match=r"holds no text. Row 1: 16,000,00\d characters, and the limit is 20,000"
         ):
             search.read_texts(data, "a.parquet")
-        found = list(rows.read(data, "a.parquet", limits=corpus.rows.LIMITS))
+        found = list(reading.read(data, "a.parquet", limits=corpus.rows.LIMITS))
         assert all(isinstance(row, BrokenRow) and "the limit is 1,000,000" in row.why for row in found)
         assert tracemalloc.get_traced_memory()[1] < 150_000_000
     finally:
@@ -156,15 +156,15 @@ def test_a_small_parquet_file_takes_little_memory(made: Callable[[], bytes]):
 
 
 def test_a_parquet_column_that_is_packed_to_nothing_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rows, "MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(reading, "MOST_UNPACKED", 1_000_000)
     file = io.BytesIO()
     text = pa.array([f"{n}" + "x" * 100_000 for n in range(20)])
     pq.write_table(pa.table({"text": text}), file, compression="zstd", use_dictionary=False)
     with pytest.raises(EncoderError, match="unpack"):
-        list(rows.read(file.getvalue(), "a.parquet", limits=Limits(all_characters=None, characters=10**9)))
+        list(reading.read(file.getvalue(), "a.parquet", limits=Limits(all_characters=None, characters=10**9)))
 
 
 def test_nested_columns_beside_the_text_do_no_harm():
     table = pa.table({"meta": [{"a": 1, "b": 2}], "tags": [["x", "y"]], "text": ["one"]})
     assert search.read_texts(packed(table), "a.parquet").texts == ("one",)
-    assert [row.labels for row in rows.read(packed(table), "a.parquet", labels=("tags",))] == [("['x', 'y']",)]
+    assert [row.labels for row in reading.read(packed(table), "a.parquet", labels=("tags",))] == [("['x', 'y']",)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from encoder.cli.main import streamlit_command
+from encoder.cli.app import streamlit_command
 from pages.core.server import app_server
 from tests.conftest import ROOT, Server, free_port
 

@@ -1,11 +1,10 @@
 """What a part of the model causes: the change of an outcome when that part is edited.
 
-Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublayer`, `patch`, `knock_out`,
-`prune_curve`. Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
+Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublayer`, `patch`, `knock_out`.
+Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
 """
 
 from encoder.causal import occlusion
-from encoder.causal.classes import ClassProbability
 from encoder.causal.effects import (
     Progress,
     ablate_each_head,
@@ -21,6 +20,7 @@ from encoder.causal.effects import (
 )
 from encoder.causal.outcomes import (
     OUTCOMES,
+    ClassProbability,
     MaskedWord,
     Outcome,
     SentenceVector,
@@ -29,6 +29,7 @@ from encoder.causal.outcomes import (
     as_outcome,
     likeliest_word,
     outcomes_of,
+    register,
 )
 from encoder.causal.patching import (
     Where,
@@ -39,47 +40,14 @@ from encoder.causal.patching import (
     patch_edit,
     patch_request,
 )
-from encoder.causal.prune import PruneCurve, iter_prune_curve, prune_curve
 from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 
-OUTCOMES[ClassProbability.code] = ClassProbability
-
 __all__ = [
-    "OUTCOMES",
-    "ClassProbability",
-    "MaskedWord",
-    "Outcome",
-    "Progress",
-    "PruneCurve",
-    "RankCorrelation",
-    "SentenceVector",
-    "Similarity",
-    "TokenEffects",
-    "TokenVector",
-    "Where",
-    "ablate_each_head",
-    "as_outcome",
-    "both_outcomes",
-    "carried_share",
-    "differing",
-    "displacement",
-    "iter_each_head",
-    "iter_effects",
-    "iter_knock_out",
-    "iter_patch",
-    "iter_prune_curve",
-    "knock_out",
-    "knock_out_edits",
-    "leave_out_each_sublayer",
-    "likeliest_word",
-    "occlusion",
-    "outcomes_of",
-    "patch",
-    "patch_edit",
-    "patch_request",
-    "prune_curve",
-    "rank_correlation",
-    "token_effects",
+    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "RankCorrelation", "SentenceVector",
+    "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome", "both_outcomes",
+    "carried_share", "differing", "displacement", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
+    "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
+    "patch_edit", "patch_request", "rank_correlation", "register", "token_effects",
     "word_changes",
 ]  # fmt: skip

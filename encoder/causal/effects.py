@@ -1,15 +1,15 @@
 """Effects: by how much an outcome changes when each head is off, each place is patched, each token is cut off.
 
-Every function has a generator next to it ("iter_...") that yields `Progress` after each chunk of runs. An effect is the
-edited outcome minus the unedited one. It holds for this input and this outcome; effects of several heads do not add up,
-since later layers can compensate (McGrath et al. 2023 measure this in a decoder).
+`iter_...` yields `Progress` after each chunk of runs; the function without this prefix gives the effects. An effect is
+the edited outcome minus the unedited one. It holds for this input and this outcome; effects of several heads do not add
+up, since later layers can compensate (McGrath et al. 2023 measure this in a decoder).
 
 Shapes: L layers, H heads, T tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import of_text
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
+from encoder.trace import gradual
 from encoder.trace.trace import Trace
 
 #: A text, its tokens, or the unedited trace of any input.
@@ -41,6 +42,10 @@ class Progress:
     done: int
     total: int
     plain: float
+
+
+#: Yields the progress, and returns the effects.
+Effects = Generator[Progress, None, Tensor]
 
 
 def plain_trace(model: NamedEncoder, text: Text, request: tuple[str, ...] = ()) -> Trace:
@@ -66,13 +71,12 @@ def word_changes(
     before, after = (
         torch.log_softmax(head(trace.output[position], table).float(), dim=-1)[list(ids)] for trace in (plain, edited)
     )
-    found: NDArray[np.floating] = (after - before).cpu().numpy()
-    return found
+    return (after - before).cpu().numpy()
 
 
 def iter_effects(
     model: NamedEncoder, plain: Trace, variants: Sequence[Variant], outcome: Outcome | str, shape: tuple[int, ...]
-) -> Iterator[Progress]:
+) -> Effects:
     """The effects of any variants on the input of `plain`, in a tensor of `shape`."""
     with torch.no_grad():
         measure = as_outcome(outcome).on(model, plain)
@@ -84,19 +88,15 @@ def iter_effects(
             values[indices] = measure(outputs).cpu() - before
         done += len(indices)
         yield Progress(values.view(shape).clone(), done, len(variants), float(before))
+    return values.view(shape)
 
 
-def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Iterator[Progress]:
-    """`ablate_each_head`, chunk by chunk."""
+def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Effects:
+    """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1."""
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
     variants = [(AblateHead(layer, head),) for layer in range(shape[0]) for head in range(shape[1])]
-    yield from iter_effects(model, plain, variants, outcome, shape)
-
-
-def ablate_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
-    """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1."""
-    return _last(iter_each_head(model, text, outcome))
+    return (yield from iter_effects(model, plain, variants, outcome, shape))
 
 
 def leave_out_each_sublayer(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
@@ -106,7 +106,7 @@ def leave_out_each_sublayer(model: NamedEncoder, text: Text, outcome: Outcome | 
     """
     plain, n_layers = plain_trace(model, text), model.config.n_layers
     variants = [(Zero(point, layer=layer),) for point in ("attention_out", "ffn_out") for layer in range(n_layers)]
-    return _last(iter_effects(model, plain, variants, outcome, (2, n_layers)))
+    return gradual.result(iter_effects(model, plain, variants, outcome, (2, n_layers)))
 
 
 def iter_patch(
@@ -115,24 +115,7 @@ def iter_patch(
     corrupted: Text,
     outcome: Outcome | str = "sentence",
     where: Where = "residual",
-) -> Iterator[Progress]:
-    """`patch`, chunk by chunk."""
-    config = model.config
-    source = plain_trace(model, clean, patch_request(where))
-    plain = plain_trace(model, corrupted)
-    check_aligned(source, plain)
-    places = range(config.n_heads if where == "head" else plain.n_tokens)
-    variants = [(patch_edit(where, source, layer, place),) for layer in range(config.n_layers) for place in places]
-    yield from iter_effects(model, plain, variants, outcome, (config.n_layers, len(places)))
-
-
-def patch(
-    model: NamedEncoder,
-    clean: Text,
-    corrupted: Text,
-    outcome: Outcome | str = "sentence",
-    where: Where = "residual",
-) -> Tensor:
+) -> Effects:
     """Activation patching: the corrupted text runs with one vector of the clean run; the change of its outcome.
 
     [L, T]: "residual", the residual stream that enters layer l at token t; "attention_out", "ffn_out": what the
@@ -140,7 +123,13 @@ def patch(
     Meng et al. 2022 ("causal tracing") corrupt the text with noise; here it is another text. Heimersheim and Nanda 2024
     say what patching does and does not show.
     """
-    return _last(iter_patch(model, clean, corrupted, outcome, where))
+    config = model.config
+    source = plain_trace(model, clean, patch_request(where))
+    plain = plain_trace(model, corrupted)
+    check_aligned(source, plain)
+    places = range(config.n_heads if where == "head" else plain.n_tokens)
+    variants = [(patch_edit(where, source, layer, place),) for layer in range(config.n_layers) for place in places]
+    return (yield from iter_effects(model, plain, variants, outcome, (config.n_layers, len(places))))
 
 
 def knock_out_edits(n_layers: int, layer: int, query: int, key: int, window: int = WINDOW) -> Variant:
@@ -156,8 +145,11 @@ def iter_knock_out(
     query: int,
     outcome: Outcome | str = "sentence",
     window: int = WINDOW,
-) -> Iterator[Progress]:
-    """`knock_out`, chunk by chunk."""
+) -> Effects:
+    """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
+
+    The edits are `knock_out_edits`. Attention knockout, Geva et al. 2023, who study decoders with many more layers.
+    """
     plain = plain_trace(model, text)
     n_layers, n_tokens = model.config.n_layers, plain.n_tokens
     if window < 1:
@@ -166,23 +158,9 @@ def iter_knock_out(
     variants = [
         knock_out_edits(n_layers, layer, query, key, window) for layer in range(n_layers) for key in range(n_tokens)
     ]
-    yield from iter_effects(model, plain, variants, outcome, (n_layers, n_tokens))
+    return (yield from iter_effects(model, plain, variants, outcome, (n_layers, n_tokens)))
 
 
-def knock_out(
-    model: NamedEncoder,
-    text: Text,
-    query: int,
-    outcome: Outcome | str = "sentence",
-    window: int = WINDOW,
-) -> Tensor:
-    """[L, T]: the effect of hiding token t from one query, for all heads of `window` layers around layer l.
-
-    The edits are `knock_out_edits`. Attention knockout, Geva et al. 2023, who study decoders with many more layers.
-    """
-    return _last(iter_knock_out(model, text, query, outcome, window))
-
-
-def _last(steps: Iterator[Progress]) -> Tensor:
-    *_, last = steps
-    return last.values
+ablate_each_head = gradual.at_once(iter_each_head)
+patch = gradual.at_once(iter_patch)
+knock_out = gradual.at_once(iter_knock_out)

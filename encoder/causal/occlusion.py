@@ -62,8 +62,7 @@ def by_part(trace: Trace, weights: Tensor | np.ndarray, given: Any) -> np.ndarra
     """Weights [T] of tokens -> [P]. A window of a sound gets the share of each time step that lies inside it."""
     weights = torch.as_tensor(weights).detach().cpu()
     if trace.kind == "image":
-        found: np.ndarray = patches.over_image(trace, weights).numpy().ravel()
-        return found
+        return patches.over_image(trace, weights).numpy().ravel()
     over, edges = sounds.over_time(weights, sounds.sound_layout(trace)), windows(given)
     starts, ends = over.starts.astype(np.float64), over.starts.astype(np.float64) + over.step
     inside = np.minimum(ends, edges[1:, None]) - np.maximum(starts, edges[:-1, None])
@@ -188,8 +187,7 @@ def iter_deletion_curves(
 def area(curve: np.ndarray, n_covered: Sequence[int]) -> np.ndarray:
     """The mean of curves [..., steps] over the share of covered parts (trapezoids): RISE's area under the curve."""
     shares = np.asarray(n_covered, dtype=np.float64) / max(n_covered)
-    found: np.ndarray = np.trapezoid(curve, shares, axis=-1)
-    return found
+    return np.trapezoid(curve, shares, axis=-1)
 
 
 def gradient_by_part(
@@ -208,5 +206,4 @@ def gradient_by_part(
     taken = pixels.detach()[0].cpu() - _colour(model, model.prepare(given), cover)
     grid, size = model.layout, model.layout.patch_size
     product = (slope[0].cpu().float() * taken).sum(dim=0)[: grid.rows * size, : grid.columns * size]
-    found: np.ndarray = product.reshape(grid.rows, size, grid.columns, size).sum(dim=(1, 3)).numpy().ravel()
-    return found
+    return product.reshape(grid.rows, size, grid.columns, size).sum(dim=(1, 3)).numpy().ravel()

@@ -3,7 +3,7 @@
 `outcome.on(model, plain)` checks that it fits and returns a function of outputs [n, T, D] of edited runs of the same
 input, which gives n numbers. An effect is the edited number minus that of the unedited run.
 
-Shapes: n runs, T tokens, D d_model, V vocabulary.
+Shapes: n runs, T tokens, D d_model, V vocabulary, C classes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from encoder.classify import class_place, classifier_of
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
@@ -107,7 +108,7 @@ class MaskedWord(Outcome):
         if token is None or model.tokenizer.mask_id not in ids:
             raise EncoderError(f"The text has no {token or 'mask token'}: type {token or 'one'} in place of the word.")
         position = ids.index(model.tokenizer.mask_id)
-        words = [_one_token(model, word) for word in (self.word, self.minus) if word is not None]
+        words = [one_token(model, word) for word in (self.word, self.minus) if word is not None]
 
         def measure(outputs: Tensor) -> Tensor:
             found = []
@@ -125,7 +126,68 @@ class MaskedWord(Outcome):
         return measure
 
 
-OUTCOMES: dict[str, type[Outcome]] = {kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord)}
+@dataclass(frozen=True)
+class ClassProbability(Outcome):
+    """One class of the classification head. position: the token, for a head that tags tokens.
+
+    scale: "probability", or "log_odds", log(p / (1 - p)). A regression has no probability: its score is taken.
+    """
+
+    label: str
+    position: int | None = None
+    scale: WordScale = "probability"
+    code: ClassVar[str] = "class"
+
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        head = classifier_of(model, "sequence" if self.position is None else "token")
+        place = class_place(head, self.label)
+        if self.scale not in ("log_odds", "probability"):
+            raise EncoderError(f"scale={self.scale!r} is unknown: choose log_odds or probability.")
+        if self.position is not None:
+            plain.check_token(self.position)
+        if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
+            what = "other vectors" if head.config.layer is None else f"the input of layer {head.config.layer}"
+            raise EncoderError(
+                f"This head reads {what}, and an outcome is measured at the output: "
+                "choose a head that reads the output."
+            )
+
+        def measure(outputs: Tensor) -> Tensor:
+            mask = torch.ones(outputs.shape[:2], dtype=torch.bool, device=outputs.device)
+            logits = head(outputs, mask)  # [n, C], or [n, T, C] of tokens
+            logits = logits if self.position is None else logits[:, self.position]
+            if self.scale == "log_odds":
+                return head.log_odds(logits, place)
+            return head.probabilities(logits)[..., place]
+
+        return measure
+
+
+OUTCOMES: dict[str, type[Outcome]] = {
+    kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord, ClassProbability)
+}
+
+
+@dataclass(frozen=True)
+class Named(Outcome):
+    """An outcome of the user's own, by the name under which `register` knows it."""
+
+    name: str
+    code: ClassVar[str] = "named"
+
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        return _REGISTERED[as_outcome(self.name).name](model, plain)  # type: ignore[attr-defined]
+
+
+_REGISTERED: dict[str, Callable[[NamedEncoder, Trace], Measure]] = {}
+
+
+def register(name: str, make: Callable[[NamedEncoder, Trace], Measure]) -> None:
+    """Make an outcome available by its name, wherever an outcome is asked for.
+
+    make: (model, unedited trace) -> a function of outputs [n, T, D] that gives n numbers, as `Outcome.on`.
+    """
+    _REGISTERED[name] = make
 
 
 def as_outcome(outcome: Outcome | str) -> Outcome:
@@ -134,8 +196,12 @@ def as_outcome(outcome: Outcome | str) -> Outcome:
         return outcome
     if outcome == SentenceVector.code:
         return SentenceVector()
+    if outcome in _REGISTERED:
+        return Named(outcome)
     others = ", ".join(kind.__name__ for code, kind in OUTCOMES.items() if code != SentenceVector.code)
-    raise EncoderError(f"{outcome!r} is not an outcome: specify 'sentence', or one of {others}.")
+    raise EncoderError(
+        f"{outcome!r} is not an outcome: specify 'sentence', or one of {', '.join([*_REGISTERED, others])}."
+    )
 
 
 def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outcome: Outcome | str) -> list[float]:
@@ -145,8 +211,8 @@ def outcomes_of(model: NamedEncoder, plain: Trace, edited: Sequence[Trace], outc
         return [float(measure(trace.output.unsqueeze(0))[0]) for trace in (plain, *edited)]
 
 
-def _one_token(model: TextEncoder, word: str) -> int:
-    """The id of a word that is one token, written as inside a sentence."""
+def one_token(model: TextEncoder, word: str) -> int:
+    """The id of a word that is one token, written as inside a sentence. Raises EncoderError for another word."""
     sentence = model.tokenize(f"a {word}", max_tokens=32)
     first = model.tokenize("a", max_tokens=32)
     ids = [one for one, special in zip(sentence.ids, sentence.special, strict=True) if not special]
@@ -172,7 +238,7 @@ def likeliest_word(model: TextEncoder, trace: Trace) -> str:
     for token_id in first.ids:
         word = model.tokenizer.backend.decode([token_id]).strip()
         try:
-            if word and _one_token(model, word) == token_id:
+            if word and one_token(model, word) == token_id:
                 return word
         except EncoderError:
             continue

@@ -56,8 +56,7 @@ def differing(plain: Trace, source: Trace) -> np.ndarray:
     """bool [T]: where the tokens of two aligned inputs differ: in their ids or, without ids, in their embeddings."""
     if plain.source is not None:
         return np.not_equal(plain.ids, source.ids)
-    found: np.ndarray = (plain.values["embedding"] != source.values["embedding"]).any(dim=-1).cpu().numpy()
-    return found
+    return (plain.values["embedding"] != source.values["embedding"]).any(dim=-1).cpu().numpy()
 
 
 def both_outcomes(model: NamedEncoder, source: Trace, plain: Trace, outcome: Outcome | str) -> tuple[float, float]:
@@ -88,5 +87,4 @@ def displacement(plain: Trace, edited: Trace) -> np.ndarray:
     for layer in range(plain.config.n_layers + 1):
         x, moved = (trace.before_layer(layer).double() for trace in (plain, edited))
         rows.append((moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny))
-    found: np.ndarray = torch.stack(rows).cpu().numpy()
-    return found
+    return torch.stack(rows).cpu().numpy()

@@ -18,9 +18,11 @@ from encoder.causal.outcomes import Outcome
 from encoder.edits import MaskKeys
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from encoder.measure import norm_weighted, tokens
+from encoder.measure import tokens
+from encoder.measure.norm_weighted import token_shares
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 from encoder.measure.rollout import LONGEST_WHOLE, rollout
+from encoder.trace import gradual
 from encoder.trace.trace import Trace
 
 #: Fewer tokens have no rank correlation worth a number.
@@ -54,9 +56,9 @@ def token_effects(model: NamedEncoder, plain: Trace, outcome: Outcome | str = "s
         raise EncoderError(f"The {plain.kind} has {len(places)} tokens: a rank correlation needs {FEWEST} or more.")
     if plain.n_tokens > LONGEST:
         raise EncoderError(f"This {plain.kind} has {plain.n_tokens:,} tokens: choose one of {LONGEST} or fewer.")
-    *_, last = iter_effects(model, plain, [(MaskKeys((place,)),) for place in places], outcome, (len(places),))
-    effects = last.values.double().numpy()
-    attention, weighted = norm_weighted.token_shares(plain)
+    hidden = [(MaskKeys((place,)),) for place in places]
+    effects = gradual.result(iter_effects(model, plain, hidden, outcome, (len(places),))).double().numpy()
+    attention, weighted = token_shares(plain)
     of_last = rollout(plain, plain.config.n_layers - 1)
     measures = {
         "attention": attention,

@@ -120,7 +120,7 @@ class RowVisitor:
         if explicit and layer is not None and name == "z":
             value = self._attention(layer, value)
         value = self.changed(name, layer, value)
-        if explicit and name in ("q", "k", "v"):
+        if explicit and name in ("q", "k", "v", "gate"):
             self._qkv[name] = value
         return value
 
@@ -154,5 +154,7 @@ class RowVisitor:
                 for edit in [edit for at, edit in edits if at == point]:
                     value = edit.apply(value, site)
                 value = context.pattern(value) if point == "scores" else value
-            z[row : row + 1, :, queries] = attend.mix(value, v)
+            mixed = attend.mix(value, v)
+            gate = self._qkv.get("gate")
+            z[row : row + 1, :, queries] = mixed if gate is None else mixed * gate[row : row + 1, :, queries]
         return z

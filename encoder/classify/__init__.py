@@ -19,13 +19,12 @@ from encoder.classify.predicted import (
     predict,
     probability,
     tags,
-    vectors_before,
 )
 from encoder.classify.spans import Span, answers, span_logits
-from encoder.classify.sparse import SparseVector, shared_words, sparse_vector
+from encoder.classify.sparse import SparseVector, sparse_vector
 
 __all__ = [
     "Entity", "Prediction", "Span", "SparseVector", "TokenTag", "answers", "class_place", "classifier_of", "entities",
-    "head_from_bytes", "head_to_bytes", "predict", "probability", "shared_words", "span_logits", "sparse_vector",
-    "tags", "vectors_before", "with_head",
+    "head_from_bytes", "head_to_bytes", "predict", "probability", "span_logits", "sparse_vector",
+    "tags", "with_head",
 ]  # fmt: skip

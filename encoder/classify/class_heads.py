@@ -10,6 +10,7 @@ import torch
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
+from encoder.inputs.json_file import safetensors_texts
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.encoder import unfilled
 
@@ -22,8 +23,7 @@ def head_to_bytes(head: Classifier, model: str = "") -> bytes:
 
     about = {"format": FORMAT, "model": model, "head": json.dumps(dataclasses.asdict(head.config))}
     weights = {name: value.detach().cpu().float().contiguous() for name, value in head.state_dict().items()}
-    content: bytes = save(weights, about)
-    return content
+    return save(weights, about)
 
 
 def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
@@ -33,11 +33,11 @@ def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
 
     try:
         weights = load(data)
-        length = int.from_bytes(data[:8], "little")
-        about = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        about = safetensors_texts(data)
     except (SafetensorError, ValueError, AttributeError) as error:
-        raise EncoderError(f"This file is not a readable safetensors file ({error}): save the head again.") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        what = quoted(str(error))
+        raise EncoderError(f"This file is not a readable safetensors file ({what}): save the head again.") from None
+    if about.get("format") != FORMAT:
         raise EncoderError("This file is not a head of Encoderscope: choose the file that the page Probes saved.")
     try:
         head = _filled(_config(json.loads(about["head"])), weights)

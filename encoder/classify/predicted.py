@@ -6,7 +6,7 @@ Shapes: T tokens, D d_model, C classes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -101,14 +101,6 @@ def predict(model: NamedEncoder, trace: Trace) -> Prediction:
     return Prediction(head.config.labels, tuple(logits.float().tolist()), tuple(head.probabilities(logits).tolist()))
 
 
-def vectors_before(trace: Trace, layer: int | None) -> Tensor:
-    """[T, D]: the residual stream that enters a layer; the output for None and for the number of layers.
-
-    Raises EncoderError for a layer that the model does not have.
-    """
-    return trace.output if layer is None else trace.before_layer(layer)
-
-
 def probability(model: NamedEncoder, trace: Trace, label: str, position: int | None = None) -> float:
     """The probability of one class, of the text or of a token; a regression's score.
 
@@ -147,14 +139,11 @@ def entities(model: NamedEncoder, trace: Trace) -> tuple[Entity, ...]:
             continue
         prefixed = tag[:2] in BEGINS + GOES_ON
         label = tag[2:] if prefixed else tag
+        word = replace(word, label=label)
         if joins and tag[:2] in GOES_ON and found[-1].label == label and found[-1].side == word.side:
             last = found.pop()
-            word = Entity(
-                label, last.positions + word.positions, last.start, word.end, word.side,
-                min(last.probability, word.probability),
-            )  # fmt: skip
-        else:
-            word = Entity(label, word.positions, word.start, word.end, word.side, word.probability)
+            least = min(last.probability, word.probability)
+            word = replace(last, positions=last.positions + word.positions, end=word.end, probability=least)
         found.append(word)
         joins = prefixed
     return tuple(found)
@@ -170,14 +159,11 @@ def _words(trace: Trace, tagged: Iterable[TokenTag]) -> list[Entity]:
         index = source.words[tag.position]
         if index < 0:
             continue
-        start, end = source.offsets[tag.position]
         if index == word:
-            last = found[-1]
-            found[-1] = Entity(
-                last.label, (*last.positions, tag.position), last.start, end, last.side, last.probability
-            )
+            positions, end = (*found[-1].positions, tag.position), source.offsets[tag.position][1]
+            found[-1] = replace(found[-1], positions=positions, end=end)
         else:
-            side = sides[tag.position]
-            found.append(Entity(tag.label, (tag.position,), start, end, side, tag.probability))
+            place = source.offsets[tag.position]
+            found.append(Entity(tag.label, (tag.position,), *place, sides[tag.position], tag.probability))
         word = index
     return found

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.measure import tokens
 from encoder.model.classifier import Classifier
 from encoder.trace.trace import Trace
 
@@ -45,7 +46,8 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
     if k < 1:
         raise EncoderError(f"k={k} is too small: ask for 1 answer or more.")
     start, end = span_logits(model, trace).double().unbind(-1)  # [T] each
-    passage = [place for place, segment in enumerate(_texts(trace)) if segment == 1]
+    own = zip(tokens.sentences(trace), tokens.is_content(trace), strict=True)
+    passage = [place for place, (sentence, is_content) in enumerate(own) if sentence == 1 and is_content]
     scores = start[passage, None] + end[None, passage]  # [t, t]
     steps = torch.arange(len(passage), device=scores.device)
     length = steps[None] - steps[:, None]
@@ -67,8 +69,7 @@ def answers(model: TextEncoder, trace: Trace, k: int = 5) -> list[Span]:
 @torch.no_grad()
 def span_logits(model: TextEncoder, trace: Trace) -> Tensor:
     """[T, 2]: the logits to be the first and the last token of the answer. Raises EncoderError without a head."""
-    found: Tensor = head_of(model)(trace.output[None], trace.mask[None])[0]
-    return found
+    return head_of(model)(trace.output[None], trace.mask[None])[0]
 
 
 def head_of(model: TextEncoder) -> Classifier:
@@ -77,14 +78,3 @@ def head_of(model: TextEncoder) -> Classifier:
     if head is None:
         raise EncoderError(f"{model.name} has no question-answering head: choose a checkpoint that was saved with one.")
     return head
-
-
-def _texts(trace: Trace) -> list[int]:
-    """[T]: 0 for tokens of the first text, 1 for those of the second, -1 for special tokens."""
-    assert trace.source is not None
-    found, which, before = [], 0, -1
-    for word, special in zip(trace.source.words, trace.source.special, strict=True):
-        which = 1 if special and before >= 0 else which  # the separator after the first text
-        before = max(before, word)
-        found.append(-1 if special else which)
-    return found

@@ -33,14 +33,6 @@ class SparseVector:
     sources: tuple[int, ...]
     shares: tuple[float, ...]
 
-    def of_token(self, token: int) -> list[tuple[str, float]]:
-        """The words that a token gave, with their weights."""
-        return [
-            (word, weight)
-            for word, weight, source in zip(self.words, self.weights, self.sources, strict=True)
-            if source == token
-        ]
-
 
 def sparse_vector(model: TextEncoder, trace: Trace) -> SparseVector:
     """The weights of a text, by the checkpoint's own pooling, else by the maximum.
@@ -75,14 +67,3 @@ def token_weights(model: TextEncoder, output: Tensor, how: SparseConfig) -> Tens
     logits = model.mlm_head(output, model.encoder.embedding.tokens.weight).float()
     weights = torch.log1p(logits.relu())
     return torch.log1p(weights) if how.twice else weights
-
-
-def shared_words(one: SparseVector, other: SparseVector) -> tuple[float, list[tuple[str, float]]]:
-    """The dot product of two vectors, and its parts by word, the largest first."""
-    theirs = dict(zip(other.ids, other.weights, strict=True))
-    parts = [
-        (word, weight * theirs[number])
-        for number, word, weight in zip(one.ids, one.words, one.weights, strict=True)
-        if number in theirs
-    ]
-    return sum(part for _, part in parts), sorted(parts, key=lambda part: -part[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from encoder.cli.arguments import CommandError
+from encoder.cli.command import CommandError
 
 
 def find_app(package: Path = Path(__file__).parents[1]) -> Path:

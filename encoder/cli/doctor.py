@@ -5,24 +5,20 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import importlib.util
-import json
 import os
 import platform
 import shutil
 import socket
 import tempfile
+import tomllib
 import webbrowser
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from encoder.cli.app_location import find_app
-from encoder.cli.arguments import CommandError
+from encoder.cli.command import Command, CommandError, Result, option
 from encoder.cli.ports import as_port
-
-if TYPE_CHECKING:
-    from encoder.cli.arguments import Subparsers
 
 #: Free bytes that the app needs: of memory for a small model and its traces, of disk for files of the browser.
 MEMORY, DISK = 1_500_000_000, 200_000_000
@@ -38,31 +34,18 @@ class Finding:
     remedy: str = ""
 
 
-def add_doctor(subparsers: Subparsers) -> None:
-    """Add the command to a parser."""
-    command = subparsers.add_parser(
-        "doctor",
-        help="look for what is missing on this machine",
-        description="Look at versions, device, memory, disk, port and browser. Ends with 1 if something is missing.",
-    )
-    command.add_argument(
-        "--port", type=as_port, default=8501, metavar="N", help="port to look at (default: %(default)s)"
-    )
-    command.add_argument("--models-root", type=Path, metavar="DIR", help="try to open every model in this folder")
-    command.add_argument("--json", action="store_true", help="write one JSON object")
-    command.set_defaults(run=run_doctor)
+def run_doctor(options: argparse.Namespace) -> Iterator[Result]:
+    """Every finding; the exit code is 0 if nothing is missing, else 1."""
+    import pandas as pd
 
-
-def run_doctor(options: argparse.Namespace) -> int:
-    """Print every finding; 0 if nothing is missing, else 1."""
     found = list(findings(options.port, options.models_root))
-    if options.json:
-        print(json.dumps({"findings": [asdict(one) for one in found]}, indent=2))
-    else:
-        width = max(len(one.name) for one in found)
-        for one in found:
-            print(f"{one.state:7}  {one.name:{width}}  {one.what}{': ' + one.remedy if one.remedy else ''}")
-    return int(any(one.state == "missing" for one in found))
+    width = max(len(one.name) for one in found)
+    lines = [f"{one.state:7}  {one.name:{width}}  {one.what}{': ' * bool(one.remedy)}{one.remedy}" for one in found]
+    table = pd.DataFrame([asdict(one) for one in found])
+    yield Result(
+        lambda: [table], rows="findings", code=int(any(one.state == "missing" for one in found)), said="\n".join(lines),
+        shown=lambda: table.iloc[:0, :0], name=f"{len(found)} findings",
+    )  # fmt: skip
 
 
 def findings(port: int, models_root: Path | None = None) -> Iterator[Finding]:
@@ -78,20 +61,31 @@ def findings(port: int, models_root: Path | None = None) -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    """The requirements of the installed package; those of extras only if they are there."""
+    """The requirements of this version, those of pyproject.toml in a checkout, and whether the versions fit them."""
+    project = Path(__file__).parents[2] / "pyproject.toml"
     try:
-        wanted = importlib.metadata.requires("encoderscope") or []
+        if project.is_file():
+            wanted = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
+        else:
+            wanted = importlib.metadata.requires("encoderscope") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("encoderscope", "note", "runs from a folder without an installation", "pip install -e .")
-        wanted = ["torch", "streamlit", "plotly", "tokenizers", "safetensors", "numpy", "pandas", "pyarrow"]
-    for requirement in wanted:
-        if "extra ==" in requirement:
+        yield Finding("encoderscope", "missing", "is not installed", "pip install encoderscope")
+        return
+    from packaging.requirements import Requirement
+
+    for one in map(Requirement, wanted):
+        if one.marker is not None and not one.marker.evaluate({"extra": ""}):
             continue
-        name = requirement.split(";")[0].split(">")[0].split("=")[0].split("[")[0].strip()
+        remedy = f"pip install '{one.name}{one.specifier}'"
         try:
-            yield Finding(name, "ok", importlib.metadata.version(name))
+            version = importlib.metadata.version(one.name)
         except importlib.metadata.PackageNotFoundError:
-            yield Finding(name, "missing", "is not installed", f"pip install '{requirement.split(';')[0].strip()}'")
+            yield Finding(one.name, "missing", "is not installed", remedy)
+            continue
+        if one.specifier.contains(version, prereleases=True):
+            yield Finding(one.name, "ok", version)
+        else:
+            yield Finding(one.name, "missing", f"{version} is installed, and {one.specifier} is needed", remedy)
 
 
 def _app() -> Iterator[Finding]:
@@ -175,3 +169,15 @@ def _models(root: Path | None) -> Iterator[Finding]:
         else:
             megabytes = 4 * model.n_parameters / 1e6
             yield Finding(name, "ok", f"{model.n_parameters:,} parameters, {megabytes:,.0f} MB in float32")
+
+
+COMMANDS = (
+    Command(
+        "doctor", "look for what is missing on this machine", "doctor --json", run_doctor,
+        about="Look at versions, device, memory, disk, port and browser. Ends with 1 if something is missing.",
+        formats=("csv", "json", "jsonl", "html"), options=(
+            option("--port", type=as_port, default=8501, metavar="N", help="port to look at"),
+            option("--models-root", type=Path, metavar="DIR", help="try to open every model in this folder"),
+        ),
+    ),
+)  # fmt: skip

@@ -1,7 +1,6 @@
-"""The `encoderscope` command: starts the app, from a checkout or an installed wheel, or runs another command.
+"""The `encoderscope` command: finds the command that the words name, runs it, and gives its exit code.
 
-Streamlit is never imported here. It runs in a Python process of its own. On POSIX that process replaces this one:
-Ctrl-C, SIGTERM and the exit code are the server's, and no second interpreter stays in memory.
+A command is a value (`command.Command`) in the COMMANDS of its file. Streamlit and torch are not imported here.
 """
 
 from __future__ import annotations
@@ -9,48 +8,16 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import signal
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from encoder import __version__
-from encoder.cli.align import add_align
-from encoder.cli.app_location import find_app
-from encoder.cli.arguments import CommandError
-from encoder.cli.corpus import add_corpus
-from encoder.cli.doctor import add_doctor
-from encoder.cli.lesson import add_lesson
-from encoder.cli.models import add_models
-from encoder.cli.ports import DEFAULT_PORT, announcement, as_port, choose_port, is_loopback
-from encoder.cli.serve import add_serve_options, serve
-from encoder.cli.similarity import add_similarity
-from encoder.cli.trace import add_trace
+from encoder.cli import app, completion, corpus, doctor, effects, heads, inputs, lesson, models, texts, writing
+from encoder.cli.command import EXIT_CODES, FAILED, MISUSED, PROGRAM, STOPPED, Command, CommandError, Parser, near
+from encoder.errors import EncoderError
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
-ATLASES_ROOT = "ENCODERSCOPE_ATLASES_ROOT"
-LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
-ROOMS = "ENCODERSCOPE_ROOMS"
-#: As in pages/core/work/log.py and pages/core/server/guard.py.
-LOG = "ENCODERSCOPE_LOG"
-HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
-SHARED = "ENCODERSCOPE_SHARED"
-#: The address that a front listens on, as in pages/classroom/invite.py.
-FRONT = "ENCODERSCOPE_FRONT"
-#: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
-#: freed trace to the system, and the next trace fetches it again page by page (10% more time at 512 tokens). Each run
-#: of a page is a thread; by default, threads keep such memory in eight places for each core.
-MALLOC = {
-    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-    "MALLOC_ARENA_MAX": "4",
-}
+GROUPS = (app, heads, texts, effects, corpus, models, lesson, doctor, completion)
+COMMANDS = {one.name: one for group in GROUPS for one in group.COMMANDS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,27 +25,46 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0: done. 1: an error, printed as one sentence. 2: wrong usage. 130: Ctrl-C. After `app`: the server's exit code.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
-        arguments.insert(0, "app")
-    options = build_parser().parse_args(arguments)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == [completion.ASK]:
+        print("\n".join(completion.candidates(words[1:], COMMANDS)))
+        return 0
+    if words in (["-h"], ["--help"], ["help"]):
+        print(overview())
+        return 0
+    if words == ["--version"]:
+        print(f"{PROGRAM} {__version__}")
+        return 0
     try:
-        return int(options.run(options))
-    except CommandError as error:
-        print(f"encoderscope: {error}", file=sys.stderr)
-        return 1
+        command, rest = _found(words)
+        parser = Parser(command)
+        return run(command, parser, parser.parse_intermixed_args(rest))
+    except (CommandError, EncoderError) as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return MISUSED if isinstance(error, inputs.Misuse) else FAILED
     except KeyboardInterrupt:
-        print("encoderscope: stopped.", file=sys.stderr)
-        return 128 + signal.SIGINT
+        print(f"{PROGRAM}: stopped.", file=sys.stderr)
+        return STOPPED
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         _drop_output()
         return 0
     except OSError as error:  # a name that is too long for a file, for example
         name = "" if error.filename is None else f": {str(error.filename)[:80]}"
-        print(f"encoderscope: {error.strerror or error}{name}", file=sys.stderr)
+        print(f"{PROGRAM}: {error.strerror or error}{name}", file=sys.stderr)
         if error.errno == errno.ENOSPC:
             _drop_output()
-        return 1
+        return FAILED
+
+
+def run(command: Command, parser: Parser, options: argparse.Namespace) -> int:
+    """Run a command with its options, and write what it found."""
+    options.command = command
+    if command.takes:
+        inputs.settle(options, command)
+    if command.formats:
+        writing.settle(options, command)
+    found = command.run(options)
+    return found if isinstance(found, int) else writing.write(found, options)
 
 
 def _drop_output() -> None:
@@ -86,225 +72,37 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line: one sub-parser for each of `COMMANDS`."""
-    parser = argparse.ArgumentParser(
-        prog="encoderscope",
-        description="See what a transformer encoder does with a sentence.",
-        epilog="Without a command `app` runs: `encoderscope --port 8600` is `encoderscope app --port 8600`. "
-        "`encoderscope COMMAND --help` lists the options of a command.",
-    )
-    parser.add_argument("--version", action="version", version=f"encoderscope {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in COMMANDS.values():
-        add(subparsers)
-    return parser
+def _found(words: Sequence[str]) -> tuple[Command, list[str]]:
+    """The command that the words begin with, and the others; `app` where they begin with an option.
 
-
-def start_app(options: argparse.Namespace) -> int:
-    """Start the app and open it in the browser; Ctrl-C stops it."""
-    environment = server_environment(options)
-    if not is_loopback(options.host):
-        environment[SHARED] = "1"
-    shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others
-    port = choose_port(options.host, options.port)
-    print(announcement(options.host, port), flush=True)
-    command = streamlit_command(find_app(), options.host, port, browser=not options.no_browser, shared=shared)
-    return _hand_over(command, environment)
-
-
-def start_workers(options: argparse.Namespace) -> int:
-    """Start several processes of the app with a front and a store of rooms; Ctrl-C or SIGTERM stops all."""
-    app, environment = find_app(), server_environment(options)
-    if environment.get(ROOMS) == "memory" and options.workers > 1:
-        raise CommandError("rooms in memory belong to one process: specify redis://HOST:PORT/DB, or leave --rooms out.")
-    environment[SHARED] = "1"
-    environment[FRONT] = options.host
-
-    def command(port: int) -> list[str]:
-        return streamlit_command(app, "127.0.0.1", port, browser=False, shared=True)
-
-    return serve(options, command, environment, rooms=ROOMS)
-
-
-def server_environment(options: argparse.Namespace) -> dict[str, str]:
-    """The environment of a server with these options. Raises CommandError for a folder that is missing."""
-    environment = dict(os.environ)
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/server/app_server.py
-    environment |= malloc_settings(environment)
-    if options.models_root is not None:
-        environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
-    if options.atlases_root is not None:
-        environment[ATLASES_ROOT] = _existing_folder(options.atlases_root, "--atlases-root", "atlases")
-    if options.lessons_root is not None:
-        environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
-    if options.rooms is not None:
-        environment[ROOMS] = options.rooms
-    if options.log is not None:
-        environment[LOG] = options.log
-    if options.allow_host:
-        environment[HOSTS] = ",".join(options.allow_host)
-    if options.embed_in:
-        environment[FRAMES] = " ".join(["'self'", *options.embed_in])
-    return environment
-
-
-def malloc_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings that make the app keep freed memory; none if `environment` configures malloc itself."""
-    configured = MALLOC.keys() & environment.keys() or "glibc.malloc" in environment.get("GLIBC_TUNABLES", "")
-    return {} if configured else MALLOC
-
-
-def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared: bool = False) -> list[str]:
-    """The command that serves `app`; .streamlit/config.toml has the options that never change."""
-    options = {
-        "server.address": host.strip("[]"),
-        "server.port": port,
-        # Streamlit's welcome message asks an outside server for this machine's public address.
-        "logger.hideWelcomeMessage": True,
-        # These two must hold before Streamlit finds the app's config, whatever the home directory's says.
-        "server.showEmailPrompt": False,
-        "browser.gatherUsageStats": False,
-        # A view of 64 tokens is 0.40 MB, or 0.16 MB compressed, which takes 20 ms of a core. That helps on a shared
-        # wireless network, and costs time between two programs on one machine.
-        "server.enableWebsocketCompression": shared,
-    }
-    if not browser:  # otherwise Streamlit decides: without a display it opens none
-        options["server.headless"] = True
-    flags = [f"--{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
-    # -P: import nothing from the current folder.
-    server = app.parent / "pages" / "core" / "server" / "app_server.py"
-    streamlit = [str(server)] if server.is_file() else ["-m", "streamlit"]  # the small apps of tests have no server
-    return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
-
-
-def _existing_folder(folder: Path, option: str, content: str) -> str:
-    if not folder.is_dir():
-        raise CommandError(f"{option} {folder} is not a folder: specify the folder of your {content}.")
-    return str(folder.resolve())
-
-
-def _hand_over(command: list[str], environment: Mapping[str, str]) -> int:
-    """Replace this process by `command`; on other systems, wait for it and return its exit code.
-
-    While it waits, Ctrl-C also reaches the server, which closes its sessions before it ends.
+    Raises Misuse for an unknown command.
     """
-    if os.name == "posix":
-        os.execve(command[0], command, environment)
-    server = subprocess.Popen(command, env=environment)
-    while True:
-        try:
-            return server.wait()
-        except KeyboardInterrupt:
-            continue
+    if not words or words[0].startswith("-"):
+        return COMMANDS["app"], list(words)
+    for length in (2, 1):
+        name = " ".join(words[:length])
+        if name in COMMANDS:
+            return COMMANDS[name], list(words[length:])
+    actions = [name for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    if actions and words[1:] in (["-h"], ["--help"]):
+        print(overview(actions))
+        raise SystemExit(0)
+    name = " ".join(words[: 2 if actions else 1])
+    known = f"; choose one of {', '.join(actions)}" if actions else f"; {PROGRAM} --help lists all"
+    raise inputs.Misuse(f"there is no command {name[:60]!r}{near(name, [*COMMANDS]) or known}")
 
 
-def _add_app(subparsers: Subparsers) -> None:
-    app = subparsers.add_parser(
-        "app",
-        help="open the app in the browser (the default)",
-        description="Open the app in the browser; Ctrl-C stops it.",
-    )
-    app.add_argument(
-        "--host",
-        default="localhost",
-        metavar="ADDRESS",
-        help="address to listen on (default: %(default)s, for this machine only; 0.0.0.0 admits others)",
-    )
-    app.add_argument(
-        "--port",
-        type=as_port,
-        metavar="N",
-        help=f"port to listen on (default: the first free one from {DEFAULT_PORT})",
-    )
-    app.add_argument("--no-browser", action="store_true", help="print the address and open no browser window")
-    _add_server_options(app)
-    app.set_defaults(run=start_app)
+def overview(names: Sequence[str] = ()) -> str:
+    """The help of all commands, or of some."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {COMMANDS[name].help}" for name in names or COMMANDS]
+    return "\n".join([
+        f"usage: {PROGRAM} COMMAND MODEL (--text TEXT | --texts FILE | --file FILE | -) [--out FILE] [OPTIONS]", "",
+        "See what a transformer encoder does with a sentence.", "", "commands:", *lines, "",
+        f"Without a command `app` runs: `{PROGRAM} --port 8600` is `{PROGRAM} app --port 8600`.",
+        f"`{PROGRAM} COMMAND --help` lists the options of a command, with an example. {EXIT_CODES}",
+    ])  # fmt: skip
 
-
-def _add_serve(subparsers: Subparsers) -> None:
-    command = subparsers.add_parser(
-        "serve",
-        help="serve the app to many: several processes, a front, and a store of rooms",
-        description="Serve the app to many: several processes behind nginx, with Redis or Valkey for the rooms of "
-        "classes. Ctrl-C stops all of them. For this machine only, `app` is enough.",
-    )
-    command.add_argument(
-        "--host", default="0.0.0.0", metavar="ADDRESS", help="address to listen on (default: %(default)s, all networks)"
-    )
-    command.add_argument(
-        "--port", type=as_port, default=DEFAULT_PORT, metavar="N", help="port to listen on (default: %(default)s)"
-    )
-    add_serve_options(command)
-    _add_server_options(command)
-    command.set_defaults(run=start_workers)
-
-
-def _add_server_options(app: argparse.ArgumentParser) -> None:
-    app.add_argument(
-        "--models-root",
-        type=Path,
-        metavar="DIR",
-        help="folder of local models; the app then opens models from no other place",
-    )
-    app.add_argument(
-        "--atlases-root",
-        type=Path,
-        metavar="DIR",
-        help="folder of atlases (encoderscope corpus build); the app then opens atlases from no other place",
-    )
-    app.add_argument(
-        "--lessons-root",
-        type=Path,
-        metavar="DIR",
-        help="folder of your own lessons (*.md), read again when a file changes",
-    )
-    app.add_argument(
-        "--rooms",
-        type=_rooms,
-        metavar="PLACE",
-        help="where rooms of classes are kept: memory (the default, for one process), off, or redis://HOST:PORT/DB",
-    )
-    app.add_argument(
-        "--log",
-        choices=("plain", "json"),
-        help="the server's log: plain (the default; silent while all is well), or json, one object a line",
-    )
-    app.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a name that the server answers to, as behind a proxy (school.example); again for further names",
-    )
-    app.add_argument(
-        "--embed-in",
-        action="append",
-        default=[],
-        metavar="ORIGIN",
-        help="a site that may embed the app in a frame (https://moodle.school.example); again for further ones",
-    )
-
-
-def _rooms(text: str) -> str:
-    if text not in ("memory", "off") and not text.startswith(("redis://", "rediss://", "unix://")):
-        raise argparse.ArgumentTypeError(f"{text!r} is not memory, off or an address like redis://localhost:6379/0")
-    if text.startswith(("redis", "unix")) and find_spec("redis") is None:
-        raise argparse.ArgumentTypeError("rooms in Redis need redis-py: pip install 'encoderscope[classroom]'")
-    return text
-
-
-COMMANDS = {
-    "app": _add_app,
-    "serve": _add_serve,
-    "trace": add_trace,
-    "similarity": add_similarity,
-    "align": add_align,
-    "corpus": add_corpus,
-    "lesson": add_lesson,
-    "models": add_models,
-    "doctor": add_doctor,
-}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,39 +1,42 @@
-"""The command `encoderscope models`: the families that open, how far each is from transformers, and what is refused."""
+"""The command `models`: the families that open, how far each is from transformers, and what is refused."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-if TYPE_CHECKING:
-    from encoder.cli.arguments import Subparsers
+from encoder.cli.command import Command, Result
 
 
-def show_models(options: argparse.Namespace) -> int:
-    """Print the registry."""
+def show_models(_: argparse.Namespace) -> Iterator[Result]:
+    """The registry of families."""
+    import pandas as pd
+
     from encoder.load.measured_parity import measured
     from encoder.load.missing_mechanisms import REFUSED
 
     registry = measured()
+    rows = [
+        (one.model_type, max(one.float64), max(one.float32), ", ".join(one.mechanisms), "") for one in registry.rows
+    ]
+    rows += [(model_type, float("nan"), float("nan"), "", missing) for model_type, missing in REFUSED.items()]
+    table = pd.DataFrame(rows, columns=["model_type", "float64", "float32", "mechanisms", "missing"])
     versions = ", ".join(f"{name} {version}" for name, version in registry.versions.items())
-    print(f"Largest difference from transformers (output, maps, gradients) on random checkpoints; {versions}.\n")
-    width = max(len(row.model_type) for row in registry.rows)
-    print(f"{'model_type':{width}}  float64  float32  mechanisms")
-    for row in registry.rows:
-        print(
-            f"{row.model_type:{width}}  {max(row.float64):.0e}    {max(row.float32):.0e}    {', '.join(row.mechanisms)}"
-        )
-    print("\nRefused, with the mechanism that is missing:")
-    for model_type, missing in REFUSED.items():
-        print(f"{model_type:{width}}  {missing}")
-    return 0
+
+    def shown() -> pd.DataFrame:
+        text = table.astype({"float64": object, "float32": object})
+        for name in ("float64", "float32"):
+            text[name] = [f"{value:.0e}" if value == value else "refused" for value in table[name]]
+        text["mechanisms"] = [a or f"missing: {b}" for a, b in zip(text["mechanisms"], text["missing"], strict=True)]
+        return text.drop(columns="missing")
+
+    said = f"Largest difference from transformers (output, maps, gradients) on random checkpoints; {versions}."
+    yield Result(lambda: [table], facts={"Versions": versions}, shown=shown, said=said, name=f"{len(table)} families")
 
 
-def add_models(subparsers: Subparsers) -> None:
-    """Add the command to the parser of the whole command line."""
-    parser = subparsers.add_parser(
-        "models",
-        help="list the families of checkpoints that open, and how far each is from transformers",
-        description="List the families of checkpoints that open, and how far each is from transformers.",
-    )
-    parser.set_defaults(run=show_models)
+COMMANDS = (
+    Command(
+        "models", "list the families of checkpoints that open, and how far each is from transformers", "models",
+        show_models, formats=("csv", "parquet", "json", "jsonl", "html"),
+    ),
+)  # fmt: skip

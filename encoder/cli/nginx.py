@@ -100,7 +100,9 @@ def site(ports: Sequence[int], listen: str, cache: str = "/var/cache/encoderscop
 
     ports: of the processes on this machine; listen: address and port of the front; cache: a folder that nginx makes.
     """
-    servers = [f"server 127.0.0.1:{port}" for port in ports]
+    # nginx asks a server that failed once whether it is back, and sends nobody else there until that request has ended,
+    # which a websocket does not do. A process of this machine that is not there refuses at once: each request tries it.
+    servers = [f"server 127.0.0.1:{port} max_fails=0" for port in ports]
     upstreams = "".join(
         f"upstream encoderscope_{number} {{\n    zone encoderscope_{number} 64k;\n    {own};\n"
         + "".join(f"    {other} backup;\n" for other in servers if other != own)

@@ -7,7 +7,7 @@ import errno
 import ipaddress
 import socket
 
-from encoder.cli.arguments import CommandError
+from encoder.cli.command import CommandError
 
 DEFAULT_PORT = 8501
 PORTS_TRIED = 100

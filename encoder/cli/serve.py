@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from encoder.cli import nginx
-from encoder.cli.arguments import CommandError
+from encoder.cli.command import CommandError, option
 from encoder.cli.ports import announcement, choose_port
 
 FIRST_PORT = 8511
@@ -34,26 +34,21 @@ TRIES, QUICK = 3, 20.0
 STORES = ("redis-server", "valkey-server")
 
 
-def add_serve_options(command: argparse.ArgumentParser) -> None:
-    """Add what only `serve` has to its parser."""
-    command.add_argument(
-        "--workers", type=_count, default=os.cpu_count() or 1, metavar="N",
-        help="processes of the app (default: %(default)s, one for each core); each takes about 0.6 GB of memory",
-    )  # fmt: skip
-    command.add_argument(
-        "--worker-port", type=int, default=FIRST_PORT, metavar="N",
-        help="port of the first process, on 127.0.0.1; the others follow (default: %(default)s)",
-    )  # fmt: skip
-    command.add_argument("--no-front", action="store_true", help="start no nginx: the machine's own is the front")
-    command.add_argument(
-        "--print-nginx", action="store_true", help="print the file for the machine's own nginx, and start nothing"
-    )
-
-
 def _count(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 64):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: specify 1 to 64")
     return int(text)
+
+
+#: What only `serve` has.
+SERVE_OPTIONS = (
+    option("--workers", type=_count, default=os.cpu_count() or 1, metavar="N",
+           help="processes of the app, one for each core; each needs about 0.6 GB of memory"),
+    option("--worker-port", type=int, default=FIRST_PORT, metavar="N",
+           help="port of the first process, on 127.0.0.1; the others follow"),
+    option("--no-front", action="store_true", help="start no nginx: the machine's own is the front"),
+    option("--print-nginx", action="store_true", help="print the file for the machine's own nginx, and start nothing"),
+)  # fmt: skip
 
 
 @dataclass

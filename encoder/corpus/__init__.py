@@ -1,29 +1,29 @@
 """Heads over a whole corpus: every measure of every head, with intervals, examples and labels; an atlas on the disk.
 
-    from pathlib import Path
     from encoder import corpus
-    for progress in corpus.build(model, corpus.Source("reviews.csv", labels=("stars",)), Path("atlas")):
-        print(progress.done, "of", progress.n_texts)
-    atlas = corpus.open_atlas(Path("atlas"))
+    atlas = corpus.build(model, corpus.Source("reviews.csv", labels=("stars",)), "atlas")
+    atlas = corpus.open_atlas("atlas")                        # later; corpus.iter_build yields the progress of a build
     atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
     atlas.examples(2, 5, "previous")
 
-`rows` says where texts come from, and `encoder.inputs.rows` reads them; `watcher` and `batch` measure texts of one
+`rows` says where texts come from, and `encoder.inputs.read` reads them; `watcher` and `batch` measure texts of one
 length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas
-and `atlas` opens it; `token_search` finds tokens, `token_index` maps them; `on_ray` runs blocks on several machines.
+and `atlas` opens it; `over` does so with any numbers of a text; `token_search` finds tokens, `token_index` maps them;
+`on_ray` runs blocks on several machines.
 """
 
 from encoder.corpus.atlas import Atlas, Difference, Example, bundled_atlases, difference, open_atlas, standing
-from encoder.corpus.building import Progress, build, in_process
+from encoder.corpus.building import Progress, build, in_process, iter_build
 from encoder.corpus.on_ray import Cluster
+from encoder.corpus.over import OverTexts, over
 from encoder.corpus.plan import Settings, model_about
 from encoder.corpus.rows import BUNDLED, POS, Source
 from encoder.corpus.token_index import iter_index, load_tokens
 from encoder.corpus.token_search import Behaves, TokenHit, Tokens, token_vector
-from encoder.inputs.rows import FORMATS
+from encoder.inputs.read import FORMATS
 
 __all__ = [
-    "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "Progress", "Settings",
-    "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_index", "load_tokens",
-    "model_about", "open_atlas", "standing", "token_vector",
+    "BUNDLED", "FORMATS", "POS", "Atlas", "Behaves", "Cluster", "Difference", "Example", "OverTexts", "Progress",
+    "Settings", "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_build",
+    "iter_index", "load_tokens", "model_about", "open_atlas", "over", "standing", "token_vector",
 ]  # fmt: skip

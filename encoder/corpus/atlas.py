@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
 from encoder.errors import AtlasError
-from encoder.inputs.rows import Row
+from encoder.inputs.read import Row
 from encoder.load import BUNDLED
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
@@ -122,8 +122,7 @@ class Atlas:
 
         Raises AtlasError for a table that is not there, or damaged.
         """
-        found: pd.DataFrame = self._files.arrow(f"{name}.parquet", columns, filters).to_pandas()
-        return found
+        return self._files.arrow(f"{name}.parquet", columns, filters).to_pandas()
 
     # --- heads --------------------------------------------------------------------------------------------------------
 
@@ -145,8 +144,7 @@ class Atlas:
             raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
         if statistic not in self._heads:
             raise AtlasError(f"There is no statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
-        found: np.ndarray = self._heads[statistic][self.measures.index(measure)]
-        return found
+        return self._heads[statistic][self.measures.index(measure)]
 
     @cached_property
     def head_measures(self) -> HeadMeasures:
@@ -261,8 +259,7 @@ class Atlas:
 
     def tokens(self, part: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """text, position, token, special, start, end of each token of a part; row n has the n-th vector."""
-        found: pd.DataFrame = self._files.arrow(f"tokens/{part}.parquet", columns).to_pandas()
-        return found
+        return self._files.arrow(f"tokens/{part}.parquet", columns).to_pandas()
 
     def vectors(self, part: str, layer: int) -> np.ndarray:
         """float16 [tokens, D]: vectors of a part. layer: 0 the embeddings, N after N layers, n_layers the output."""
@@ -275,11 +272,6 @@ class Atlas:
         """uint8 [tokens, L, H, 5]: weight of each token on the previous token, itself, the next one, the opening token
         and separators, in units of 1/255."""
         return self._files.tensor(part, "behaviour")
-
-    def iter_vectors(self, layer: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-        """(tokens, vectors) of each part."""
-        for part in self.parts():
-            yield self.tokens(part), self.vectors(part, layer)
 
 
 def _at(layer: int, head: int) -> list[tuple[str, str, Any]]:

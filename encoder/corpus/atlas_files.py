@@ -138,10 +138,8 @@ class Files:
 
         def read(path: Path) -> np.ndarray:
             with safe_open(path, framework="numpy") as file:
-                found: np.ndarray = file.get_tensor(name)
-                return found
+                return file.get_tensor(name)
 
         if f"vectors/{part}.safetensors" not in self._files:
             raise AtlasError(f"This atlas has no part {part!r} of vectors.")
-        found: np.ndarray = self.read(f"vectors/{part}.safetensors", read)
-        return found
+        return self.read(f"vectors/{part}.safetensors", read)

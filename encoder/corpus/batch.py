@@ -129,8 +129,7 @@ def _watched(
 
 def _stacked(layers: list[Tensor]) -> np.ndarray:
     """[L] of [B, H, ...] -> float64 [B, L, H, ...]."""
-    found: np.ndarray = torch.stack(layers, 1).cpu().double().numpy()
-    return found
+    return torch.stack(layers, 1).cpu().double().numpy()
 
 
 def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:

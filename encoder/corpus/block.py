@@ -50,7 +50,7 @@ class _Collected:
 
     def __init__(self, model: TextEncoder, block: Block, plan: Plan) -> None:
         self._model, self._block, self._plan = model, block, plan
-        self._keys = key_tokens(model)
+        self._keys = key_tokens(model, plan.settings.key_tokens)
         config, settings = model.config, plan.settings
         self._most_tokens = min(config.max_tokens, settings.max_tokens or config.max_tokens)
         self.sentences: dict[int, Tokenized] = {}  # place in the block -> tokens

@@ -1,8 +1,7 @@
 """Build an atlas: every text once through the model, in blocks, with checkpoints.
 
 from encoder import corpus
-for progress in corpus.build(model, corpus.Source("texts.csv"), Path("atlas")): print(progress)
-atlas = corpus.open_atlas(Path("atlas"))
+atlas = corpus.build(model, "texts.csv", "atlas", progress=print)
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from encoder.corpus.atlas import Atlas, open_atlas
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, survey_block
 from encoder.corpus.groups import key_tokens
@@ -22,7 +22,7 @@ from encoder.corpus.tables import write_tables
 from encoder.corpus.totals import MOST_TEXTS
 from encoder.encoders.text import TextEncoder
 from encoder.errors import AtlasError, EncoderError
-from encoder.inputs.rows import Given
+from encoder.inputs.read import Given
 
 #: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
 #: between them: texts done of a block under way.
@@ -59,6 +59,24 @@ def build(
     run: Runner = in_process,
     seconds: float = 30.0,
     replace: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+) -> Atlas:
+    """`iter_build` to its end; returns the atlas. progress: called with each Progress."""
+    for moment in iter_build(model, source, out, settings, run=run, seconds=seconds, replace=replace):
+        if progress is not None:
+            progress(moment)
+    return open_atlas(out)
+
+
+def iter_build(
+    model: TextEncoder,
+    source: Source | Given,
+    out: str | Path,
+    settings: Settings = DEFAULTS,
+    *,
+    run: Runner = in_process,
+    seconds: float = 30.0,
+    replace: bool = False,
 ) -> Iterator[Progress]:
     """Build the atlas `out` of a Source (or what one reads), or go on with a build that was ended; yields its progress.
 
@@ -68,6 +86,7 @@ def build(
     for texts and settings that do not fit.
     """
     _check(model, settings)
+    names = key_tokens(model, settings.key_tokens)
     source, out = source if isinstance(source, Source) else Source(source), Path(out)
     source.check()
     if out.exists() and not replace:
@@ -75,13 +94,13 @@ def build(
     about = {"model": model_about(model), "source": source.about()}
     staging = Staging(out.with_name(f"{out.name}.partial"), about, source, settings)
     try:
-        yield from _measured(model, staging, run, seconds)
+        yield from measured(model, staging, run, seconds)
         totals = staging.checkpoint()
         assert totals is not None
         if not int(totals.sums["texts"]):
             text, why = next(iter(totals.failed.items()))
             raise EncoderError(f"No text can be measured. Text {text + 1:,}: {why}")
-        write_tables(staging, totals, about, model, norm_names(model), key_tokens(model))
+        write_tables(staging, totals, about, model, norm_names(model), names)
         staging.publish(out)
         n_texts = staging.plan.n_texts
         yield Progress(n_texts, n_texts, 0, staging.n_broken, finished=True)
@@ -89,7 +108,7 @@ def build(
         staging.close()
 
 
-def _measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) -> Iterator[Progress]:
+def measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) -> Iterator[Progress]:
     """Run the blocks that are not done yet. At the end the checkpoint has them all."""
     plan, totals = staging.plan, staging.checkpoint()
     waiting = [number for number in range(plan.n_blocks) if totals is None or not totals.sums["blocks"][number]]

@@ -13,6 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from encoder.causal.outcomes import one_token
 from encoder.encoders.text import TextEncoder
 from encoder.inputs.text import Tokenized
 from encoder.measure import tokens
@@ -25,11 +26,19 @@ KEY_MEASURES = ("cls", "sep", "punctuation")
 MARKS = (".", ",")
 
 
-def key_tokens(model: TextEncoder) -> tuple[str, ...]:
-    """The tokens that the table `key_tokens` has: the special ones that the tokenizer adds to a text, and MARKS."""
+def key_tokens(model: TextEncoder, more: Sequence[str] = ()) -> tuple[str, ...]:
+    """The tokens that the table `key_tokens` has: the special ones that the tokenizer adds to a text, MARKS, and more.
+
+    more: tokens of the vocabulary, or words that are one token. Raises EncoderError for another word.
+    """
     added = model.tokenizer.encode("a")
     special = [token for token, is_special in zip(added.tokens, added.special, strict=True) if is_special]
-    return (*dict.fromkeys(special), *MARKS)
+    vocabulary = model.tokenizer.backend
+    chosen = [
+        word if vocabulary.token_to_id(word) is not None else model.tokenizer.token(one_token(model, word))
+        for word in more
+    ]
+    return tuple(dict.fromkeys([*special, *MARKS, *chosen]))
 
 
 class Groups:
@@ -83,11 +92,9 @@ def _columns(sentence: Tokenized, names: Sequence[str]) -> list[list[bool]]:
     special = sentence.special
     cls, sep = (list(tokens.of_special(special, which)) for which in ("cls", "sep"))
     marks = [not one and tokens.is_mark(token) for token, one in zip(sentence.tokens, special, strict=True)]
+    added = {token for token, one in zip(sentence.tokens, special, strict=True) if one} - set(MARKS)
     named = [
-        [
-            token == name and (not one if name in MARKS else one)
-            for token, one in zip(sentence.tokens, special, strict=True)
-        ]
+        [token == name and one == (name in added) for token, one in zip(sentence.tokens, special, strict=True)]
         for name in names
     ]
     return [cls, sep, marks, *named]

@@ -8,7 +8,7 @@ have the same weights is checked. The texts travel from the machine that builds:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -31,7 +31,8 @@ STORE_BYTES = 1 << 30
 @dataclass(frozen=True)
 class Cluster:
     """Where blocks run. model: what `encoder.load` takes; workers: actors, each with the model; threads: of each;
-    address: of a running cluster ("auto", "HOST:PORT"), None: Ray is started on this machine and ended afterwards.
+    address: of a running cluster ("auto", "HOST:PORT"), None: Ray is started on this machine and ended afterwards;
+    survey: what is done with a block.
 
     Calling it runs blocks (`building.Runner`).
     """
@@ -41,6 +42,7 @@ class Cluster:
     threads: int = 1
     device: str = "cpu"
     address: str | None = None
+    survey: Callable[[TextEncoder, Block, Plan], Generator[int, None, BlockResult]] = survey_block
 
     def check(self) -> None:
         """Raise EncoderError without Ray, and for no worker."""
@@ -63,7 +65,9 @@ class Cluster:
             raise EncoderError(f"There is no Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
         try:
             sha256 = str(model_about(model)["sha256"])
-            yield from self._results(ray, (self.model, self.device, self.threads, sha256, plan), texts, numbers)
+            yield from self._results(
+                ray, (self.model, self.device, self.threads, sha256, self.survey, plan), texts, numbers
+            )
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             why = str(cause) if isinstance(cause, EncoderError) else quoted(str(error).strip().splitlines()[-1])
@@ -163,8 +167,7 @@ class _Reader:
     def block(self, number: int) -> Block:
         import ray
 
-        found: Block = ray.get(self.actor.block.remote(number))
-        return found
+        return ray.get(self.actor.block.remote(number))
 
 
 def _actor_here(ray: Any, blocks: _Blocks) -> Any:
@@ -180,7 +183,7 @@ class _Worker:
     """An actor with the model."""
 
     def __init__(
-        self, model: str, device: str, threads: int, sha256: str, plan: Plan, blocks: _Blocks | _Reader
+        self, model: str, device: str, threads: int, sha256: str, survey: Any, plan: Plan, blocks: _Blocks | _Reader
     ) -> None:
         import torch
 
@@ -188,12 +191,12 @@ class _Worker:
         loaded = next(iter(load(model, device=device).towers.values()))  # of a pair, the encoder of texts
         if not isinstance(loaded, TextEncoder) or model_about(loaded)["sha256"] != sha256:
             raise EncoderError(f"A worker has other weights under the name {model}: install the same model everywhere.")
-        self._model, self._plan, self._blocks = loaded, plan, blocks
+        self._model, self._survey, self._plan, self._blocks = loaded, survey, plan, blocks
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Survey the block row["number"]."""
         block = self._blocks.block(int(row["number"]))
-        result = gradual.result(survey_block(self._model, block, self._plan))
+        result = gradual.result(self._survey(self._model, block, self._plan))
         return {
             "number": result.number,
             "totals": result.totals.to_bytes(),

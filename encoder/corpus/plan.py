@@ -38,7 +38,8 @@ class Settings:
     max_tokens: where a text is cut, None: what the model takes; strong: the threshold of the measure `strong`;
     block_texts: texts of a block; examples: strongest texts of each head and measure; replicates, seed: of the
     bootstrap; similarity_texts: texts on which all heads are compared, evenly spaced; vector_layers: whose tokens'
-    vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts.
+    vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts;
+    key_tokens: words to which attention is recorded, next to special tokens, full stops and commas.
     """
 
     max_tokens: int | None = None
@@ -50,6 +51,11 @@ class Settings:
     similarity_texts: int = 500
     vector_layers: tuple[int, ...] = ()
     vector_texts: int = 5_000
+    key_tokens: tuple[str, ...] = ()
+
+    def about(self) -> dict[str, object]:
+        """The settings for files; those before 0.2 had no `key_tokens`, and an atlas without them has the same hash."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "key_tokens" or value}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where the texts of a corpus come from: a file or table that `encoder.inputs.rows` reads, or the bundled sentences."""
+"""Where the texts of a corpus come from: a file or table that `encoder.inputs.read` reads, or the bundled sentences."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from encoder.errors import EncoderError
-from encoder.inputs import rows
-from encoder.inputs.rows import BrokenRow, Given, Row
+from encoder.inputs import read as reading
+from encoder.inputs.read import BrokenRow, Given, Row
 from encoder.probe import examples, examples_pos
 
 #: The bundled example sentences of WordNet, in place of a file.
@@ -17,14 +17,14 @@ BUNDLED = "wordnet"
 #: Their column of labels: of the word that a sentence illustrates.
 POS = "part of speech"
 #: A file may have any size. A tokenizer takes about a second for a text of so many characters.
-LIMITS = rows.Limits(file_bytes=None, texts=None, characters=1_000_000, all_characters=None)
+LIMITS = reading.Limits(file_bytes=None, texts=None, characters=1_000_000, all_characters=None)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where texts come from. path: a file, what else `rows.read` takes, or BUNDLED; text: the column of the texts,
-    None: named as in rows.COLUMNS, else the first; labels: names of label columns; most: the first so many texts only;
-    file_name: of a file whose bytes are given.
+    """Where texts come from. path: a file, what else `reading.read` takes, or BUNDLED; text: the column of the texts,
+    None: named as in reading.COLUMNS, else the first; labels: names of label columns; most: the first so many texts
+    only; file_name: of a file whose bytes are given.
     """
 
     path: Given
@@ -41,12 +41,12 @@ class Source:
     @property
     def name(self) -> str:
         """The file's name."""
-        return BUNDLED if self.is_bundled else rows.name_of(self.path, self.file_name)
+        return BUNDLED if self.is_bundled else reading.name_of(self.path, self.file_name)
 
     def check(self) -> None:
         """Raise EncoderError for no file, another format, and labels where a row has none."""
         if not self.is_bundled:
-            rows.check(self.path, self.file_name, text=self.text, labels=self.labels)
+            reading.check(self.path, self.file_name, text=self.text, labels=self.labels)
         elif self.text or set(self.labels) - {POS}:
             raise EncoderError(f"The bundled sentences have one column of labels: specify --label {POS!r}, or none.")
 
@@ -68,7 +68,7 @@ class Source:
         return {"name": self.name, "sha256": digest.hexdigest(), **columns}
 
     def rows(self) -> Iterator[Row | BrokenRow]:
-        """Every row, blank ones with the text "". Raises EncoderError as `rows.read`."""
+        """Every row, blank ones with the text "". Raises EncoderError as `reading.read`."""
         self.check()
         left = self.most
         for row in self._bundled() if self.is_bundled else self._read():
@@ -79,7 +79,7 @@ class Source:
             yield row
 
     def _read(self) -> Iterator[Row | BrokenRow]:
-        return rows.read(self.path, self.file_name, text=self.text, labels=self.labels, limits=LIMITS)
+        return reading.read(self.path, self.file_name, text=self.text, labels=self.labels, limits=LIMITS)
 
     def _bundled(self) -> Iterator[Row]:
         for number, (text, pos) in enumerate(zip(examples(), examples_pos(), strict=True), 1):

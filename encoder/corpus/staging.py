@@ -6,7 +6,6 @@ killed at any moment goes on from the last checkpoint.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
 from encoder.errors import AtlasError, EncoderError
-from encoder.inputs.rows import BrokenRow
+from encoder.inputs.read import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
 #: A label column's name in the table of texts begins so.
@@ -47,7 +46,7 @@ class Staging:
         """about: what the build depends on (hashes of model and texts, settings). A folder of the same build is
         continued. Raises AtlasError where another build is in the folder, or one that still runs."""
         self.folder = folder
-        self.about: dict[str, Any] = json.loads(json.dumps(about | {"settings": dataclasses.asdict(settings)}))
+        self.about: dict[str, Any] = json.loads(json.dumps(about | {"settings": settings.about()}))
         self._lock: Any = None
         try:
             folder.mkdir(parents=True, exist_ok=True)

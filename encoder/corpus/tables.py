@@ -81,7 +81,7 @@ def _versions() -> dict[str, str]:
     import pyarrow
     import torch
 
-    from encoder import __version__
+    from encoder.version import __version__
 
     libraries = {"torch": torch.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__}
     return {"encoderscope": __version__} | libraries

@@ -25,7 +25,8 @@ import numpy as np
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.token_search import MOST_TOKENS, Room, Tokens, in_memory, read_tokens
 from encoder.errors import AtlasError, EncoderError
-from encoder.search.index import PART, is_installed
+from encoder.search.index import is_installed, iter_graph
+from encoder.trace import gradual
 
 FOLDER, ABOUT, GRAPH = "index", "about.json", "graph.usearch"
 ARRAYS = ("vectors", "codes", "texts", "positions", "starts", "ends", "behaviour")
@@ -83,8 +84,9 @@ def iter_index(atlas: Atlas, layer: int, exact: int = MOST_TOKENS) -> Iterator[f
             tokens = found
             yield reading * share
         if n_tokens > exact:
-            for share in _graph(tokens, part / GRAPH):
-                yield reading + (1 - reading) * share
+            graph = iter_graph(tokens.vectors, "i8")
+            made = yield from gradual.reported(graph, lambda share: reading + (1 - reading) * share)
+            made.save(str(part / GRAPH))
         about = {"manifest": atlas.manifest_sha256, "tokens": len(tokens), "vocabulary": tokens.vocabulary}
         (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
@@ -93,17 +95,6 @@ def iter_index(atlas: Atlas, layer: int, exact: int = MOST_TOKENS) -> Iterator[f
         raise AtlasError(f"{folder} cannot be written: {error.strerror or error}.") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _graph(tokens: Tokens, path: Path) -> Iterator[float]:
-    from usearch.index import Index as Graph
-
-    graph = Graph(ndim=tokens.vectors.shape[1], metric="cos", dtype="i8")
-    for first in range(0, len(tokens), PART):
-        some = np.asarray(tokens.vectors[first : first + PART], dtype=np.float32)
-        graph.add(np.arange(first, first + len(some), dtype=np.uint64), some)
-        yield (first + len(some)) / len(tokens)
-    graph.save(str(path))
 
 
 def _opened(atlas: Atlas, folder: Path) -> Tokens:

@@ -128,8 +128,7 @@ class Tokens:
         if not most:
             return np.empty(0, dtype=np.int64)
         least = torch.topk(product, most).values[-1].float() - 2 * ROUNDING
-        found: np.ndarray = torch.nonzero(product.float() >= least).squeeze(-1).numpy()
-        return found
+        return torch.nonzero(product.float() >= least).squeeze(-1).numpy()
 
     def _near(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
         """Ascending places of candidates by the graph; with a filter, more of them until k pass."""
@@ -154,8 +153,7 @@ class Tokens:
                 f"{n_heads - 1}."
             )
         weights = self.behaviour[where.layer, where.head, BEHAVIOUR.index(where.target)]
-        found: np.ndarray = weights >= round(where.least * 255)
-        return found
+        return weights >= round(where.least * 255)
 
     def _hit(self, place: int, cosine: float) -> TokenHit:
         text, after = int(self.texts[place]), place + 1
@@ -235,5 +233,4 @@ def token_vector(trace: Trace, layer: int, position: int) -> np.ndarray:
     n_layers = trace.config.n_layers
     if not 0 <= layer <= n_layers:
         raise AtlasError(f"No vectors of layer {layer} in this model: choose 0 (the embeddings) to {n_layers}.")
-    found: np.ndarray = trace.before_layer(layer)[position].float().cpu().numpy()
-    return found
+    return trace.before_layer(layer)[position].float().cpu().numpy()

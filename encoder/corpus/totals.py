@@ -25,6 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from encoder.inputs.json_file import safetensors_texts
+
 #: Texts that failed and are named.
 MOST_NAMED = 1_000
 
@@ -60,8 +62,7 @@ class Totals:
 
         arrays = {f"sums/{name}": np.array(array, order="C") for name, array in self.sums.items()}
         arrays |= {f"top/{name}": np.array(array, order="C") for name, array in vars(self.top).items()}
-        content: bytes = save(arrays, {"failed": json.dumps(self.failed)})
-        return content
+        return save(arrays, {"failed": json.dumps(self.failed)})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Totals:
@@ -69,8 +70,7 @@ class Totals:
         from safetensors.numpy import load
 
         arrays = load(content)
-        size = int.from_bytes(content[:8], "little")
-        failed = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["failed"])
+        failed = json.loads(safetensors_texts(content)["failed"])
         return cls(
             {name.removeprefix("sums/"): array for name, array in arrays.items() if name.startswith("sums/")},
             Top(*(arrays[f"top/{name}"] for name in ("value", "n_tokens", "text"))),
@@ -143,8 +143,7 @@ def value(sums: np.ndarray) -> np.ndarray:
     """int64 [2, ...] -> float64 [...], the sum rounded once more."""
     carried = sums[1] >> FRACTION_BITS  # whole numbers among the fractions
     fraction = sums[1] - (carried << FRACTION_BITS)
-    result: np.ndarray = (sums[0] + carried) + np.ldexp(fraction.astype(np.float64), -FRACTION_BITS)
-    return result
+    return (sums[0] + carried) + np.ldexp(fraction.astype(np.float64), -FRACTION_BITS)
 
 
 def fits(values: np.ndarray) -> np.ndarray:
@@ -169,8 +168,7 @@ def bootstrap_weights(texts: Sequence[int], replicates: int, seed: int) -> np.nd
     for text in texts:
         draw = np.random.Generator(np.random.Philox(key=seed, counter=[0, text, 0, 0]))
         rows.append(draw.poisson(1.0, replicates))
-    drawn: np.ndarray = np.stack(rows, axis=1).astype(np.float64)
-    return drawn
+    return np.stack(rows, axis=1).astype(np.float64)
 
 
 def weighted_sums(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -158,8 +158,7 @@ class Watcher:
 
 def _lengths(x: Tensor) -> Tensor:
     """[B, T, D] -> [B, T]: norms, never 0."""
-    lengths: Tensor = x.float().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
-    return lengths
+    return x.float().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
 
 
 def offset_places(n_tokens: int, rows: slice) -> Tensor:

@@ -13,7 +13,6 @@ from encoder.edits.link import MOST_EDITS, format, parse
 from encoder.edits.other_runs import Mean, Replace, sources
 from encoder.edits.positions import DropPositions, PermutePositions
 from encoder.edits.scores import (
-    MAX_SCORE,
     AttentionEdit,
     CausalMask,
     MaskKeys,
@@ -32,15 +31,16 @@ from encoder.edits.values import (
     ValueEdit,
     Zero,
     ablates,
+    register,
 )
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 
 __all__ = [
-    "HEAD_POINTS", "MAX_SCORE", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
+    "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
     "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
-    "ablates", "check_edits", "format", "parse", "sources", "width",
+    "ablates", "check_edits", "format", "parse", "register", "sources", "width",
 ]  # fmt: skip
 
 

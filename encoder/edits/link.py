@@ -20,7 +20,8 @@ from encoder.errors import EncoderError
 
 LETTERS = {
     "layer": "l", "head": "h", "heads": "h", "query": "q", "key": "k", "keys": "k", "point": "o", "value": "x",
-    "vector": "v", "positions": "p", "components": "c", "source": "s", "sources": "s", "seed": "n", "order": "p",
+    "vector": "v", "positions": "p", "components": "c", "source": "s", "sources": "s", "function": "f", "seed": "n",
+    "order": "p",
 }  # fmt: skip
 KINDS = {kind.code: kind for kind in (*VALUE_EDITS, *RUN_EDITS, *ATTENTION_EDITS, *POSITION_EDITS) if kind.code}
 #: A link has at most this many edits.
@@ -41,9 +42,9 @@ def parse(text: str) -> tuple[Edit, ...]:
 
 
 def _format(edit: Edit) -> str:
-    if edit.code not in KINDS:
+    if edit.code not in KINDS or callable(getattr(edit, "function", None)):
         raise EncoderError(
-            f"{type(edit).__name__} holds a Python function, which cannot travel in a link: leave it out."
+            f"{type(edit).__name__} holds a Python function, which travels in a link by its name only: register it."
         )
     parts = [edit.code]
     for field in dataclasses.fields(edit):  # type: ignore[arg-type]

@@ -139,8 +139,7 @@ def _values_of(text: str, edit: ValueEdit, run: Runner) -> Run:
     if edit.layer is None and edit.point in LAYER_POINTS:
         layers = range(found.config.n_layers)
     keys = [key for point in points for layer in layers if (key := _key(point, layer)) in found.values]
-    kept: Run = replace(found, values=MappingProxyType({key: found.values[key] for key in keys}))
-    return kept
+    return replace(found, values=MappingProxyType({key: found.values[key] for key in keys}))
 
 
 def _as_run(source: str | Run) -> Run:

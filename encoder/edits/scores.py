@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from encoder.edits.base import MAX_NUMBER, Edit, Names, Site
+from encoder.edits.base import Edit, Names, Site
 
 
 class AttentionEdit(Edit):
@@ -189,5 +189,3 @@ class CausalMask(AttentionEdit):
 ATTENTION_EDITS: tuple[type[AttentionEdit], ...] = (
     MaskKeys, SetScore, SetWeight, Temperature, UniformAttention, CausalMask,
 )  # fmt: skip
-#: The largest score that can be set.
-MAX_SCORE = MAX_NUMBER

@@ -233,21 +233,44 @@ class Noise(ValueEdit):
 
 @dataclass(frozen=True)
 class Call(ValueEdit):
-    """Replace the value by what a Python function makes of it. It cannot travel in a link.
+    """Replace the value by what a Python function makes of it.
 
-    function: value [..., C] -> a new tensor of the same shape; it must not write to its argument.
+    function: value [..., C] -> a new tensor of the same shape; it must not write to its argument; or the name of one
+    that `register` knows: only a name can travel in a link, and its function must be registered where the link opens.
     """
 
-    function: Callable[[Tensor], Tensor] = field(hash=True)
-    code: ClassVar[str] = ""
+    function: Callable[[Tensor], Tensor] | str = field(hash=True)
+    code: ClassVar[str] = "call"
     needs_whole: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.function, str) and self.function not in FUNCTIONS:
+            known = ", ".join(FUNCTIONS) or "none"
+            raise EncoderError(f"No function {self.function!r} is registered: register it first (known: {known}).")
+
+    @property
+    def _function(self) -> Callable[[Tensor], Tensor]:
+        return FUNCTIONS[self.function] if isinstance(self.function, str) else self.function
+
+    def _what(self, names: Names) -> str:
+        return f"{self.function if isinstance(self.function, str) else 'a function'} of {self._point}"
+
     def _changed(self, value: Tensor, site: Site) -> Tensor:
-        changed: Any = self.function(value)
+        changed: Any = self._function(value)
         if not isinstance(changed, Tensor) or changed.shape != value.shape:
             found = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
             raise EncoderError(f"The function gives {found} at {self.point}: return a tensor {tuple(value.shape)}.")
         return changed
+
+
+#: Name -> function of `Call`.
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {}
+
+
+def register(name: str, function: Callable[[Tensor], Tensor]) -> None:
+    """Make a function available by its name in `Call`, and so in links."""
+    FUNCTIONS[name] = function
 
 
 VALUE_EDITS: tuple[type[Edit], ...] = (AblateHead, Zero, Scale, SetValue, Add, Noise, Call)

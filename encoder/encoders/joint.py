@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
+from encoder.encoders.named import moved_to
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind
@@ -74,6 +75,10 @@ class JointEncoder:
     def towers(self) -> dict[InputKind, TextEncoder | Signal]:
         """What a tower takes -> the tower."""
         return {"text": self.text, self.other.takes: self.other}
+
+    def to(self, device: str = "auto", dtype: str | None = None) -> JointEncoder:
+        """A copy of both towers on another device, or in another number type (`NamedEncoder.to`)."""
+        return moved_to(self, device, dtype)
 
     @property
     def image(self) -> ImageEncoder:

@@ -5,11 +5,12 @@ Shapes: B batch, n inputs, T tokens, D d_model, D' width of a vector.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,20 +20,22 @@ from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind, Layout
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig, NormPlacement
-from encoder.model.device import explain_out_of_memory
+from encoder.model.device import explain_out_of_memory, pick_device, pick_dtype
 from encoder.model.encoder import Encoder
 from encoder.model.mlm import MLMHead
 from encoder.model.overview import Receiver, receiving
+from encoder.model.shown import Shown
 from encoder.trace.capture import ON_REQUEST, record
 from encoder.trace.trace import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NamedEncoder:
+class NamedEncoder(Shown):
     """An encoder with a name. It stays in eval mode.
 
     name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
-    None: where they are; classifier: the classification head, where the checkpoint has one.
+    None: where they are; classifier: the classification head, where the checkpoint has one; origin: the small files of
+    the checkpoint that it was loaded from, by name, with which `encoder.save` writes it in the layout of its family.
     """
 
     name: str
@@ -40,6 +43,7 @@ class NamedEncoder:
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     trained_placement: NormPlacement | None = field(default=None, kw_only=True)
     classifier: Classifier | None = field(default=None, kw_only=True)
+    origin: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     #: What `trace` takes. A subclass that takes no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"
 
@@ -110,6 +114,13 @@ class NamedEncoder:
         moved = self.encoder.with_norm_placement(norm_placement)
         placement = None if norm_placement == trained else trained
         return dataclasses.replace(self, encoder=moved, trained_placement=placement)
+
+    def to(self, device: str = "auto", dtype: str | None = None) -> Self:
+        """The same model on another device, or in another number type, as a copy: this one stays where it is.
+
+        device, dtype: as of `encoder.load`; None: the same number type. Raises LoadError for no such device.
+        """
+        return moved_to(self, device, dtype)
 
     @property
     def moved_norms(self) -> str:
@@ -184,6 +195,21 @@ class NamedEncoder:
         ):
             self.encoder(inputs, mask, segments)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
+
+
+Model = TypeVar("Model")
+
+
+def moved_to(model: Model, device: str, dtype: str | None) -> Model:
+    """A copy of a model, or of a pair, with its weights on this device and of this number type."""
+    where, kind = pick_device(device), None if dtype is None else pick_dtype(dtype)
+    towers: Any = getattr(model, "towers").values()  # noqa: B009 (of a NamedEncoder or a JointEncoder)
+    kept = [one.tokenizer for one in towers if hasattr(one, "tokenizer")]  # it never changes, so models share it
+    found = copy.deepcopy(model, {id(one): one for one in kept})
+    for tower in found.towers.values():  # type: ignore[attr-defined]
+        for module in (tower.encoder, *tower.heads.values()):
+            module.to(device=where, dtype=kind)
+    return found
 
 
 def _values_of(values: Mapping[str, Tensor], index: int) -> Mapping[str, Tensor]:

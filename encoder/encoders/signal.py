@@ -119,6 +119,7 @@ class SignalEncoder(NamedEncoder):
                 layout=layout,
                 edits=tuple(edits),
                 applied=applied,
+                model=self,
             )
             for values in recorded
         ]

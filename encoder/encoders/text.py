@@ -218,6 +218,7 @@ class TextEncoder(NamedEncoder):
                 source=sentence,
                 edits=tuple(edits),
                 applied=applied,
+                model=self,
             )
             traces.append(trace)
         return traces
@@ -237,26 +238,34 @@ class TextEncoder(NamedEncoder):
 
         prompt: the name of what comes before each text, as `self.prompt` takes it. Raises TextError for an unknown one.
         """
-        before = self.prompt(prompt)
         texts = [texts] if isinstance(texts, str) else list(texts)
+        found = torch.zeros(len(texts), self.width_of_vectors, device=self.device, dtype=self.encoder.dtype)
+        for places, vectors in self.iter_embed(texts, batch_size, prompt=prompt):
+            found = found.to(vectors.dtype)  # autocast has a type of its own
+            found[places] = vectors
+        return found
+
+    def iter_embed(
+        self, texts: Sequence[str], batch_size: int = 32, *, prompt: str | None = None
+    ) -> Iterator[tuple[list[int], Tensor]]:
+        """`embed` batch by batch, the longest texts first, so that little is padding: (places in `texts`, [B, D])."""
+        before = self.prompt(prompt)
         if before:
             texts = [before + readable(text) for text in texts]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
-        if not texts:
-            return torch.zeros(0, self.width_of_vectors)
-        vectors = []
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         for start in range(0, len(texts), batch_size):
-            some = texts[start : start + batch_size]
-            sentences = [self.tokenize(text, max_tokens=self.max_embed_tokens) for text in some]
+            places = order[start : start + batch_size]
+            sentences = [self.tokenize(texts[place], max_tokens=self.max_embed_tokens) for place in places]
             batch = self.tokenizer.batch(sentences, self.device)
             with explain_out_of_memory(self.device, batch.ids.numel()), torch.no_grad():
                 output = self.encoder(batch.ids, batch.mask, batch.segments)
                 mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask.clone()
                 mask[:, :n_left_out] = False
-                vectors.append(self.pool(output, mask))
-        return torch.cat(vectors)
+                vectors = self.pool(output, mask)
+            yield places, vectors
 
     def _prompt_tokens(self, prompt: str) -> int:
         """Tokens of a prompt, with the special tokens before it and without those after it."""

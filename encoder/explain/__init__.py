@@ -15,10 +15,8 @@ from encoder.explain.latex import Formula
 from encoder.explain.norm import (
     AddNorm,
     Normalised,
-    NormComparison,
     NormMoments,
     add_norm,
-    compare_norms,
     norm_moments,
     normalised,
 )
@@ -34,10 +32,10 @@ from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_p
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
     "AddNorm", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
-    "HiddenActivations", "Journey", "NormComparison", "NormMoments", "Normalised",
+    "HiddenActivations", "Journey", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
     "Score", "ScoreMatrix", "Similarity", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
-    "add_norm", "chain", "compare_norms", "embedding", "feed_forward", "hidden_activations", "journey",
+    "add_norm", "chain", "embedding", "feed_forward", "hidden_activations", "journey",
     "norm_moments", "normalised", "output_projection", "pooled",
     "projected_matrix", "projection", "score", "score_matrix", "similarity", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",

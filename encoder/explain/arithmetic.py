@@ -101,15 +101,13 @@ def relative_bucket(distance: NDArray[np.integer], buckets: int, max_distance: i
         math.log(max_distance / exact)
     )
     wide = np.minimum(exact + (ratio * np.float32(half - exact)).astype(np.int64), half - 1)
-    bucket: NDArray[np.integer] = np.where(distance > 0, half, 0) + np.where(far < exact, far, wide)
-    return bucket
+    return np.where(distance > 0, half, 0) + np.where(far < exact, far, wide)
 
 
 def relative_bias(table: Floats, max_distance: int, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
     """table [buckets, H], queries [Ti], keys [T] -> [H, Ti, T]: the bias of the scores for the distance j - i."""
     distance = keys[None, :] - queries[:, None]  # [Ti, T]
-    bias: Floats = table[relative_bucket(distance, len(table), max_distance)].transpose(2, 0, 1)
-    return bias
+    return table[relative_bucket(distance, len(table), max_distance)].transpose(2, 0, 1)
 
 
 def alibi(n_heads: int, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> Floats:
@@ -118,8 +116,7 @@ def alibi(n_heads: int, queries: NDArray[np.integer], keys: NDArray[np.integer])
     power = 2 ** int(np.log2(n_heads))
     more = [2.0 ** (-4.0 * step / power) for step in range(1, 2 * power, 2)]
     slopes = np.array([2.0 ** (-8.0 * (head + 1) / power) for head in range(power)] + more)[:n_heads]
-    bias: Floats = -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
-    return bias
+    return -slopes[:, None, None] * np.abs(keys[None, :] - queries[:, None])
 
 
 def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -131,8 +128,7 @@ def distance_rows(shape: Any, queries: NDArray[np.integer], keys: NDArray[np.int
         far = np.log(np.maximum(np.abs(distance), half).astype(np.float32) / np.float32(half))
         far = np.ceil(far / np.log(np.float32((shape.farthest - 1) / half)) * np.float32(half - 1)) + half
         distance = np.where(np.abs(distance) <= half, distance, far.astype(np.int64) * np.sign(distance))
-    rows: NDArray[np.integer] = np.clip(distance + shape.span, 0, 2 * shape.span - 1)
-    return rows
+    return np.clip(distance + shape.span, 0, 2 * shape.span - 1)
 
 
 def allowed(mask: Bools, queries: NDArray[np.integer], causal: bool, window: int | None) -> Bools:
@@ -167,15 +163,13 @@ def exponentials(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Fl
 def softmax(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
     """scores [..., T] -> weights [..., T] that sum to 1, 0 where not allowed."""
     numerators = exponentials(scores, allowed, temperature)
-    weights: Floats = numerators / numerators.sum(axis=-1, keepdims=True)
-    return weights
+    return numerators / numerators.sum(axis=-1, keepdims=True)
 
 
 def entropy(weights: Floats) -> Floats:
     """weights [..., T] -> [...]: -sum w ln w in nats; 0 ln 0 is 0."""
     safe = np.where(weights > 0, weights, 1.0)
-    nats: Floats = -(weights * np.log(safe)).sum(axis=-1)
-    return nats
+    return -(weights * np.log(safe)).sum(axis=-1)
 
 
 def normalise(x: Floats, eps: float) -> tuple[Floats, Floats, Floats]:
@@ -201,22 +195,19 @@ def rms_norm(x: Floats, gain: Floats, bias: Floats | None, eps: float) -> Floats
 
 def sigmoid(x: Floats) -> Floats:
     """The logistic function 1 / (1 + e^-x), without an overflow."""
-    out: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
-    return out
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
 def gelu(x: Floats) -> Floats:
     """x times the standard normal distribution function at x (Hendrycks and Gimpel 2016)."""
     from scipy.special import erf
 
-    out: Floats = 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
-    return out
+    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
 
 
 def gelu_tanh(x: Floats) -> Floats:
     """GELU's approximation by a tanh (the same paper, section 2)."""
-    out: Floats = 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
-    return out
+    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
 
 
 #: Name in EncoderConfig -> the activation function, element by element.
@@ -234,5 +225,4 @@ ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
 def cosine(a: Floats, b: Floats) -> Floats:
     """a, b [..., D] -> [...]: the cosine of the angle between them; 0 where one of them is the zero vector."""
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    cosines: Floats = (a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1.0)
-    return cosines
+    return (a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1.0)

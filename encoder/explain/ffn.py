@@ -88,17 +88,12 @@ class HiddenActivations:
     @property
     def off_by_token(self) -> Floats:
         """[T]: share of each token's neurons that are off."""
-        shares: Floats = self.off.mean(axis=1)
-        return shares
+        return self.off.mean(axis=1)
 
     @property
     def never(self) -> NDArray[np.bool_]:
         """[F]: neurons that are off at every token."""
         return np.asarray(self.off.all(axis=0), dtype=np.bool_)
-
-    def tokens_by_activation(self, neuron: int) -> NDArray[np.integer]:
-        """Tokens by their activation of a neuron, the largest first."""
-        return np.argsort(-self.hidden[:, neuron], kind="stable")
 
 
 def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:

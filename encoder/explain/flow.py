@@ -1,12 +1,11 @@
 """One token on its way through the residual stream.
 
-Shapes: T tokens (query i, keys j), H heads, D d_model.
+Shapes: D d_model.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
@@ -15,9 +14,6 @@ from encoder.explain.place import Place
 from encoder.explain.source import sublayer, value
 from encoder.trace.trace import Trace
 
-#: Tokens that are named for each attention sublayer.
-NAMED = 3
-
 
 @dataclass(frozen=True)
 class FlowStage:
@@ -25,8 +21,7 @@ class FlowStage:
 
     layer, part: None for the final norm; before: of the residual stream; update: of the sublayer's output f(x), None
     for the final norm; total: of the sum x + f(x); after: of the residual stream after it, in post-norm after its
-    LayerNorm; normed: whether a LayerNorm follows the sum; cosine: between x before and x after; attended: the tokens
-    with the largest mean weight over the heads, as (position, weight), empty for the FFN.
+    LayerNorm; cosine: between x before and x after.
     """
 
     layer: int | None
@@ -35,9 +30,7 @@ class FlowStage:
     update: float | None
     total: float
     after: float
-    normed: bool
     cosine: float
-    attended: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,12 +41,6 @@ class TokenFlow:
     start: float
     stages: tuple[FlowStage, ...]
 
-    @property
-    def largest(self) -> float:
-        """The largest norm that occurs."""
-        norms = [norm for stage in self.stages for norm in (stage.update or 0.0, stage.total, stage.after)]
-        return max(self.start, *norms)
-
 
 def token_flow(trace: Trace, token: int) -> TokenFlow:
     """The residual stream of one token, from the trace only."""
@@ -61,9 +48,7 @@ def token_flow(trace: Trace, token: int) -> TokenFlow:
     stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers) for part in PARTS]
     if trace.config.final_norm:
         before, after = value(trace, "final_norm.input", token), value(trace, "output", token)
-        stages.append(
-            FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), True, _cosine(before, after))
-        )
+        stages.append(FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), _cosine(before, after)))
     return TokenFlow(token, _norm(value(trace, "embedding", token)), tuple(stages))
 
 
@@ -80,18 +65,8 @@ def _stage(trace: Trace, layer: int, part: Part, token: int) -> FlowStage:
         update=_norm(total - before),
         total=_norm(total),
         after=_norm(after),
-        normed=normed,
         cosine=_cosine(before, after),
-        attended=_attended(trace, layer, token) if part == "attention" else (),
     )
-
-
-@torch.no_grad()
-def _attended(trace: Trace, layer: int, token: int) -> tuple[tuple[int, float], ...]:
-    """The tokens that the heads of a layer attend to most, on average."""
-    weights = trace.layer_attention(layer, slice(token, token + 1))[:, 0].float().mean(0)  # [T]
-    values, places = weights.sort(descending=True, stable=True)
-    return tuple((int(at), float(one)) for at, one in zip(places[:NAMED], values[:NAMED], strict=True))
 
 
 def _norm(x: Floats) -> float:

@@ -145,8 +145,7 @@ def promoted_words(
 def _derivative(function: Callable[[Tensor], Tensor], at: Tensor, direction: Tensor) -> Tensor:
     """Derivative of function: [D] -> [V] in a direction [D], float32 [V]; by differentiating twice in reverse mode."""
     _, found = torch.autograd.functional.jvp(function, at, direction)  # type: ignore[no-untyped-call]
-    derivative: Tensor = found.detach().float()
-    return derivative
+    return found.detach().float()
 
 
 def _words(model: TextEncoder, found: tuple[Tensor, Tensor]) -> tuple[tuple[int, str, float], ...]:

@@ -3,14 +3,12 @@
 Shapes: T tokens, N tokens of several sentences, D d_model.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
 
-from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.ffn import feed_forward
@@ -28,7 +26,7 @@ PARTS: tuple[Part, ...] = ("attention", "ffn")
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """The norm of one vector. input, centred, normalised, gain, bias, output [D] each; bias may be None.
+    """The norm of one vector. input, normalised, gain, bias, output [D] each; bias may be None.
 
     kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its variance the mean of the squares.
     """
@@ -49,11 +47,6 @@ class Normalised:
     def std(self) -> float:
         """The divisor sqrt(variance + eps)."""
         return float(np.sqrt(np.float32(self.variance) + np.float32(self.eps)))
-
-    @property
-    def centred(self) -> Floats:
-        """[D]: x - mean."""
-        return self.input - np.float32(self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,28 +92,6 @@ class AddNorm:
             moments = [float(mean), float(np.sqrt(variance + self.norm.eps))]
             checks.append(reference.check("mean and std", [self.norm.mean, self.norm.std], moments, (0,)))
         return tuple(checks)
-
-
-@dataclass(frozen=True, eq=False)
-class NormComparison:
-    """The same numbers through three norms without gain and bias, so that only the statistics differ.
-
-    labels [N]: the real tokens of all sentences; input and outputs [N, D]: layer (mean and variance of each token), rms
-    (root mean square of each token), batch (mean and variance of each component over the N tokens, as in training; in
-    evaluation BatchNorm uses running averages); apart: norm -> largest change of the first sentence's outputs when the
-    other sentences join the batch (None for a single sentence).
-    """
-
-    labels: tuple[str, ...]
-    sentence: tuple[int, ...]
-    input: Floats
-    outputs: dict[str, Floats]
-    apart: dict[str, float | None]
-
-    def token_statistics(self, norm: str) -> tuple[Floats, Floats]:
-        """[N] each: mean and population standard deviation of every token after the norm ("input": before it)."""
-        x = self.input if norm == "input" else self.outputs[norm]
-        return x.mean(axis=1), x.std(axis=1)
 
 
 def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Normalised:
@@ -184,37 +155,15 @@ def update_of(trace: Trace, place: Place, part: Part) -> Floats:
     return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result
 
 
-def compare_norms(traces: Sequence[Trace], name: str) -> NormComparison:
-    """LayerNorm, RMSNorm and BatchNorm on the real tokens of one or several sentences, at the input of the norm `name`.
-
-    LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, in training mode.
-    """
-    if not traces:
-        raise EncoderError("No sentence to normalise: specify at least one trace.")
-    norms = [norm_of(trace, name, slice(trace.n_real)) for trace in traces]
-    inputs, eps = [array(norm.input) for norm in norms], norms[0].eps
-    batch = np.concatenate(inputs)
-    together, alone = three_norms(batch, eps), three_norms(inputs[0], eps)
-    first = len(inputs[0])
-    apart = {
-        kind: None if len(traces) == 1 else float(np.abs(out[:first] - alone[kind]).max())
-        for kind, out in together.items()
-    }
-    return NormComparison(
-        labels=tuple(token for trace in traces for token in trace.labels[: trace.n_real]),
-        sentence=tuple(index for index, trace in enumerate(traces) for _ in range(trace.n_real)),
-        input=batch,
-        outputs=together,
-        apart=apart,
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class NormMoments:
-    """`NormComparison` of one sentence without its vectors, small enough for the cache.
+    """The real tokens of a sentence through three norms without gain and bias, so that only the statistics differ.
 
-    moments: "input", "layer", "rms", "batch" -> (mean [T], standard deviation [T]) of every real token; apart: largest
-    change of the outputs of each norm when another sentence joins the batch.
+    layer: mean and variance of each token; rms: root mean square of each token; batch: mean and variance of each
+    component over all tokens, as in training (in evaluation BatchNorm uses running averages).
+
+    moments: "input", "layer", "rms", "batch" -> (mean [T], population standard deviation [T]) of every token; apart:
+    largest change of the outputs of each norm when another sentence joins the batch.
     """
 
     moments: dict[str, tuple[Floats, Floats]]
@@ -222,12 +171,16 @@ class NormMoments:
 
 
 def norm_moments(trace: Trace, neighbour: Trace, name: str) -> NormMoments:
-    """A sentence by itself through three norms at the norm `name`, and the change when `neighbour` joins the batch."""
-    alone = compare_norms([trace], name)
-    apart = compare_norms([trace, neighbour], name).apart
+    """A sentence through three norms at the input of the norm `name`, and the change when `neighbour` joins the batch.
+
+    LayerNorm: Ba et al. 2016; RMSNorm: Zhang and Sennrich 2019; BatchNorm: Ioffe and Szegedy 2015, in training mode.
+    """
+    norms = [norm_of(one, name, slice(one.n_real)) for one in (trace, neighbour)]
+    own, other = (array(norm.input) for norm in norms)
+    alone, together = (three_norms(x, norms[0].eps) for x in (own, np.concatenate((own, other))))
     return NormMoments(
-        moments={kind: alone.token_statistics(kind) for kind in ("input", *alone.outputs)},
-        apart={kind: moved for kind, moved in apart.items() if moved is not None},
+        moments={kind: (x.mean(axis=1), x.std(axis=1)) for kind, x in {"input": own, **alone}.items()},
+        apart={kind: float(np.abs(together[kind][: len(own)] - x).max()) for kind, x in alone.items()},
     )
 
 

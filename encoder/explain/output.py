@@ -187,11 +187,11 @@ def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
     if kind == "mean":
         return np.full(n, 1.0 / n, dtype=np.float32)
     if kind == "cls":
-        first: Floats = np.eye(1, n, dtype=np.float32)[0]
-        return first
+        return np.eye(1, n, dtype=np.float32)[0]
     if kind == "attention":
         rows = trace.layer_attention(trace.config.n_layers - 1, slice(0, 1))[:, 0, :n]  # [H, T]
-        return array(rows.mean(dim=0))
+        received = rows.mean(dim=0)
+        return array(received / received.sum())  # with a learned sink, rows sum to less than 1
     raise EncoderError(f"pooling={kind!r}: choose one of {', '.join(POOLINGS)}.")
 
 
@@ -229,4 +229,5 @@ def _recomputed_weights(reference: Recomputation, kind: PoolingKind) -> NDArray[
     else:
         last, heads = reference.config.n_layers - 1, range(reference.config.n_heads)
         weights = weights * np.mean([reference.attention(last, head, [0])[0] for head in heads], axis=0)
+        weights = weights / weights.sum()
     return weights

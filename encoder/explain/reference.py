@@ -109,8 +109,7 @@ def _once(compute: Callable[Concatenate[Recomputation, P], R]) -> Callable[Conca
         key = (compute.__name__, arguments, tuple(sorted(options.items())))
         if key not in self._kept:
             self._kept[key] = compute(self, *arguments, **options)
-        result: R = self._kept[key]
-        return result
+        return self._kept[key]
 
     return kept
 
@@ -193,8 +192,7 @@ class Recomputation:
             return rows
         hidden = self.ids == self.config.mask_id
         factor = (1.0 - 0.15 * 0.8) / (1.0 - hidden.sum() / self.mask.sum())
-        rescaled: Floats = (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
-        return rescaled
+        return (np.where(hidden[:, None], 0.0, rows) * factor).astype(self.dtype)
 
     def segment_rows(self) -> Floats | None:
         """[T, E], or None where the model has no segments."""
@@ -324,9 +322,18 @@ class Recomputation:
         scaled: bool = True,
         causal: bool | None = None,
     ) -> Floats:
-        """The softmax of `scores`, of the same shape. A query without any allowed key is uniform over all keys."""
+        """The softmax of `scores`, of the same shape. A query without any allowed key is uniform over all keys.
+
+        A learned sink is one more key, which is left out afterwards.
+        """
         scores, allowed = self._scores(layer, head, queries, scaled=scaled, causal=causal)
-        return arithmetic.softmax(scores, allowed, temperature)
+        if not self.config.attention_sinks:
+            return arithmetic.softmax(scores, allowed, temperature)
+        sink = self.of_layer(layer, "attention.sinks")[head]
+        column = np.broadcast_to(sink[..., None, None], (*scores.shape[:-1], 1))
+        seen = np.ones((*allowed.shape[:-1], 1), dtype=bool)
+        whole = np.concatenate((scores, column), -1), np.concatenate((allowed, seen), -1)
+        return arithmetic.softmax(*whole, temperature)[..., :-1]
 
     def _scores(
         self, layer: int, head: int | slice, queries: Sequence[int] | None, *, scaled: bool, causal: bool | None
@@ -381,7 +388,17 @@ class Recomputation:
         v, heads = self.qkv(layer, "v"), slice(None)
         at_once = max(1, CHUNK_NUMBERS // (self.n_tokens * self.config.n_heads))
         chunks = [range(self.n_tokens)[start : start + at_once] for start in range(0, self.n_tokens, at_once)]
-        return np.concatenate([self.attention(layer, heads, rows) @ v for rows in chunks], axis=1)
+        mixed: Floats = np.concatenate([self.attention(layer, heads, rows) @ v for rows in chunks], axis=1)
+        return mixed * self.gate(layer)
+
+    @_once
+    def gate(self, layer: int) -> Floats:
+        """[H, T, 1]: the factor of each token's z; 1 where the model has no such gate."""
+        if not self.config.output_gate:
+            return np.ones((self.config.n_heads, self.n_tokens, 1), dtype=self.dtype)
+        x = self.apply(self.input(layer, "attention"), f"{self._layer(layer)}.attention.w_gate")  # [T, H]
+        gate: Floats = arithmetic.sigmoid(x).T[..., None]
+        return gate
 
     @_once
     def hidden(self, layer: int) -> Floats:

@@ -14,6 +14,7 @@ from encoder.explain.latex import Formula, bracketed, calculation, coloured, lon
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
+from encoder.model.attend import pattern_with_sinks
 from encoder.trace.trace import Trace
 
 
@@ -121,7 +122,9 @@ def score_matrix(
     place = place.checked(trace.config, trace.n_tokens)
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
     scores, allowed = _scores(trace, place, variant, rows)
-    weights = _weights(scores, allowed, temperature)
+    sinks = trace.contexts[place.layer].sinks
+    sink = None if sinks is None else sinks[place.head : place.head + 1]
+    weights = _weights(scores, allowed, temperature, sink)
     return ScoreMatrix(rows, array(scores), allowed.cpu().numpy(), array(weights))
 
 
@@ -166,9 +169,12 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
     return scores, allowed if window is None else allowed & (distance.abs() <= window)
 
 
-def _weights(scores: Tensor, allowed: Tensor, temperature: float) -> Tensor:
-    """[Ti, T]: the softmax of allowed scores; uniform in a row without any, as in the model."""
-    return torch.softmax((scores / temperature).masked_fill(~allowed, torch.finfo(scores.dtype).min), dim=-1)
+def _weights(scores: Tensor, allowed: Tensor, temperature: float, sink: Tensor | None) -> Tensor:
+    """[Ti, T]: the softmax of allowed scores; uniform in a row without any, as in the model. sink [1]: learned."""
+    masked = (scores / temperature).masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    if sink is None:
+        return torch.softmax(masked, dim=-1)
+    return pattern_with_sinks(masked[None], sink / temperature)[0]
 
 
 def _formula(

@@ -3,6 +3,7 @@
 Shapes: T tokens (queries i, keys j).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +23,8 @@ class Softmax:
     """One row of weights.
 
     scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp((s - top) /
-    temperature), 0 where masked; total: their sum; weights [T]; entropy in nats; uniform: the entropy of
-    uniform attention.
+    temperature), 0 where masked; sink: that of a learned sink, 0 without one; total: the sum of all; weights [T];
+    entropy in nats; uniform: the entropy of uniform attention.
     """
 
     place: Place
@@ -34,6 +35,7 @@ class Softmax:
     allowed: Bools
     top: float
     exponentials: Floats
+    sink: float
     total: float
     weights: Floats
     entropy: float
@@ -65,7 +67,9 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
     if not allowed.any():  # a padding token with nothing to attend to: uniform weights
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
     exponentials = arithmetic.exponentials(scores, allowed, temperature)
-    top, total = float(scores[allowed].max()), float(exponentials.sum())
+    top, sinks = float(scores[allowed].max()), trace.contexts[place.layer].sinks
+    sink = 0.0 if sinks is None else math.exp((float(sinks[place.head]) - top) / temperature)
+    total = float(exponentials.sum()) + sink
     return Softmax(
         place=place,
         variant=variant,
@@ -75,11 +79,12 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
         allowed=allowed,
         top=top,
         exponentials=exponentials,
+        sink=sink,
         total=total,
         weights=weights,
         entropy=float(arithmetic.entropy(weights)),
         uniform=float(np.log(allowed.sum())),
-        formula=_formula(place, temperature, scores, allowed, top, exponentials, total, weights),
+        formula=_formula(place, temperature, scores, allowed, top, exponentials, sink, total, weights),
     )
 
 
@@ -90,12 +95,14 @@ def _formula(
     allowed: Bools,
     top: float,
     exponentials: Floats,
+    sink: float,
     total: float,
     weights: Floats,
 ) -> Formula:
     i, j = place.query, place.key
     plain = temperature == 1.0
     below = written_out(len(exponentials), lambda k: number(exponentials[k]), chosen=j)
+    below += [rf"{number(sink)} \quad\text{{(learned sink)}}"] if sink else []
     if not allowed[j]:
         steps = [r"0 \quad\text{(masked)}"]
     else:
@@ -107,7 +114,9 @@ def _formula(
             number(weights[j]),
         ]
     exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"
-    rule = fraction(f"e^{{{exponent % 'j'}}}", rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}")
+    under = rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}"
+    under += rf" + e^{{{exponent.replace('s_{i,%s}', 'b')}}}" if sink else ""
+    rule = fraction(f"e^{{{exponent % 'j'}}}", under)
     return Formula(
         symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
         numbers=calculation(

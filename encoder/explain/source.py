@@ -37,8 +37,7 @@ def bias(linear: nn.Linear) -> Floats | None:
 @torch.no_grad()
 def apply(linear: nn.Linear, x: Tensor) -> Tensor:
     """x [..., in] -> [..., out]: x W + b, by the model."""
-    out: Tensor = linear(x.to(linear.weight.dtype))
-    return out
+    return linear(x.to(linear.weight.dtype))
 
 
 def value(trace: Trace, name: str, rows: slice | int | None = None) -> Floats:

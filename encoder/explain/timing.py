@@ -127,6 +127,5 @@ def _crossing(timings: Sequence[Timing]) -> float | None:
         low, high = math.log(before.between / max(before.rest, 1e-12)), math.log(after.between / max(after.rest, 1e-12))
         if low < 0 <= high:
             share = -low / (high - low)
-            crossing: float = before.n_tokens * (after.n_tokens / before.n_tokens) ** share
-            return crossing
+            return before.n_tokens * (after.n_tokens / before.n_tokens) ** share
     return None

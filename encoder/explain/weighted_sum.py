@@ -41,7 +41,12 @@ class WeightedSum:
         row = reference.attention(at.layer, at.head, [at.query])[0]
         return (
             reference.check("z", self.z, reference.z(at.layer)[at.head, at.query], (at.component,)),
-            reference.check("weighted values", self.terms, row * v[:, at.component], (at.key,)),
+            reference.check(
+                "weighted values",
+                self.terms,
+                row * v[:, at.component] * reference.gate(at.layer)[at.head, at.query],
+                (at.key,),
+            ),
         )
 
 
@@ -86,8 +91,9 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i = place.query
     row, v = trace.attention(place.layer, place.head, slice(i, i + 1)), trace.layer_qkv(place.layer)[2][place.head]
-    weights, values, z = array(row[0]), array(v), array(row[0] @ v.float())
-    weighted = weights[:, None] * values
+    weights, values = array(row[0]), array(v)
+    z = array(trace.gated(row[0] @ v.float(), place.layer, place.head, i))
+    weighted = weights[:, None] * values * array(trace.gated(torch.ones(1), place.layer, place.head, i))
     return WeightedSum(place, trace.labels[i], weights, values, weighted, z, _sum_formula(place, weights, values, z))
 
 
@@ -97,7 +103,8 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
     place = place.checked(config, trace.n_tokens, config.d_model)
     i = place.query
     rows = trace.layer_attention(place.layer, slice(i, i + 1))  # [H, 1, T]
-    heads = (rows @ trace.layer_qkv(place.layer)[2].float())[:, 0]  # [H, K]
+    rows = rows @ trace.layer_qkv(place.layer)[2].float()
+    heads = trace.gated(rows, place.layer, queries=slice(i, i + 1))[:, 0]  # [H, K]
     if any(edit.at("z", place.layer) for edit in trace.edits):
         heads = torch.stack([trace.z(place.layer, head)[i].float() for head in range(config.n_heads)])
     z = array(heads)

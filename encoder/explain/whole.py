@@ -77,7 +77,8 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
     scores = array(trace.scores(layer, head, rows))
     maps = array(trace.layer_attention(layer, rows))
     weights = maps[head]
-    largest = scores.max(axis=-1)
+    largest, sinks = scores.max(axis=-1), trace.contexts[layer].sinks
+    sink = 0.0 if sinks is None else np.exp(float(sinks[head]) - largest)
     q, k, v = (array(one[head, rows]) for one in trace.layer_qkv(layer))
     neurons, hidden = _neurons(trace, layer, rows)
     shares = None if pooling is None else pooling_weights(trace, pooling)
@@ -98,7 +99,7 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
         weights=weights[:, rows],
         rest=1.0 - weights[:, rows].sum(axis=-1),
         largest=largest,
-        total=np.exp(scores - largest[:, None]).sum(axis=-1),
+        total=np.exp(scores - largest[:, None]).sum(axis=-1) + sink,
         neurons=neurons,
         hidden=hidden,
         pooling=pooling,

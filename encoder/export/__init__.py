@@ -20,16 +20,5 @@ from encoder.export.text import Text, text
 from encoder.export.view import HeadView, head_name
 
 __all__ = [
-    "HeadView",
-    "Lines",
-    "Map",
-    "Options",
-    "Text",
-    "grid",
-    "head_name",
-    "lines",
-    "map",
-    "model",
-    "save_html",
-    "text",
-]
+    "HeadView", "Lines", "Map", "Options", "Text", "grid", "head_name", "lines", "map", "model", "save_html", "text",
+]  # fmt: skip

@@ -15,19 +15,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.io.json import to_json_plotly
 
 from encoder.export import picture as pictures
 from encoder.export.javascript import joined
 from encoder.export.picture import Picture, escape
-from encoder.export.plotly_js import check_kinds, plotly_js
-from encoder.figures import colours as colour
-from encoder.figures.png import png_uri
+from encoder.export.plotly_js import plotly_js
 
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
-#: Pixels in the grid of all heads: side of a small map, gap between two, margin for the names of layers and heads.
-SMALL_MAP, BETWEEN, MARGIN = 64, 6, 34
 
 HERE = Path(__file__).parent
 
@@ -59,6 +54,8 @@ def document(
     code: str = "",
     link: str = "",
     footer: str = "",
+    scripts: Sequence[str] = (),
+    css: str = "",
 ) -> str:
     """A whole HTML page that opens without a network.
 
@@ -70,13 +67,16 @@ def document(
         code: Python that gives the same numbers.
         link: the address of the same view in the app.
         footer: the last line.
+        scripts, css: more of both; scripts run after those of the sections.
     """
-    scripts, css = [], (HERE / "document.css").read_text(encoding="utf-8")
+    more, css = scripts, (HERE / "document.css").read_text(encoding="utf-8") + css
+    scripts = []
     if any(section.figure is not None or _is_figure(section.picture) for section in sections):
         scripts += [plotly_js(), joined(HERE / "document.js")]
     if any(isinstance(section.picture, Picture) for section in sections):
         scripts.append(pictures.script())
         css += pictures.style()
+    scripts += more
     body = [f"<h1>{escape(title)}</h1>"]
     body += [f'<blockquote dir="auto">{escape(text)}</blockquote>'] if text else []
     if facts:
@@ -131,21 +131,13 @@ def _section(section: Section, number: int) -> str:
         parts.append(
             f'<div class="figure" style="height:{int(section.height)}px" data-source="figure-{number}" '
             f'role="img" aria-label="{escape(section.title)}"></div>'
-            f'<script type="application/json" id="figure-{number}">{_json(section.figure)}</script>'
+            f'<script type="application/json" id="figure-{number}">{pictures.figure_json(section.figure)}</script>'
         )
     if section.picture:
         parts.append(section.picture if isinstance(section.picture, str) else section.picture.element(section.others))
     parts += [f'<p class="caption">{escape(sentence)}</p>' for sentence in section.sentences]
     parts += [_table(section.table)] if section.table is not None else []
     return "\n".join([*parts, "</section>"])
-
-
-def _json(figure: go.Figure) -> str:
-    """The figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder."""
-    content = figure.to_plotly_json()
-    check_kinds(content["data"])
-    layout = {name: value for name, value in content["layout"].items() if name != "template"}
-    return str(to_json_plotly({"data": content["data"], "layout": layout}))
 
 
 def _table(frame: pd.DataFrame) -> str:
@@ -170,41 +162,3 @@ def _cell(value: object) -> str:
             return ""
         return f"{value:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1e}"
     return "" if value is None else str(value)
-
-
-def grid_picture(
-    thumbnails: object, *, colours: str = "viridis", selected: tuple[int, int] | None = None, alt: str = ""
-) -> str:
-    """All heads as one SVG picture around a PNG: a row a layer, a column a head, both counted from 0.
-
-    thumbnails: uint8 [L, H, S, S], 255 for the weight 1; selected: the framed (layer, head).
-    """
-    maps = np.asarray(thumbnails)
-    if maps.dtype != np.uint8 or maps.ndim != 4:
-        raise ValueError(f"thumbnails are {maps.dtype} {list(maps.shape)}: uint8 [L, H, S, S] is needed.")
-    n_layers, n_heads = maps.shape[:2]
-    palette = colour.thumbnails_lut(colours)
-    pitch = SMALL_MAP + BETWEEN
-    images, names = [], []
-    for layer in range(n_layers):
-        y = MARGIN + layer * pitch
-        names.append(f'<text x="{MARGIN - 8}" y="{y + SMALL_MAP / 2 + 4}" text-anchor="end">L{layer}</text>')
-        for head in range(n_heads):
-            place = f'x="{MARGIN + head * pitch}" y="{y}" width="{SMALL_MAP}" height="{SMALL_MAP}"'
-            source = png_uri(maps[layer, head], palette)
-            images.append(f'<image {place} preserveAspectRatio="none" href="{source}"/>')
-    for head in range(n_heads):
-        x = MARGIN + head * pitch + SMALL_MAP / 2
-        names.append(f'<text x="{x}" y="{MARGIN - 10}" text-anchor="middle">H{head}</text>')
-    frame = ""
-    if selected is not None:
-        x, y = MARGIN + selected[1] * pitch - 2, MARGIN + selected[0] * pitch - 2
-        frame = (
-            f'<rect x="{x}" y="{y}" width="{SMALL_MAP + 4}" height="{SMALL_MAP + 4}" fill="none" '
-            f'stroke="{colour.EMPHASIS}" stroke-width="3"/>'
-        )
-    size = f"0 0 {MARGIN + n_heads * pitch} {MARGIN + n_layers * pitch}"
-    return (
-        f'<svg class="grid" viewBox="{size}" role="img" aria-label="{escape(alt)}" xmlns="http://www.w3.org/2000/svg">'
-        f"{''.join(names)}{''.join(images)}{frame}</svg>"
-    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 #: Where modules lie that the app and reports share.
 SHARED = Path(__file__).parent / "drawing"
-IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*/)?(\w+)\.js";\n', re.MULTILINE)
+IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*\.js)";\n', re.MULTILINE)
 #: What only readers of the source need: indentation, and lines that hold nothing or a comment.
 LAYOUT = re.compile(r"^\s*(?://.*\n\s*)+|^\s+", re.MULTILINE)
 
@@ -15,8 +15,8 @@ LAYOUT = re.compile(r"^\s*(?://.*\n\s*)+|^\s+", re.MULTILINE)
 def joined(script: Path) -> str:
     """A module and all that it imports, each once and before its first use.
 
-    An import is found where it says, by its file's name next to the script, or in `SHARED`. All modules share a scope,
-    so no two of them use the same name at top level. `export default` stays. Raises OSError if one is missing.
+    An import is found by its path, or by its file's name in `SHARED`. All modules share a scope, so no two of
+    them use the same name at top level. `export default` stays. Raises OSError if one is missing.
     """
     found: dict[str, str] = {}
     _collect(script, found)
@@ -27,8 +27,8 @@ def _collect(script: Path, found: dict[str, str]) -> None:
     if script.name in found:
         return
     source = script.read_text(encoding="utf-8")
-    for folder, name in IMPORT.findall(source):
-        places = (script.parent / (folder or "") / f"{name}.js", script.with_name(f"{name}.js"), SHARED / f"{name}.js")
-        _collect(next((place for place in places if place.is_file()), places[-1]), found)
+    for name in IMPORT.findall(source):
+        beside = script.parent / name
+        _collect(beside if beside.is_file() else SHARED / beside.name, found)
     plain = re.sub(r"^export (?!default)", "", IMPORT.sub("", source), flags=re.MULTILINE)
     found[script.name] = LAYOUT.sub("", plain)

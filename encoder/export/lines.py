@@ -21,18 +21,19 @@ from encoder.figures.attention import names_of_cells
 from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
-from encoder.measure.head_map import WHOLE_TOKENS, DenseMap
+from encoder.measure.aggregate import TokenMap
+from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.trace.trace import Trace
 
 #: Heads that readers can tell apart by colour.
 MOST_HEADS = len(HEADS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lines(HeadView):
     """The view Lines. queries, keys: the selected rows and columns of the maps."""
 
-    maps: tuple[DenseMap, ...]
+    maps: tuple[TokenMap, ...]
     threshold: float
     queries: tuple[int, ...]
     keys: tuple[int, ...]
@@ -192,7 +193,7 @@ def lines(
     queries: Sequence[int] = (),
     keys: Sequence[int] = (),
     options: Options = AS_COMPUTED,
-    maps: Sequence[DenseMap] | None = None,
+    maps: Sequence[TokenMap] | None = None,
 ) -> Lines:
     """Lines of one head, or of several drawn over one another.
 

@@ -26,7 +26,7 @@ from encoder.measure.tokens import sentences as sentences_of
 from encoder.trace.trace import Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Map(HeadView):
     """The view Map. queries, keys: the selected rows and columns; colours: the theme, one of `colours.THEMES`."""
 

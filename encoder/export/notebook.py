@@ -110,8 +110,7 @@ def script() -> str:
 
 
 def _widget(chosen: Mapping[str, Any], draw: Draw) -> AnyWidget:
-    widget: AnyWidget = _widget_class()(draw, chosen)
-    return widget
+    return _widget_class()(draw, chosen)
 
 
 @cache

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TypedDict
 
-from encoder.measure.aggregate import Pairs, SpecialTokens
+from encoder.measure.aggregate import Cells, Pairs, SpecialTokens
 
 #: Layer and head, counted from 0; None: averaged over.
 Place = tuple[int | None, int | None]
@@ -19,15 +18,6 @@ _PAIRS = {
     "b-b": "Only weights within the second sentence are shown.",
 }
 _WORDS = "Weights to the pieces of a word are summed; weights from them are averaged."
-
-
-class Cells(TypedDict):
-    """The options that decide which cells a map has and what is in them, as `head_map.dense_map` takes them."""
-
-    special: SpecialTokens
-    pairs: Pairs
-    words: bool
-    padding: bool
 
 
 @dataclass(frozen=True)

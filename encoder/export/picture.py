@@ -234,12 +234,25 @@ def shaded_text(
 
 def figure_picture(figure: go.Figure, *, name: str, places: Sequence[Sequence[int]], height: int = 560) -> Picture:
     """A Plotly figure of one map. places: the token positions of its rows and columns, which a click selects."""
+    header = {
+        "figure": json.loads(figure_json(figure)),
+        "name": name,
+        "alt": f"{name} as a map.",
+        "places": places,
+        "height": height,
+    }
+    return Picture("figure", header, {}, height)
+
+
+def figure_json(figure: go.Figure) -> str:
+    """A figure without Plotly's default template; "<", ">" and "/" are written as escapes by Plotly's encoder.
+
+    Raises ValueError for a trace of a kind that the bundle cannot draw.
+    """
     content = figure.to_plotly_json()
     check_kinds(content["data"])
-    layout = {key: value for key, value in content["layout"].items() if key != "template"}
-    drawn = json.loads(to_json_plotly({"data": content["data"], "layout": layout}))
-    header = {"figure": drawn, "name": name, "alt": f"{name} as a map.", "places": places, "height": height}
-    return Picture("figure", header, {}, height)
+    layout = {name: value for name, value in content["layout"].items() if name != "template"}
+    return str(to_json_plotly({"data": content["data"], "layout": layout}))
 
 
 def escape(text: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
 
 from encoder.edits import Edit, format
 from encoder.errors import EncoderError
@@ -12,32 +11,13 @@ from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
 
-class Origin(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Origin:
     """How to make a model again.
 
-    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch: the
-    architecture of an untrained model.
+    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch, seed: the
+    architecture of an untrained model; norm: "trained", or "pre" or "post" for the same weights with the norms moved.
     """
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def tower(self) -> str: ...
-    @property
-    def scratch(self) -> EncoderConfig | None: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def norm(self) -> str: ...
-    @property
-    def device(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelOrigin:
-    """An `Origin`. norm: "trained", or "pre" or "post" for the same weights with the norms moved."""
 
     source: str = "minilm"
     tower: str = ""
@@ -88,18 +68,20 @@ def python_lines(
     result: uses the names `model` and `trace`; window, padded, stride: as in `trace_call`.
     """
     call = trace_call("model", text, pair, window, padded, stride)
-    lines = ["import encoder", model_lines(origin), f"trace = {call}"]
-    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+    return _joined("import encoder", model_lines(origin), f"trace = {call}", result)
 
 
 def lines_of_input(origin: Origin, imports: str, given: str, result: str, edits: str = "") -> str:
     """`python_lines` for an input that is not text. given: the Python expression of the input, from `imports`; edits:
     lines that make the name `edits`.
     """
-    edited = ", edits=edits" if edits else ""
-    lines = ["import encoder", *filter(None, [imports]), model_lines(origin)]
-    lines += [*([edits] if edits else []), f"trace = model.trace({given}{edited})"]
-    return "\n".join([*lines, *([result.strip("\n")] if result else [])]) + "\n"
+    call = f"model.trace({given}{', edits=edits' if edits else ''})"
+    return _joined("import encoder", imports, model_lines(origin), edits, f"trace = {call}", result)
+
+
+def _joined(*parts: str) -> str:
+    """The parts that are not empty, one below the other."""
+    return "\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
 def trace_call(

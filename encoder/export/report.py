@@ -6,13 +6,13 @@ The command line and every page of the app use these functions, so the same view
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
-from encoder.export.document import Section, document, grid_picture
+from encoder.export import still
+from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, batch_length, edits_code, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
@@ -24,35 +24,15 @@ SMALL = 64
 LONGEST_GRID = 2_048
 #: How to read the numbers of a report about one text.
 FOOTER = "Layers and heads count from 0; rows attend to columns. Every number was computed by the model on this text."
-#: Suffix of a file -> the name of its format.
-FORMATS = {".html": "HTML report", ".csv": "CSV", ".parquet": "Parquet"}
 
 
-def file(suffix: str, model: NamedEncoder, origin: Origin, view: HeadView) -> bytes:
-    """A view as the content of a file: a report, or its numbers. Raises EncoderError for a suffix not in FORMATS."""
-    trace = view.trace
-    said, text = facts(model, trace, **view.facts()), typed(trace)
-
-    def page() -> str:
-        source, code = trace.source, ""
-        if source is not None:
-            code = python_lines(origin, source.text, source.pair, view.code(), padded=trace)
-        title = f"{view.name} of {model.name}"
-        return document(title, sections(view), text=text, facts=said, code=code, footer=footer())
-
-    return as_file(suffix, view.frame, {**said, "Text": text}, page)
-
-
-def as_file(suffix: str, frame: Callable[[], pd.DataFrame], facts: Mapping[str, str], page: Callable[[], str]) -> bytes:
-    """A table or a page as the content of a file; only what the suffix needs is computed.
-
-    Raises EncoderError for a suffix that is not in FORMATS.
-    """
-    if suffix not in FORMATS:
-        raise EncoderError(f"{suffix!r} is not a known format: choose one of {', '.join(FORMATS)}.")
-    if suffix == ".html":
-        return page().encode()
-    return as_csv(frame()) if suffix == ".csv" else as_parquet(frame(), facts)
+def page(model: NamedEncoder, origin: Origin, view: HeadView) -> str:
+    """The report of a view, which opens without a network."""
+    trace, code = view.trace, ""
+    if trace.source is not None:
+        code = python_lines(origin, trace.source.text, trace.source.pair, view.code(), padded=trace)
+    title, said = f"{view.name} of {model.name}", facts(model, trace, **view.facts())
+    return document(title, sections(view), text=typed(trace), facts=said, code=code, footer=footer())
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
@@ -124,7 +104,7 @@ def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: 
         said = f"Small maps of all heads are drawn up to {LONGEST_GRID:,} tokens; this text has {trace.n_tokens:,}."
         return Section(title, sentences=[said])
     small = aggregate.to_uint8(trace.thumbnails(SMALL))
-    picture = grid_picture(small, colours=colours, selected=selected, alt=f"{title} as small maps")
+    picture = still.grid("", small, colours=colours, selected=selected, alt=f"{title} as small maps").svg()
     said = "Each row is a layer, each column a head number. Colours run from 0 to 1."
     if selected is not None:
         said += " The frame marks the head above."
@@ -133,6 +113,6 @@ def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: 
 
 def footer(said: str = FOOTER) -> str:
     """The last line of every report. said: how to read its numbers."""
-    from encoder import __version__
+    from encoder.version import __version__
 
     return f"Made with Encoderscope {__version__}. {said}"

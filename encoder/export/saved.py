@@ -37,6 +37,24 @@ def save_html(
 
     Raises EncoderError as `show` does, and SaveError if the file cannot be written.
     """
+    content = page(subject, layer, head, query, key, **options)
+    path = Path(file)
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise SaveError(f"{path} cannot be written: {error.strerror or error}. Choose another file.") from None
+    return path
+
+
+def page(
+    subject: Trace | Lines | Text | Map | Picture,
+    layer: int = 0,
+    head: int = 0,
+    query: int | None = None,
+    key: int | None = None,
+    **options: Any,
+) -> str:
+    """What `save_html` saves."""
     others: dict[str, Picture] = {}
     if isinstance(subject, Trace):
         chosen = {"layer": layer, "head": head, "query": query, "key": key, **INSIDE}
@@ -46,13 +64,7 @@ def save_html(
         picture = picture_of(subject, **options)
         title, text = str(picture.header["name"]), ""
     section = Section("", picture=picture, others=others)
-    page = document(title, [section], text=text, footer=footer())
-    path = Path(file)
-    try:
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise SaveError(f"{path} cannot be written: {error.strerror or error}. Choose another file.") from None
-    return path
+    return document(title, [section], text=text, footer=footer())
 
 
 def _opened(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> Picture:

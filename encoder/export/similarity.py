@@ -21,25 +21,11 @@ FOOTER = (
 )
 
 
-def file(
-    suffix: str,
-    model: TextEncoder,
-    origin: Origin,
-    found: Attribution,
-    deletion: WordScores | None = None,
-) -> bytes:
-    """An attribution as the content of a file. deletion: `leave_words_out` of the same texts, for the report.
-
-    Raises EncoderError for a suffix that is not in `report.FORMATS`.
-    """
-    said, text = facts(model, found), texts(found)
-
-    def page() -> str:
-        title = f"Why are these two sentences alike? {model.name}"
-        parts, lines = sections(found, deletion), code(origin, found)
-        return document(title, parts, text=text, facts=said, code=lines, footer=report.footer(FOOTER))
-
-    return report.as_file(suffix, lambda: similarity_frame(found), {**said, "Text": text}, page)
+def page(model: TextEncoder, origin: Origin, found: Attribution, deletion: WordScores | None = None) -> str:
+    """The report of an attribution. deletion: `leave_words_out` of the same texts."""
+    title, parts = f"Why are these two sentences alike? {model.name}", sections(found, deletion)
+    said, lines = facts(model, found), code(origin, found)
+    return document(title, parts, text=texts(found), facts=said, code=lines, footer=report.footer(FOOTER))
 
 
 def facts(model: TextEncoder, found: Attribution) -> dict[str, str]:

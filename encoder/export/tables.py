@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from encoder.measure import aggregate, norm_weighted, norms, patches, positions, rollout, stream
+from encoder.measure import aggregate, norms, patches, positions
 from encoder.measure.map_comparison import Cell, Comparison
+from encoder.measure.norm_weighted import layer_shares, norm_weighted
+from encoder.measure.rollout import rollout
+from encoder.measure.stream import layer_entropy
+from encoder.measure.stream import measure as measure_stream
 from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -148,7 +152,7 @@ def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
     Of more than EXACT_TOKENS tokens a row a key: mean weight on it, its norm ||f(x_j)||, mean weight x norm.
     """
     if trace.n_tokens > EXACT_TOKENS:
-        found = norm_weighted.layer_shares(trace, layer)
+        found = layer_shares(trace, layer)
         return pd.DataFrame(
             {
                 "key": np.arange(trace.n_tokens),
@@ -159,7 +163,7 @@ def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
             }
         )
     frame = attention_frame(trace.attention(layer, head).cpu(), trace.labels)
-    weighted = norm_weighted.norm_weighted(trace, layer, head).cpu()
+    weighted = norm_weighted(trace, layer, head).cpu()
     frame["norm_weighted"] = weighted.numpy().ravel()
     frame["norm_weighted_share"] = aggregate.rows_to_one(weighted).numpy().ravel()
     return frame
@@ -168,7 +172,7 @@ def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
 def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.DataFrame:
     """Attention rollout up to a layer: a row a token and input token; above EXACT_TOKENS tokens one query's row."""
     chosen = None if trace.n_tokens <= EXACT_TOKENS else slice(query or 0, (query or 0) + 1)
-    made = rollout.rollout(trace, layer, chosen).cpu()
+    made = rollout(trace, layer, chosen).cpu()
     frame = attention_frame(made, trace.labels[chosen or slice(None)], key_labels=trace.labels)
     frame["query"] += 0 if chosen is None else chosen.start
     return frame.rename(columns={"key": "input", "key_token": "input_token", "weight": "share"})
@@ -254,8 +258,8 @@ def stream_frame(traces: Mapping[str, Trace]) -> pd.DataFrame:
     """
     rows = []
     for name, trace in traces.items():
-        found = stream.measure(trace)
-        entropy = [float(stream.layer_entropy(trace, layer).mean()) for layer in range(trace.config.n_layers)]
+        found = measure_stream(trace)
+        entropy = [float(layer_entropy(trace, layer).mean()) for layer in range(trace.config.n_layers)]
         for what in ("length", "attention_update", "ffn_update", "cosine"):
             rows += [(name, what, str(at), float(value)) for at, value in enumerate(getattr(found, what))]
         rows += [(name, "entropy", str(at), value) for at, value in enumerate(entropy)]
@@ -270,15 +274,6 @@ def flow_frame(flow: TokenFlow) -> pd.DataFrame:
 
     NaN where the model has no such number.
     """
-    nothing = float("nan")
-    return pd.DataFrame(
-        {
-            "layer": [stage.layer for stage in flow.stages],
-            "part": [stage.part or "final_norm" for stage in flow.stages],
-            "before": [stage.before for stage in flow.stages],
-            "update": [nothing if stage.update is None else stage.update for stage in flow.stages],
-            "sum": [stage.total for stage in flow.stages],
-            "after": [stage.after for stage in flow.stages],
-            "cosine": [stage.cosine for stage in flow.stages],
-        }
-    )
+    rows = [vars(stage) | {"part": stage.part or "final_norm"} for stage in flow.stages]
+    table = pd.DataFrame(rows, columns=["layer", "part", "before", "update", "total", "after", "cosine"])
+    return table.astype({"update": "float64"}).rename(columns={"total": "sum"})

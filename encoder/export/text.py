@@ -18,12 +18,13 @@ from encoder.export.picture import EXACT_BYTES, Picture, shaded_text
 from encoder.export.view import STRONGEST, HeadView, load_map, named, view_code
 from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
-from encoder.measure.head_map import DenseMap, HeadMap
+from encoder.measure.aggregate import TokenMap
+from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace.trace import Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text(HeadView):
     """The view Text. selected: token positions that the map shows."""
 
@@ -74,7 +75,7 @@ class Text(HeadView):
         as a long text always is. A label has its position where its text occurs more than once.
         """
         text, found = passage(self.trace, self.shades.units), self.shades
-        known = self.shown if isinstance(self.shown, DenseMap) and not is_fixed else None
+        known = self.shown if isinstance(self.shown, TokenMap) and not is_fixed else None
         received = None if known is None else known.received().tolist()
         return shaded_text(
             text.paragraphs,

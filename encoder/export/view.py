@@ -13,21 +13,34 @@ from encoder.export.document import Section
 from encoder.export.options import Options, Place
 from encoder.figures import isolated
 from encoder.measure import head_map
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.config import EncoderConfig
+from encoder.model.shown import Shown
 from encoder.trace.trace import Trace
 
 #: Rows of a table of the strongest weights.
 STRONGEST = 20
 
 
-@dataclass(frozen=True)
-class HeadView(ABC):
+@dataclass(frozen=True, repr=False)
+class HeadView(Shown, ABC):
     """A view of one head, or of several. heads: layer and head of each; None: averaged over."""
 
     trace: Trace
     heads: tuple[Place, ...]
     options: Options
+
+    def __post_init__(self) -> None:
+        """Layers and heads counted from the end become those counted from 0."""
+        from_0 = []
+        for layer, head in self.heads:
+            found = self.trace.place(layer or 0, head or 0)
+            from_0.append((None if layer is None else found[0], None if head is None else found[1]))
+        object.__setattr__(self, "heads", tuple(from_0))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.name}, {self.trace.n_tokens:,} tokens>"
 
     @property
     def names(self) -> list[str]:

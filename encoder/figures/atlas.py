@@ -9,8 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import as_array, colour_bar, component_axis, margin, neutral_layout, plain_axis
+from encoder.figures.axes import as_array, colour_bar, margin, neutral_layout, plain_axis
 from encoder.figures.colours import sequential
+from encoder.figures.layers import layer_map
+from encoder.figures.marks import ring
 from encoder.figures.plotly_traces import LEGEND, heatmap
 
 #: Heads in a row up to which each cell has its number.
@@ -37,25 +39,14 @@ def corpus_map(
     title: of the colour bar; end: the value of the last colour; digits: of the numbers; selected: a head with a frame.
     """
     values = as_array(means.mean, name="means", ndim=2)
-    n_layers, n_heads = values.shape
     cells = heatmap(
         values, (0.0, end), sequential(colours), colour_bar(title, nticks=5),
         "L%{y} H%{x}: %{z:.3f}<br>95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f}",
-        customdata=np.stack([means.low, means.high], -1).astype(np.float32), hoverongaps=False, xgap=1, ygap=1,
+        customdata=np.stack([means.low, means.high], -1).astype(np.float32),
     )  # fmt: skip
-    if n_heads <= MOST_NUMBERED:
+    if values.shape[1] <= MOST_NUMBERED:
         cells.update(texttemplate=f"%{{z:.{digits}f}}", textfont={"size": 10})
-    figure = go.Figure(cells, neutral_layout(margin=margin(62), uirevision=f"{n_layers}/{n_heads}"))
-    figure.update_layout(
-        xaxis=component_axis(n_heads, title="head"), yaxis=component_axis(n_layers, title="layer", downwards=True)
-    )
-    if selected is not None:
-        layer, head = selected
-        figure.add_shape(
-            type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5,
-            line={"color": colour.EMPHASIS, "width": 3},
-        )  # fmt: skip
-    return figure
+    return layer_map(cells, None, selected)
 
 
 def text_counts(
@@ -126,10 +117,7 @@ def heads_by_layer(atlases: Mapping[str, Means], unit: str, selected: tuple[int,
         )  # fmt: skip
         if selected is not None and selected[0] < n_layers and selected[1] < n_heads:
             place = selected[0] * n_heads + selected[1]
-            figure.add_scatter(
-                x=[across[place]], y=[mean[place]], mode="markers", hoverinfo="skip", showlegend=False,
-                marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": colour.EMPHASIS}},
-            )  # fmt: skip
+            figure.add_trace(ring((across[place], mean[place])))
     most = max(one.mean.shape[0] for one in atlases.values())
     axis = plain_axis("layer") | {"tickvals": list(range(most)), "zeroline": False}
     figure.update_layout(xaxis=axis, yaxis=plain_axis(unit))

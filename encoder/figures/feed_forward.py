@@ -11,7 +11,6 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
     check_labels,
-    colour_bar,
     component_axis,
     margin,
     neutral_layout,
@@ -19,7 +18,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
+from encoder.figures.plotly_traces import LEGEND, bars, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 #: Attention and FFN where both are drawn.
@@ -69,39 +68,6 @@ def neuron_heatmap(
         shade = (colour.EMPHASIS_LABEL, colour.EMPHASIS_LABEL)
         mark(figure, {token: labels[token]}, {}, shades=(shade, shade), thin=n_rows > 60)
     return figure
-
-
-def update_heatmap(
-    sizes: object,
-    labels: Sequence[str],
-    *,
-    largest: float,
-    colours: str = "viridis",
-    selected: tuple[int, int | None] | None = None,
-    first: int = 0,
-) -> go.Figure:
-    """The size of a sublayer's update relative to the residual stream, coloured from 0 to `largest`.
-
-    sizes [L, T]; selected: (layer, token) with a frame; first: the token of the first column. Raises ValueError for
-    shapes or labels that do not fit.
-    """
-    values = as_array(sizes, name="sizes", ndim=2)
-    n_layers, n_tokens = values.shape
-    labels = check_labels(labels, first + n_tokens, "labels")
-    bar = colour_bar("update / residual stream", nticks=5)
-    hover = "layer %{y}, %{x}: %{z:.3g} of the residual stream’s norm"
-    cells = heatmap(values, (0.0, largest), colour.sequential(colours), bar, hover, first=(0, first))
-    framed = [] if selected is None else band(row=selected[0], column=selected[1], colour=colour.EMPHASIS)
-    return go.Figure(
-        cells,
-        neutral_layout(
-            margin=margin(62),
-            xaxis=token_axis(labels, first, n_tokens, title="token"),
-            yaxis=component_axis(n_layers, title="layer", downwards=True),
-            shapes=framed,
-            uirevision=f"{n_layers}x{n_tokens}+{first}",
-        ),
-    )
 
 
 def left_out_bars(effects: object, unit: str) -> go.Figure:

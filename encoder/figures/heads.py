@@ -10,7 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import CLEAR, colour_bar, margin, neutral_layout
+from encoder.figures.axes import colour_bar, margin, neutral_layout
+from encoder.figures.marks import ring
 from encoder.figures.plotly_traces import LEGEND
 
 #: The part of a sequential theme in use: its light end is invisible on a white page.
@@ -64,8 +65,8 @@ def head_points(
     groups = _by_type(len(points), head_types) if head_types is not None else [("", tuple(range(len(points))))]
     figure = go.Figure(layout=neutral_layout(margin=margin(54)))
     if selected is not None:
-        ring = points[selected[0] * n_heads + selected[1]]
-        figure.add_annotation(_name_tag(selected, ring))
+        chosen = points[selected[0] * n_heads + selected[1]]
+        figure.add_annotation(_name_tag(selected, chosen))
     for place, (name, numbers) in enumerate(groups):
         if head_types is None:
             marker = _layer_marker(numbers, n_heads, len(points) // n_heads, colours)
@@ -83,10 +84,7 @@ def head_points(
             hovertemplate="%{text}<extra></extra>",
         )
     if selected is not None:
-        figure.add_scatter(
-            x=[ring[0]], y=[ring[1]], mode="markers", hoverinfo="skip", showlegend=False,
-            marker={"size": 20, "color": CLEAR, "line": {"width": 2.5, "color": colour.EMPHASIS}},
-        )  # fmt: skip
+        figure.add_trace(ring(chosen, size=20))
     figure.update_layout(**_bare_axes(points), uirevision=f"{len(points)}")
     figure.update_layout(legend=LEGEND | {"y": 1.02})
     return HeadPoints(figure, tuple(numbers for _, numbers in groups), n_heads)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures.axes import CLEAR, shown_label
@@ -62,6 +63,12 @@ def band(
     if thin:
         return [{**base, "line": {"color": colour, "width": 1}}]
     return [{**base, "line": {"color": "#ffffff", "width": 3.5}}, {**base, "line": {"color": colour, "width": 1.75}}]
+
+
+def ring(at: Sequence[float] | np.ndarray, shade: str = EMPHASIS, size: int = 18) -> go.Scatter:
+    """A ring around a selected point. at: (x, y)."""
+    marker = {"size": size, "color": CLEAR, "line": {"width": 2.5, "color": shade}}
+    return go.Scatter(x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)
 
 
 def dividers(row: float | None, column: float | None) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, isolated, margin, neutral_layout, token_axis
 from encoder.figures.marks import EMPHASISED, selection_marks
 from encoder.figures.plotly_traces import heatmap
-from encoder.figures.words import word_bars
+from encoder.figures.token_bars import word_bars
 
 #: Up to so many columns the cells hold their numbers.
 WRITTEN_UP_TO = 12

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.axes import margin, neutral_layout, plain_axis
+from encoder.figures.marks import ring
 from encoder.figures.plotly_traces import LEGEND, curve
 
 
@@ -64,10 +65,7 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
     )  # fmt: skip
     if selected is not None:
         place, layer = selected
-        figure.add_scatter(
-            x=[layer], y=[curves[place].accuracy[layer]], mode="markers", showlegend=False, hoverinfo="skip",
-            marker={"size": 18, "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": colour.EMPHASIS}},
-        )  # fmt: skip
+        figure.add_trace(ring((layer, curves[place].accuracy[layer])))
     names = [f"L{layer}" for layer in range(n_layers)] + ["out"]
     figure.update_layout(
         xaxis=plain_axis("input of each layer; a curve ends with its model’s output")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.axes import CLEAR, check_labels, margin, neutral_layout, plain_axis, shown_label
+from encoder.figures.axes import check_labels, margin, neutral_layout, plain_axis, shown_label
+from encoder.figures.marks import ring
 from encoder.figures.names import Names, name_tag
 from encoder.figures.plotly_traces import LEGEND
 
@@ -81,7 +81,7 @@ def qk_plane(
     hovers = [f"key of {shown_label(names[first + n])} ({first + n})" for n in range(len(k))]
     figure.add_trace(_points(k, texts, k_places, "keys", "diamond", colour.KEY, hovers))
     for chosen, at, shade, label, shift in tags:
-        figure.add_trace(_ring(at[chosen], shade))
+        figure.add_trace(ring(at[chosen], shade, 19))
         figure.add_annotation(name_tag(texts[chosen], at[chosen], shift, label))
     for point, text, shift in apart:
         at, shade = (q, colour.QUERY) if point < len(q) else (k, colour.KEY)
@@ -142,8 +142,3 @@ def _points(
         hovertemplate="%{hovertext}<extra></extra>",
         marker={"symbol": symbol, "size": 9 if len(at) <= 64 else 7, "color": shade},
     )
-
-
-def _ring(at: np.ndarray, shade: str) -> go.Scatter:
-    marker: dict[str, Any] = {"size": 19, "color": CLEAR, "line": {"color": shade, "width": 2.5}}
-    return go.Scatter(x=[at[0]], y=[at[1]], mode="markers", hoverinfo="skip", showlegend=False, marker=marker)

@@ -87,11 +87,9 @@ def as_digit(image: Image, *, dark_ink: bool | None = None) -> np.ndarray[Any, n
     while np.asarray(bitmap).mean() < INKED * 255:  # a thin pen; the data has thick strokes
         bitmap = bitmap.filter(ImageFilter.MaxFilter(3))
     counted = np.asarray(bitmap, dtype=np.float32).reshape(SIDE, 4, SIDE, 4).mean(axis=(1, 3)) / 255.0
-    inked: np.ndarray[Any, np.dtype[np.float32]] = (np.rint(counted * INK) / INK).astype(np.float32)
-    return inked
+    return (np.rint(counted * INK) / INK).astype(np.float32)
 
 
 def examples() -> dict[str, str]:
     """Name -> digit as text: bundled images of the held-out part."""
-    found: dict[str, str] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    return found
+    return json.loads(EXAMPLES.read_text(encoding="utf-8"))

@@ -85,3 +85,11 @@ def read_special_tokens(folder: Path) -> dict[str, str]:
             if key.endswith("_token") and isinstance(value, str):
                 found[key] = value
     return found
+
+
+def safetensors_texts(content: bytes) -> dict[str, str]:
+    """The texts in the header of a safetensors file. Raises ValueError where there are none."""
+    found = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
+    if not isinstance(found, dict):
+        raise ValueError("its header holds no text")
+    return found

@@ -88,8 +88,7 @@ class WhisperMel:
         power = np.abs(np.fft.rfft(frames * window)) ** 2  # [S, W]
         mel = slaney_filters(self.rate, self.n_mels, self.n_fft).T @ power.T
         log = np.log10(np.maximum(WHISPER_FLOOR, mel))
-        scaled: Array = ((np.maximum(log, log.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
-        return scaled
+        return ((np.maximum(log, log.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -136,5 +135,4 @@ def triangles(places: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArra
     width = np.diff(edges)
     from_edges = edges[None, :] - places[:, None]  # [W, M + 2]
     rising, falling = -from_edges[:, :-2] / width[:-1], from_edges[:, 2:] / width[1:]
-    found: NDArray[np.float64] = np.maximum(0.0, np.minimum(rising, falling))
-    return found
+    return np.maximum(0.0, np.minimum(rising, falling))

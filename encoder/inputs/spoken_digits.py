@@ -114,12 +114,10 @@ def examples() -> dict[str, Recording]:
 def compressed(samples: Array) -> NDArray[np.uint8]:
     """Samples [N] from -1 to 1 -> numbers of 8 bits on a logarithmic scale."""
     curve = np.sign(samples) * np.log1p(MU * np.abs(samples)) / np.log1p(MU)
-    stored: NDArray[np.uint8] = ((curve + 1) * 127.5).round().astype(np.uint8)
-    return stored
+    return ((curve + 1) * 127.5).round().astype(np.uint8)
 
 
 def expanded(stored: NDArray[np.uint8]) -> Array:
     """What `compressed` made -> samples [N]."""
     curve = stored / 127.5 - 1
-    samples: Array = (np.sign(curve) * np.expm1(np.abs(curve) * np.log1p(MU)) / MU).astype(np.float32)
-    return samples
+    return (np.sign(curve) * np.expm1(np.abs(curve) * np.log1p(MU)) / MU).astype(np.float32)

@@ -1,8 +1,8 @@
 """Checkpoints of other projects and our own -> an encoder of text, images, sound, or images and text. Never pickle.
 
 `load` finds a checkpoint (bundled, folder, Hub). `folder` reads it with `checkpoint` (names and weights, by the tables
-in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads two towers. `native` writes our own
-format, `native_read` reads it; `places` protects a root.
+in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads two towers. `huggingface` writes a model
+in its family's layout, `native` in our own, `native_read` reads it; `places` protects a root.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from encoder.load.bundled import BUNDLED, bundled_folder, first_bundled
 from encoder.load.families import FAMILIES
 from encoder.load.folder import Loaded, load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
-from encoder.load.native import save
+from encoder.load.huggingface import save
 from encoder.load.places import folders_inside, inside
+from encoder.load.traces import open_trace
 from encoder.load.wrap import wrap
 from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 
 __all__ = [
-    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "pick_device",
-    "save", "wrap",
+    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "open_trace",
+    "pick_device", "save", "wrap",
 ]  # fmt: skip
 
 

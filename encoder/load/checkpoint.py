@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from encoder.errors import ConfigError, LoadError
 from encoder.load.class_heads import kind_of_head, unfilled_head
 from encoder.load.families import Family, Fields, HeadNames, Part
+from encoder.load.notes import note_on_dtype
 from encoder.load.weights import WeightFiles, check_memory, fill
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
@@ -70,6 +72,15 @@ class Disk:
             raise LoadError(f"The checkpoint lacks the weight {name}: download it again, or correct config.json.")
         self.untaken.discard(self._names[name])
         return self._names[name]
+
+    def sources(self, module: nn.Module, names: Mapping[str, str | Part]) -> dict[str, Source]:
+        """The places of the weights of a head, which must fit it; "{encoder}" is the encoder's prefix."""
+        found = {}
+        for ours, entry in names.items():
+            part = as_part(entry)
+            found[ours] = Source(self.take(part.name.replace("{encoder}", self.prefix)), part)
+        check_shapes(self.files, module, found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -145,7 +156,7 @@ def read_checkpoint(
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     spans, span_sources = prepare_spans(disk, family, config)
-    notes = (*trouble, *explain_rest(disk, family))
+    notes = (*trouble, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
              (spans, span_sources))  # fmt: skip
     if not files.shares:
@@ -219,12 +230,10 @@ def prepare_head(
     head_config = dataclasses.replace(head_config, tied=not own_table)
     with unfilled():
         head = MLMHead(config, head_config)
-    found = names_of_head(disk, names, head_config)
-    head_sources = {ours: Source(disk.take(theirs), Part(theirs)) for ours, theirs in found.items()}
+    head_sources = disk.sources(head, names_of_head(disk, names, head_config))
     for name in names.names:  # the remaining ones are copies: of the tied table, of the bias
         if name in disk and (name == names.table or (name in names.bias and head_config.decoder_bias)):
             disk.take(name)
-    check_shapes(disk.files, head, head_sources)
     return head, head_sources
 
 
@@ -274,15 +283,9 @@ def prepare_classifier(
         return None, {}, ()
     try:
         head, places = unfilled_head(family.classifiers[kind], kind, fields, config)
-        full = {ours: name.replace("{encoder}", disk.prefix) for ours, name in places.items()}
-        for name in full.values():
-            if name not in disk:
-                raise LoadError(f"The checkpoint lacks the weight {name}.")
-        found = {ours: Source(disk.take(name), Part(name)) for ours, name in full.items()}
-        check_shapes(disk.files, head, found)
+        return head, disk.sources(head, places), ()
     except LoadError as error:
         return None, {}, (f"The encoder is open without its classification head. {error}",)
-    return head, found, ()
 
 
 def prepare_spans(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Classifier | None, dict[str, Source]]:
@@ -295,9 +298,7 @@ def prepare_spans(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Cl
         return None, {}
     with unfilled():
         head = Classifier(config.d_model, ClassifierConfig("token", ("start", "end")))
-    found = {ours: Source(disk.take(name), Part(name)) for ours, name in names.items()}
-    check_shapes(disk.files, head, found)
-    return head, found
+    return head, disk.sources(head, names)
 
 
 def prepare_vector(
@@ -306,18 +307,15 @@ def prepare_vector(
     """The unfilled end of an encoder of images and texts, and the places of its weights; (None, {}) without one."""
     if family.vector is None:
         return None, {}
-    parts = {ours: as_part(entry) for ours, entry in family.vector.names.items()}
-    names = {ours: part.name.replace("{encoder}", disk.prefix) for ours, part in parts.items()}
-    if not any(name in disk for name in names.values()):
+    names = (as_part(entry).name.replace("{encoder}", disk.prefix) for entry in family.vector.names.values())
+    if not any(name in disk for name in names):
         return None, {}
     try:
         with unfilled():
             module = family.vector.build(fields, config)
     except ConfigError as error:
         raise LoadError(f"config.json describes no encoder. {error}") from error
-    found = {ours: Source(disk.take(name), parts[ours]) for ours, name in names.items()}
-    check_shapes(disk.files, module, found)
-    return module, found
+    return module, disk.sources(module, family.vector.names)
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,20 +17,19 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
-from encoder.inputs.json_file import read_json
+from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
-from encoder.load.joint import Target, load_joint
+from encoder.load.joint import Target, image_encoder, load_joint, text_encoder
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
-from encoder.load.notes import note_on_dtype, note_on_tokenizer
+from encoder.load.notes import note_on_tokenizer
 from encoder.load.sentence import TOKEN, read_dense, read_steps
 from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
-from encoder.load.towers import image_encoder, text_encoder
 from encoder.load.trial import try_tokenizer
-from encoder.load.weights import PICKLES, WeightFiles
+from encoder.load.weights import INDEX, PICKLES, WeightFiles
 from encoder.model.encoder import Encoder
 
 Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
@@ -59,6 +60,21 @@ def load_folder(
             try_tokenizer(folder)
         return load_native(folder, device, dtype)
     check_adapter(folder)
+    found: Loaded = dataclasses.replace(_load_checkpoint(folder, device, dtype, trial, weights), **_origin(folder))
+    return found
+
+
+def _origin(folder: Path) -> dict[str, Any]:
+    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair, or of a folder in parts, none."""
+    names = [path for path in folder.glob("*.json") if path.name not in ("tokenizer.json", INDEX)]
+    files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
+    fields = json.loads(files.get("config.json", "{}"))
+    return {"origin": files} if fields and fields.get("model_type") not in JOINTS else {}
+
+
+def _load_checkpoint(
+    folder: Path, device: torch.device, dtype: torch.dtype, trial: bool, weights: Callable[[Path], WeightFiles]
+) -> Any:
     steps = read_steps(folder)
     fields = Fields(read_json(steps.folder / "config.json"))
     name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
@@ -69,9 +85,7 @@ def load_folder(
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    files = weights(steps.folder)
-    read = read_checkpoint(files, fields, family, device, dtype)
-    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, dtype)))
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:

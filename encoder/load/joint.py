@@ -1,8 +1,7 @@
-"""A checkpoint of CLIP or SigLIP -> JointEncoder; its classifier of images -> ImageEncoder."""
+"""A checkpoint of CLIP or SigLIP -> JointEncoder; one of its towers, or any encoder of images, by itself."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,12 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
-from encoder.load.checkpoint import read_checkpoint
-from encoder.load.families import Fields, Joint
-from encoder.load.notes import note_on_dtype
-from encoder.load.towers import image_encoder, text_encoder
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.load.checkpoint import LoadedWeights, read_checkpoint
+from encoder.load.families import Family, Fields, Joint
+from encoder.load.notes import note_on_tokenizer
+from encoder.load.pixels import read_preparation
+from encoder.load.tokenizer import read_tokenizer
 from encoder.load.weights import WeightFiles
 
 TEXT, IMAGE = ("text_model.", "text_projection."), ("vision_model.", "visual_projection.", "classifier.")
@@ -59,7 +60,6 @@ def _text(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Jo
     own = tower_fields(fields, "text")
     files = files.starting_with(TEXT)
     read = read_checkpoint(files, own, joint.text, target.device, target.dtype)
-    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return text_encoder(name, folder, own, joint.text, read)
 
 
@@ -68,7 +68,6 @@ def _image(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: J
     own |= {key: fields[key] for key in ("architectures", "id2label", "num_labels", "problem_type") if key in fields}
     files = files.starting_with(IMAGE)
     read = read_checkpoint(files, Fields(own), joint.image, target.device, target.dtype)
-    read = dataclasses.replace(read, notes=(*read.notes, *note_on_dtype(fields, files, target.dtype)))
     return image_encoder(name, folder, joint.image, read)
 
 
@@ -82,7 +81,7 @@ def tower_fields(fields: Fields, kind: str) -> Fields:
     found: Any = older if older is not None else fields.get(key)
     if not isinstance(found, dict | None):
         raise LoadError(f"config.json has {key}={quoted(found)}: specify an object with the fields of this tower.")
-    whole = {"projection_dim": fields["projection_dim"]} if "projection_dim" in fields else {}
+    whole = {name: fields[name] for name in ("projection_dim", "dtype", "torch_dtype") if name in fields}
     return Fields({**(found or {}), **whole, "model_type": f"{fields['model_type']}_{kind}_model"})
 
 
@@ -96,3 +95,56 @@ def _number(files: WeightFiles, name: str) -> float:
     if not abs(value) < 80.0:  # exp(80) is close to the largest number of float32
         raise LoadError(f"The weight {name} is {value:g}, and a model has less than 80: download it again.")
     return value
+
+
+# --- a tower -------------------------------------------------------------------------------------------------------
+
+
+def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:
+    """The encoder of a folder whose model takes images."""
+    assert read.encoder.config.patches is not None
+    head: Any = read.vector
+    return ImageEncoder(
+        name=name,
+        encoder=read.encoder,
+        preparation=read_preparation(folder, read.encoder.config.patches, family.preparation),
+        classifier=read.classifier,
+        vector_head=head,
+        notes=read.notes,
+    )
+
+
+def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: LoadedWeights) -> TextEncoder:
+    """The tower of texts of CLIP or SigLIP. Raises LoadError for a tokenizer that does not end a text as it needs."""
+    assert family.pooling is not None
+    tokenizer = read_tokenizer(folder, fields["model_type"])
+    if family.filled:
+        tokenizer = tokenizer.filled_to(read.encoder.config.max_tokens)
+    elif read.encoder.config.causal:
+        check_end(tokenizer, fields)
+    dense: Any = () if read.vector is None else (read.vector,)
+    return TextEncoder(
+        name=name,
+        encoder=read.encoder,
+        tokenizer=tokenizer,
+        pooling=family.pooling,
+        dense=dense,
+        notes=(*read.notes, *note_on_tokenizer(folder, tokenizer)),
+    )
+
+
+def check_end(tokenizer: Tokenizer, fields: Fields) -> None:
+    """Raise LoadError unless each text ends with the token whose vector CLIP takes.
+
+    transformers takes the first token with eos_token_id or, for the 2 of CLIP's first files, the largest id of a text.
+    Where all texts end with that token, it is the last one.
+    """
+    last = tokenizer.encode("a").ids[-1]
+    end = fields.integer("eos_token_id", 49_407)
+    if end == 2:
+        end = max(tokenizer.backend.get_vocab(with_added_tokens=True).values())
+    if last != end:
+        raise LoadError(
+            f"The tokenizer ends a text with {tokenizer.token(last)!r} (id {last}), and the model takes the vector of "
+            f"the token {end}: correct eos_token_id in config.json, or use the checkpoint's own tokenizer."
+        )

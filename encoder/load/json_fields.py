@@ -37,7 +37,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if isinstance(value, list):
         value = tuple(value)
     if isinstance(value, dict):
-        kind = next((one for one in typing.get_args(hint) if dataclasses.is_dataclass(one)), None)
+        kind = next((one for one in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(one)), None)
         if isinstance(kind, type):
             return from_fields(kind, value, where)
     if not _fits(hint, value):

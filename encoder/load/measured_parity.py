@@ -50,35 +50,37 @@ def measured() -> Registry:
 
 def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
     """The mechanisms of an architecture, in words, in the order of the forward pass."""
-    positions = {"learned": "learned positions", "sinusoidal": "sinusoidal positions", "alibi": "ALiBi",
-                 "convolutional": "convolutional positions"}  # fmt: skip
-    found = [positions.get(config.position, "")]
-    if config.position == "rotary":
-        found.append("rotary rows and columns" if config.rotary_grid else "rotary positions")
-        found.append("partial rotary" if config.rotary_width < config.d_head else "")
-        found.append("neighbours rotate" if config.rotary_interleaved else "")
-        found.append("scaled frequencies" if config.rotary_scaling is not None else "")
-        found.append(
-            "several rotary bases" if isinstance(config.rotary_base, tuple) and len(set(config.rotary_base)) > 1 else ""
-        )
-    found.append(f"{config.norm_placement}-norm")
-    found.append(NORM_NAMES[config.norm_kind])
-    found.append("four norms a layer" if config.output_norms else "")
-    found.append("parallel sublayers" if config.parallel else "")
-    found.append("causal" if config.causal else "")
-    found.append("grouped-query attention" if config.n_kv_heads < config.n_heads else "")
-    found.append({"none": "", "head": "norm of q and k by head", "full": "norm of q and k"}[config.qk_norm])
     windows = config.attention_window
-    found.append("" if windows is None or (isinstance(windows, tuple) and not any(windows)) else "windows")
-    found.append(
-        "bias by rows and columns" if config.relative_grid else "bias by distance" if config.table_rows else ""
-    )
-    found.append("disentangled attention" if config.disentangled is not None else "")
-    found.append("capped scores" if config.score_cap is not None else "")
-    found.append("gated FFN" if config.gated else "")
-    found.append("shared layers" if config.layer_groups is not None else "")
-    found.append("narrow tables" if config.embedding_width != config.d_model else "")
-    found.append("scaled token vectors" if config.embedding_scale != 1.0 else "")
-    found.append("rescaled for masked tokens" if config.mask_id is not None else "")
-    found.append("registers" if config.patches is not None and config.patches.registers else "")
-    return tuple(one for one in found if one)
+    rotary, bases = config.position == "rotary", config.rotary_base
+    words = {
+        f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
+        "ALiBi": config.position == "alibi",
+        "rotary rows and columns": rotary and config.rotary_grid,
+        "rotary positions": rotary and not config.rotary_grid,
+        "partial rotary": rotary and config.rotary_width < config.d_head,
+        "neighbours rotate": rotary and config.rotary_interleaved,
+        "scaled frequencies": rotary and config.rotary_scaling is not None,
+        "several rotary bases": rotary and isinstance(bases, tuple) and len(set(bases)) > 1,
+        f"{config.norm_placement}-norm": True,
+        NORM_NAMES[config.norm_kind]: True,
+        "four norms a layer": config.output_norms,
+        "parallel sublayers": config.parallel,
+        "causal": config.causal,
+        "grouped-query attention": config.n_kv_heads < config.n_heads,
+        "norm of q and k by head": config.qk_norm == "head",
+        "norm of q and k": config.qk_norm == "full",
+        "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
+        "bias by rows and columns": config.relative_grid,
+        "bias by distance": config.table_rows > 0 and not config.relative_grid,
+        "disentangled attention": config.disentangled is not None,
+        "learned sinks": config.attention_sinks,
+        "gated output": config.output_gate,
+        "capped scores": config.score_cap is not None,
+        "gated FFN": config.gated,
+        "shared layers": config.layer_groups is not None,
+        "narrow tables": config.embedding_width != config.d_model,
+        "scaled token vectors": config.embedding_scale != 1.0,
+        "rescaled for masked tokens": config.mask_id is not None,
+        "registers": config.patches is not None and config.patches.registers > 0,
+    }
+    return tuple(word for word, there in words.items() if there)

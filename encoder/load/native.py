@@ -7,10 +7,12 @@ A folder with config.json (model_type "encoderscope": the fields of EncoderConfi
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,17 +24,21 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError, SaveError
-from encoder.inputs.json_file import parse_json
+from encoder.inputs.json_file import parse_json, read_json
 from encoder.load.weights import SINGLE, prefixed
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
+#: A field of config.json in any layout: `save` wrote it and may replace it.
+SAVED_BY = "saved_by_encoderscope"
 #: Before the names of the weights of a head: its name in `NamedEncoder.heads`.
 HEAD = "mlm_head."
 CLASSIFIER = "classifier."
 VECTOR_HEAD = "vector_head."
 SPANS = "span_head."
 DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
+#: Fields of TextEncoder that are written as they are.
+TEXT_SETTINGS = ("pooling", "normalise", "max_embed_tokens", "truncate_dim", "default_prompt", "pools_prompt")
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -42,8 +48,15 @@ Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
-def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> Path:
-    """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk.
+def save(
+    model: Savable,
+    folder: str | Path,
+    *,
+    dtype: DiskType = "float32",
+    write: Callable[[Savable, Path, torch.dtype], None] | None = None,
+) -> Path:
+    """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk; write:
+    writes its files, by default in our own layout.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
     replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
@@ -59,7 +72,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32") -> 
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
-            _write(model, beside, DISK_TYPES[dtype])
+            (write or write_native)(model, beside, DISK_TYPES[dtype])
             _replace(target, beside)
         finally:
             shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
@@ -76,7 +89,7 @@ def _check_target(target: Path) -> None:
     """Raise EncoderError if saving would overwrite files that `save` did not write."""
     if target.exists() and not target.is_dir():  # a device and a pipe, too
         raise EncoderError(f"{target.name} is a file: specify the name of a folder.")
-    if target.is_dir() and any(target.iterdir()) and not is_native(target):
+    if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
         raise EncoderError(
             f"{target.name} has files that are not a checkpoint of this program, and they stay: specify another folder."
         )
@@ -107,18 +120,25 @@ def _apply_umask(folder: Path) -> None:
     shutil.copymode(folder / "config.json", folder / SINGLE)
 
 
-def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
+def write_weights(state: dict[str, Tensor], file: Path, dtype: torch.dtype) -> None:
+    """Weights as safetensors. Raises EncoderError for one that is too large for the number type."""
     from safetensors.torch import save_file
 
+    file.parent.mkdir(exist_ok=True)
+    save_file({name: _to_disk(name, value, dtype) for name, value in state.items()}, file, {"format": "pt"})
+
+
+def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
+    """Write the files of our own layout."""
     if isinstance(model, JointEncoder):
         towers = model.towers
-        state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in _state(tower).items()}
-        fields: dict[str, Any] = {"towers": {kind: _fields(tower) for kind, tower in towers.items()}}
+        state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in state_of(tower).items()}
+        fields: dict[str, Any] = {"towers": {kind: fields_of(tower) for kind, tower in towers.items()}}
         fields |= {name: getattr(model, name) for name in ("scale", "bias", "compares")}
         text: Tower = model.text
     else:
-        state, fields, text = _state(model), _fields(model), model
-    save_file({name: _to_disk(name, value, dtype) for name, value in state.items()}, folder / SINGLE, {"format": "pt"})
+        state, fields, text = state_of(model), fields_of(model), model
+    write_weights(state, folder / SINGLE, dtype)
     fields = {"model_type": MODEL_TYPE, "format": FORMAT, "name": model.name} | fields
     if isinstance(text, TextEncoder):
         text.tokenizer.backend.save(str(folder / "tokenizer.json"))
@@ -127,7 +147,8 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
 
 
-def _fields(model: Tower) -> dict[str, Any]:
+def fields_of(model: Tower) -> dict[str, Any]:
+    """All of a model but its weights and its tokenizer, as JSON."""
     fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
     if not isinstance(model, TextEncoder):
         preparation = dataclasses.asdict(model.preparation)
@@ -135,19 +156,12 @@ def _fields(model: Tower) -> dict[str, Any]:
             preparation["kind"] = type(model.preparation).__name__
         return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
     return fields | {
-        "mlm_head": _head_fields(model.mlm_head),
-        "pooling": model.pooling,
-        "dense": [dataclasses.asdict(dense.config) for dense in model.dense],
-        "normalise": model.normalise,
-        "max_embed_tokens": model.max_embed_tokens,
-        "truncate_dim": model.truncate_dim,
+        **{name: getattr(model, name) for name in TEXT_SETTINGS},
+        **{name: _head_fields(getattr(model, name)) for name in ("mlm_head", "span_head")},
+        **{name: [_head_fields(dense) for dense in getattr(model, name)] for name in ("dense", "token_dense")},
         "prompts": dict(model.prompts),
-        "default_prompt": model.default_prompt,
-        "pools_prompt": model.pools_prompt,
-        "span_head": _head_fields(model.span_head),
         "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
         "late": None if model.late is None else dataclasses.asdict(model.late),
-        "token_dense": [dataclasses.asdict(dense.config) for dense in model.token_dense],
         "fill_to": model.tokenizer.fill_to,
     }
 
@@ -156,7 +170,8 @@ def _head_fields(head: Any) -> dict[str, Any] | None:
     return None if head is None else dataclasses.asdict(head.config)
 
 
-def _state(model: Tower) -> dict[str, Tensor]:
+def state_of(model: Tower) -> dict[str, Tensor]:
+    """The weights under our own names."""
     state = dict(model.encoder.state_dict())
     for name, head in model.heads.items():
         state |= prefixed(f"{name}.", head)
@@ -171,6 +186,13 @@ def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
             f"The weight {name} reaches {largest:g}, but float16 ends at {FLOAT16_MAX:g}: save as float32 or bfloat16."
         )
     return value.to(dtype).contiguous()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether `save` wrote this folder, in any layout."""
+    with contextlib.suppress(LoadError):
+        return SAVED_BY in read_json(folder / "config.json") or is_native(folder)
+    return False
 
 
 def is_native(folder: Path) -> bool:

@@ -75,10 +75,13 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
     if fits is not None and not (type(backend.model).__name__ in fits and _splits_as_its_class(backend)):
         yield "tokenizer_class"
     ids = backend.encode("a").ids or [-1]
-    for name, token_id in (("cls_token", ids[0]), ("sep_token", ids[-1])):
-        said = settings.get(name)
-        said = said.get("content") if isinstance(said, dict) else said
-        if said is not None and token_id != backend.token_to_id(str(said)):
+    said: dict[str, int | None] = {"cls_token": ids[0], "sep_token": ids[-1]}
+    if (unknown := getattr(backend.model, "unk_token", None)) is not None:
+        said["unk_token"] = backend.token_to_id(unknown)
+    for name, token_id in said.items():
+        named = settings.get(name)
+        named = named.get("content") if isinstance(named, dict) else named
+        if named is not None and token_id != backend.token_to_id(str(named)):
             yield name
     named = settings.get("added_tokens_decoder")
     if named is not None and (not isinstance(named, dict) or not _has_tokens(backend, named)):
@@ -86,11 +89,13 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
 
 
 def _splits_as_its_class(backend: tokenizers.Tokenizer) -> bool:
-    """Whether word pieces are looked for as by BERT's class: in words of 100 letters at most, without punctuation."""
+    """Whether word pieces are found as by BERT's class: "##a" in words of 100 letters at most, without punctuation,
+    and all of them between the special tokens."""
     if type(backend.model).__name__ != "WordPiece":
         return True
     splits = backend.pre_tokenizer is not None and len(backend.pre_tokenizer.pre_tokenize_str("a,b")) == 3
-    return splits and backend.model.max_input_chars_per_word == 100
+    model, is_whole = backend.model, len(backend.encode("a b")) == 4
+    return splits and is_whole and (model.max_input_chars_per_word, model.continuing_subword_prefix) == (100, "##")
 
 
 def _has_tokens(backend: tokenizers.Tokenizer, named: dict[str, Any]) -> bool:

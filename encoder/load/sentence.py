@@ -18,30 +18,18 @@ from encoder.model.pooling import Dense, DenseActivation, DenseConfig, LateConfi
 
 #: pooling_mode of newer files -> ours.
 MODES: dict[str, Pooling] = {
-    "cls": "cls",
-    "mean": "mean",
-    "max": "max",
-    "mean_sqrt_len_tokens": "mean_sqrt_len",
-    "weightedmean": "weighted_mean",
-    "lasttoken": "last",
-}
+    "cls": "cls", "mean": "mean", "max": "max", "mean_sqrt_len_tokens": "mean_sqrt_len",
+    "weightedmean": "weighted_mean", "lasttoken": "last",
+}  # fmt: skip
 #: pooling_mode_... of older files -> pooling_mode of newer ones.
 OLDER_MODES = {
-    "cls_token": "cls",
-    "mean_tokens": "mean",
-    "max_tokens": "max",
-    "mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
-    "weightedmean_tokens": "weightedmean",
-    "lasttoken": "lasttoken",
-}
+    "cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max", "mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "weightedmean_tokens": "weightedmean", "lasttoken": "lasttoken",
+}  # fmt: skip
+#: torch's names of activations -> ours.
 DENSE_ACTIVATION_NAMES: dict[str, DenseActivation] = {
-    "Identity": "none",
-    "Tanh": "tanh",
-    "ReLU": "relu",
-    "GELU": "gelu",
-    "Sigmoid": "sigmoid",
-    "SiLU": "silu",
-}
+    "Identity": "none", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "Sigmoid": "sigmoid", "SiLU": "silu",
+}  # fmt: skip
 #: tokenizer_config.json writes "no limit" as model_max_length 10^30.
 NO_LIMIT = 10**9
 #: Modules that modules.json may list.
@@ -98,23 +86,18 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     of = {kind: tuple(place for place, one in zip(places, kinds, strict=True) if one == kind) for kind in kinds}
     limits = read_limits(places[0], folder)
     prompts, notes = read_prompts(folder, kinds)
-    lower_case = limits.pop("lower_case")
+    settings = limits | prompts
+    lower_case, dense, token_dense = settings.pop("lower_case"), of.get("Dense", ()), ()
     if "SpladePooling" in kinds:
-        sparse = {"sparse": read_sparse(of["SpladePooling"][0])}
-        return EmbeddingSteps(places[0], settings={**sparse, **limits, **prompts}, lower_case=lower_case, notes=notes)
-    if "Pooling" not in kinds and ("MultiVectorMask" in kinds or "Dense" in kinds):
+        settings["sparse"] = read_sparse(of["SpladePooling"][0])
+    elif "Pooling" not in kinds and ("MultiVectorMask" in kinds or "Dense" in kinds):
         mask = of.get("MultiVectorMask")
-        late = read_late(places[0], None if mask is None else mask[0], normalise="Normalize" in kinds)
-        return EmbeddingSteps(
-            places[0], token_dense=of.get("Dense", ()), settings={"late": late, **limits, **prompts},
-            lower_case=lower_case, notes=notes,
-        )  # fmt: skip
-    pooling, pools_prompt = read_pooling(of["Pooling"][0]) if "Pooling" in kinds else ("mean", True)
-    settings = {"pooling": pooling, "pools_prompt": pools_prompt, "normalise": "Normalize" in kinds}
-    return EmbeddingSteps(
-        places[0], dense=of.get("Dense", ()), settings={**settings, **limits, **prompts}, lower_case=lower_case,
-        notes=notes,
-    )  # fmt: skip
+        settings["late"] = read_late(places[0], None if mask is None else mask[0], normalise="Normalize" in kinds)
+        dense, token_dense = token_dense, dense
+    else:
+        pooling, pools_prompt = read_pooling(of["Pooling"][0]) if "Pooling" in kinds else ("mean", True)
+        settings |= {"pooling": pooling, "pools_prompt": pools_prompt, "normalise": "Normalize" in kinds}
+    return EmbeddingSteps(places[0], dense, token_dense, settings, lower_case, notes)
 
 
 def check_order(kinds: list[str]) -> None:

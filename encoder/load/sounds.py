@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
-from encoder.errors import LoadError, quoted
+from encoder.errors import LoadError
 from encoder.inputs.json_file import read_json
 from encoder.inputs.log_mel import KaldiMel, Preparation, Samples, WhisperMel
 from encoder.inputs.sound import HIGHEST_RATE, LOWEST_RATE, MOST_SECONDS
+from encoder.load.families import Fields
 from encoder.model.config import EncoderConfig
 
 FILE = "preprocessor_config.json"
@@ -18,30 +18,30 @@ FILE = "preprocessor_config.json"
 def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
     """The folder's preparation; without the file, the family's. Raises LoadError, which names a wrong setting."""
     path = folder / FILE
-    fields = read_json(path) if path.is_file() else {}
-    rate = whole(fields, "sampling_rate", 16_000, LOWEST_RATE, HIGHEST_RATE)
+    fields = Fields.of(FILE, read_json(path) if path.is_file() else {})
+    rate = fields.integer("sampling_rate", 16_000, LOWEST_RATE, HIGHEST_RATE)
     if config.spectrogram is not None:
         shape = config.spectrogram
-        fits(fields, "num_mel_bins", shape.n_mels)
-        fits(fields, "max_length", shape.n_frames)
+        fields.only("num_mel_bins", shape.n_mels, f"config.json makes it {shape.n_mels}")
+        fields.only("max_length", shape.n_frames, f"config.json makes it {shape.n_frames}")
         usual = KaldiMel()
-        normalised = flag(fields, "do_normalize", True)
-        mean, std = number(fields, "mean", usual.mean or 0.0), number(fields, "std", usual.std)
+        normalised = fields.flag("do_normalize", True)
+        mean, std = fields.number("mean", usual.mean or 0.0, 1e6), fields.number("std", usual.std, 1e6)
         if not std >= 1e-6:  # smaller ones make the spectrogram infinite
-            raise LoadError(f"{FILE} has std={std:g}: specify a number from 1e-06 on.")
+            raise fields.wrong("std", std, "give a number from 1e-06 on")
         return KaldiMel(rate, shape.n_mels, shape.n_frames, mean if normalised else None, std)
     front = config.convolutions
     assert front is not None, "a model of sound has patches or convolutions"
     if front.channels == 1:
-        return Samples(rate, flag(fields, "do_normalize", True), MOST_SECONDS)
-    fits(fields, "feature_size", front.channels)
-    hop = whole(fields, "hop_length", 160, 1, rate)
+        return Samples(rate, fields.flag("do_normalize", True), MOST_SECONDS)
+    fields.only("feature_size", front.channels, f"config.json makes it {front.channels}")
+    hop = fields.integer("hop_length", 160, 1, rate)
     prepared = WhisperMel(
         rate=rate,
         n_mels=front.channels,
-        n_fft=whole(fields, "n_fft", 400, 2, 65_536),
+        n_fft=fields.integer("n_fft", 400, 2, 65_536),
         hop=hop,
-        seconds=whole(fields, "chunk_length", max(1, (front.length or 0) * hop // rate), 1, int(MOST_SECONDS)),
+        seconds=fields.integer("chunk_length", max(1, (front.length or 0) * hop // rate), 1, int(MOST_SECONDS)),
     )
     if prepared.n_frames != front.length:
         raise LoadError(f"{FILE} gives {prepared.n_frames} frames, but config.json needs {front.length}: correct it.")
@@ -50,8 +50,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
 
 def check_sound(found: Preparation, config: EncoderConfig) -> None:
     """Raise LoadError for a preparation of our own files that makes another input than the model takes."""
-    settings = dataclasses.asdict(found)
-    seconds = number(settings, "seconds", found.seconds)
+    seconds = Fields(dataclasses.asdict(found)).number("seconds", found.seconds)
     if not LOWEST_RATE <= found.rate <= HIGHEST_RATE or not 0 < seconds <= MOST_SECONDS:
         raise LoadError(f"config.json's preparation has rate={found.rate} and {seconds:g} s: save the model again.")
     shape, front = config.spectrogram, config.convolutions
@@ -65,33 +64,3 @@ def check_sound(found: Preparation, config: EncoderConfig) -> None:
         right = front is not None and front.channels == 1
     if not right:
         raise LoadError("config.json's preparation does not make this encoder's input: save the model again.")
-
-
-def fits(fields: dict[str, Any], key: str, wanted: int) -> None:
-    """Raise LoadError where the setting contradicts config.json."""
-    if fields.get(key, wanted) != wanted:
-        raise LoadError(f"{FILE} has {key}={quoted(fields[key])}, but config.json makes it {wanted}: correct it.")
-
-
-def whole(fields: dict[str, Any], key: str, default: int, low: int, high: int) -> int:
-    """A whole number in a range."""
-    value = fields.get(key, default)
-    if type(value) is not int or not low <= value <= high:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a whole number from {low:,} to {high:,}.")
-    return value
-
-
-def number(fields: dict[str, Any], key: str, default: float) -> float:
-    """A number of a usual size."""
-    value = fields.get(key, default)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= 1e6:
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify a number.")
-    return float(value)
-
-
-def flag(fields: dict[str, Any], key: str, default: bool) -> bool:
-    """True or false."""
-    value = fields.get(key, default)
-    if not isinstance(value, bool):
-        raise LoadError(f"{FILE} has {key}={quoted(value)}: specify true or false.")
-    return value

@@ -84,8 +84,8 @@ class WeightFiles:
                 found = _stored_in(path)
             except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
                 raise LoadError(
-                    f"{path.name} in {folder.name} is not a readable safetensors file ({error}): download it "
-                    "again, it may be incomplete."
+                    f"{path.name} in {folder.name} is not a readable safetensors file ({quoted(str(error))}): "
+                    "download it again, it may be incomplete."
                 ) from error
             for name in found:
                 if name in self._stored:
@@ -157,7 +157,8 @@ def read_tensor(
         metadata: dict[str, str] | None = safe_open(path, framework="pt").metadata()  # type: ignore[no-untyped-call]
         return content, metadata or {}
     except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path.name} is not a readable safetensors file ({error}): save it again.") from error
+        what = quoted(str(error))
+        raise LoadError(f"{path.name} is not a readable safetensors file ({what}): save it again.") from error
 
 
 def _stored_in(path: Path) -> dict[str, Stored]:

@@ -5,8 +5,9 @@ Every function takes maps and returns new ones; none changes what the model comp
 Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.measure import tokens
+from encoder.model.map_pooling import block_max, pooling_block
 from encoder.trace.trace import Trace
 
 SpecialTokens = Literal["show", "zero", "renormalise"]
@@ -23,12 +25,26 @@ SPECIAL_TOKENS = ("show", "zero", "renormalise")
 PAIRS = ("all", "a-b", "b-a", "a-a", "b-b")
 
 
-@dataclass(frozen=True)
-class TokenMap:
-    """A map whose rows and columns show tokens, or for words of several tokens.
+class Groups(TypedDict, total=False):
+    """The options that decide which cells a map has; `token_map` explains them."""
 
-    weights [R, C]; queries, keys: the token positions that each row and column shows; query_labels, key_labels:
-    the same as a person reads them; n_padding: rows of padding, the last ones.
+    pairs: Pairs
+    words: bool
+    padding: bool
+
+
+class Cells(Groups, total=False):
+    """The same, and what is in the cells."""
+
+    special: SpecialTokens
+
+
+@dataclass(frozen=True, eq=False)
+class TokenMap:
+    """A map in memory whose rows and columns show tokens, or for words of several tokens.
+
+    weights [R, C], on the CPU; queries, keys: the token positions that each row and column shows; query_labels,
+    key_labels: the same as a person reads them; n_padding: rows of padding, the last ones.
     """
 
     weights: Tensor
@@ -46,15 +62,51 @@ class TokenMap:
         """The column in which a token is, or None where it is not shown."""
         return next((column for column, group in enumerate(self.keys) if token in group), None)
 
+    @property
+    def places(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Position of the first token of each row, and of each column."""
+        return [group[0] for group in self.queries], [group[0] for group in self.keys]
+
+    def query_tokens(self, row: int) -> tuple[int, ...]:
+        """The tokens of a row."""
+        return self.queries[row]
+
+    def key_tokens(self, column: int) -> tuple[int, ...]:
+        """The tokens of a column."""
+        return self.keys[column]
+
+    def from_rows(self, rows: Sequence[int]) -> Tensor:
+        """[C]: what these rows attend to, summed."""
+        return self.weights[list(rows)].sum(dim=0)
+
+    def to_columns(self, columns: Sequence[int]) -> Tensor:
+        """[R]: who attends to these columns, summed."""
+        return self.weights[:, list(columns)].sum(dim=1)
+
+    def received(self) -> Tensor:
+        """[C]: the mean weight that each column receives, over all rows but padding's."""
+        return self._of_real_queries.mean(dim=0)
+
+    def strongest(self, k: int) -> list[tuple[int, int, float]]:
+        """The k largest cells as (row, column, weight), largest first; padding's rows do not count."""
+        values, places = self._of_real_queries.flatten().sort(descending=True, stable=True)
+        width = self.weights.shape[1]
+        chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
+        return [(place // width, place % width, value) for value, place in chosen]
+
+    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
+        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
+        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
+        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
+
+    @property
+    def _of_real_queries(self) -> Tensor:
+        """[R - padding's, C]."""
+        return self.weights[: len(self.weights) - self.n_padding]
+
 
 def token_map(
-    attention: Tensor,
-    trace: Trace,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
+    attention: Tensor, trace: Trace, *, special: SpecialTokens = "show", **options: Unpack[Groups]
 ) -> TokenMap:
     """attention [T, T] of `trace` -> what the options leave of it, in this order.
 
@@ -63,7 +115,7 @@ def token_map(
     (Clark et al. 2019, section 4.1); a special token is a word of its own; padding: keep padding's rows and columns.
     """
     weights = special_tokens(attention, trace, special)
-    queries, keys = token_groups(trace, pairs=pairs, words=words, padding=padding)
+    queries, keys = token_groups(trace, **options)
     return TokenMap(
         weights=merged(weights, queries, keys),
         queries=queries,

@@ -9,7 +9,6 @@ Shapes: L layers, H heads, T tokens, P pairs.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from encoder.errors import EncoderError, quoted
-from encoder.inputs.csv_rows import csv_rows
+from encoder.inputs import read as rows
 from encoder.trace.trace import Trace
 
 Pair = tuple[int, int]
-#: Pairs that are read, and characters of a file.
-MOST_PAIRS, MOST_CHARACTERS = 10_000, 1_000_000
+#: Pairs that are read, and bytes of a file.
+MOST_PAIRS, MOST_BYTES = 10_000, 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +47,9 @@ class AlignmentScores:
     def frame(self) -> pd.DataFrame:
         """One row a head, the best first."""
         layer, head = (place.ravel() for place in np.indices(self.precision.shape))
-        rows = pd.DataFrame({"layer": layer, "head": head, "precision": self.precision.ravel(),
-                             "recall": self.recall.ravel()})  # fmt: skip
-        return rows.sort_values(["precision", "recall"], ascending=False, kind="stable", ignore_index=True)
+        found = pd.DataFrame({"layer": layer, "head": head, "precision": self.precision.ravel(),
+                              "recall": self.recall.ravel()})  # fmt: skip
+        return found.sort_values(["precision", "recall"], ascending=False, kind="stable", ignore_index=True)
 
 
 def score_heads(trace: Trace, pairs: Sequence[Pair]) -> AlignmentScores:
@@ -84,8 +83,8 @@ def score_heads(trace: Trace, pairs: Sequence[Pair]) -> AlignmentScores:
 
 def _best_offset(queries: list[int], truth: np.ndarray) -> tuple[int, float]:
     """The distance key - query that is right most often, and how often."""
-    rows, keys = np.nonzero(truth)
-    distances, counts = np.unique(keys - np.array(queries)[rows], return_counts=True)
+    places, keys = np.nonzero(truth)
+    distances, counts = np.unique(keys - np.array(queries)[places], return_counts=True)
     best = int(counts.argmax())
     return int(distances[best]), float(counts[best] / len(queries))
 
@@ -102,22 +101,15 @@ def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
             given = path.read_bytes()
         except OSError as error:
             raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
-    if isinstance(given, bytes):
-        given = given.decode("utf-8-sig", "replace")
-    if len(given) > MOST_CHARACTERS:
-        raise EncoderError(f"The alignment has {len(given):,} characters: at most {MOST_CHARACTERS:,} are read.")
+    content = given if isinstance(given, bytes) else given.encode("utf-8", "replace")
+    limits = rows.Limits(file_bytes=MOST_BYTES, texts=MOST_PAIRS)
     pairs: list[Pair] = []
-    for number, row in csv_rows(given.splitlines(keepends=True)):
-        if isinstance(row, csv.Error):
-            raise EncoderError(f"Line {number} of the alignment is not CSV ({row}): write query,key.")
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or (not pairs and [cell.lower() for cell in cells[:2]] == ["query", "key"]):
-            continue
-        if len(cells) < 2:
-            raise EncoderError(f"Line {number} of the alignment has {len(cells)} column: write query,key.")
-        pairs.append((_token(cells[0], trace, number), _token(cells[1], trace, number)))
-        if len(pairs) > MOST_PAIRS:
-            raise EncoderError(f"The alignment has more than {MOST_PAIRS:,} pairs: use fewer.")
+    for row in rows.read(content, "The alignment.csv", labels=(("key",),), limits=limits):
+        if isinstance(row, rows.BrokenRow):
+            raise EncoderError(f"The alignment cannot be used. {row} Write query,key.")
+        query, key = row.text, row.labels[0] or ""
+        if query + key and (pairs or [query.lower(), key.lower()] != ["query", "key"]):
+            pairs.append((_token(query, trace, row.number), _token(key, trace, row.number)))
     return pairs
 
 

@@ -6,219 +6,43 @@ Shapes: T tokens, R rows, C columns.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import aggregate, tiled_attention
-from encoder.measure.aggregate import Pairs, SpecialTokens, TokenMap
+from encoder.measure import aggregate
+from encoder.measure.aggregate import Cells, Groups, SpecialTokens, TokenMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.map_pooling import block_max, pooling_block
-from encoder.model.overview import Overview
 from encoder.trace.trace import Trace
 
 #: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.
 WHOLE_TOKENS = 512
+#: A map of any size.
+HeadMap = TokenMap | LongMap
 
 
-class HeadMap(Protocol):
-    """A map of any size. Weights of several rows or columns are summed."""
-
-    @property
-    def query_labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def key_labels(self) -> tuple[str, ...]: ...
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Position of the first token of each row, and of each column."""
-
-    def row_of(self, token: int) -> int | None:
-        """The row of a token, None where it is not shown."""
-
-    def column_of(self, token: int) -> int | None:
-        """The column of a token, None where it is not shown."""
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        """The tokens of a row."""
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        """The tokens of a column."""
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        """[C]: what these rows attend to, summed."""
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        """[R]: who attends to these columns, summed."""
-
-    def received(self) -> Tensor:
-        """[C]: the mean weight that each column receives, over all rows but padding's."""
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        """The k largest cells as (row, column, weight), largest first; padding's rows do not count."""
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        """A window in at most size x size cells: (largest weight of each block, its side in rows and columns)."""
-
-
-@dataclass(frozen=True, eq=False)
-class DenseMap(TokenMap):
-    """A map that fits into memory as a whole, on the CPU. weights [R, C]."""
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        return [group[0] for group in self.queries], [group[0] for group in self.keys]
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        return self.queries[row]
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        return self.keys[column]
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        return self.weights[list(rows)].sum(dim=0)
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        return self.weights[:, list(columns)].sum(dim=1)
-
-    def received(self) -> Tensor:
-        return self._of_real_queries.mean(dim=0)
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        flat = self._of_real_queries.flatten()
-        values, places = flat.sort(descending=True, stable=True)
-        width = self.weights.shape[1]
-        chosen = zip(values[:k].tolist(), places[:k].tolist(), strict=True)
-        return [(place // width, place % width, value) for value, place in chosen]
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        block = pooling_block(max(rows.stop - rows.start, columns.stop - columns.start), size)
-        return block_max(self.weights[rows, columns].unsqueeze(0), block)[0], block
-
-    @property
-    def _of_real_queries(self) -> Tensor:
-        """[R - padding's, C]."""
-        return self.weights[: len(self.weights) - self.n_padding]
-
-
-@dataclass(frozen=True, eq=False)
-class LongMap:
-    """A map that is computed part by part; every token has a row and a column.
-
-    look: returns its `overview` from a cache; unset: the overview is computed.
-    """
-
-    trace: Trace
-    layer: int | None
-    head: int | None
-    special: SpecialTokens = "show"
-    look: Callable[[], Overview] | None = None
-
-    @property
-    def overview(self) -> Overview:
-        """The whole map in blocks, and what each key receives."""
-        return self.look() if self.look else tiled_attention.overview(self.trace, self.layer, self.head, self.special)
-
-    @property
-    def query_labels(self) -> tuple[str, ...]:
-        return self.trace.labels
-
-    @property
-    def key_labels(self) -> tuple[str, ...]:
-        return self.trace.labels
-
-    @property
-    def places(self) -> tuple[Sequence[int], Sequence[int]]:
-        return range(self.trace.n_tokens), range(self.trace.n_tokens)
-
-    def row_of(self, token: int) -> int | None:
-        return token if token < self.trace.n_tokens else None
-
-    def column_of(self, token: int) -> int | None:
-        return self.row_of(token)
-
-    def query_tokens(self, row: int) -> tuple[int, ...]:
-        return (row,)
-
-    def key_tokens(self, column: int) -> tuple[int, ...]:
-        return (column,)
-
-    def from_rows(self, rows: Sequence[int]) -> Tensor:
-        return torch.cat([self._rows(slice(row, row + 1)) for row in rows]).sum(dim=0).cpu()
-
-    def to_columns(self, columns: Sequence[int]) -> Tensor:
-        return torch.stack([self._column(column) for column in columns]).sum(dim=0).cpu()
-
-    def received(self) -> Tensor:
-        return self.overview.received.cpu()
-
-    def strongest(self, k: int) -> list[tuple[int, int, float]]:
-        return tiled_attention.strongest_pairs(self.trace, self.layer, self.head, self.special, k, self.overview)
-
-    def pooled(self, size: int, rows: slice, columns: slice) -> tuple[Tensor, int]:
-        if rows == columns == slice(0, self.trace.n_tokens):
-            seen = self.overview
-            if seen.block == pooling_block(self.trace.n_tokens, size):
-                return seen.pooled, seen.block
-        return tiled_attention.pooled_window(self.trace, self.layer, self.head, self.special, size, rows, columns)
-
-    def _rows(self, queries: slice) -> Tensor:
-        return tiled_attention.attention_rows(self.trace, self.layer, self.head, self.special, queries)
-
-    def _column(self, key: int) -> Tensor:
-        return tiled_attention.attention_column(self.trace, self.layer, self.head, self.special, key)
-
-
-def dense_map(
-    trace: Trace,
-    layer: int | None,
-    head: int | None,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
-) -> DenseMap:
+def dense_map(trace: Trace, layer: int | None, head: int | None, **options: Unpack[Cells]) -> TokenMap:
     """The whole map with all options, in the order of `aggregate.token_map`; holds [T, T]."""
-    attention = aggregate.mean_attention(trace, layer, head)
-    cells = aggregate.token_map(
-        attention.cpu(), _on_cpu(trace), special=special, pairs=pairs, words=words, padding=padding
-    )
-    return DenseMap(**vars(cells))
+    attention = aggregate.mean_attention(trace, layer, head).cpu()
+    return aggregate.token_map(attention, _on_cpu(trace), **options)
 
 
 def layer_maps(
-    trace: Trace,
-    layer: int | None,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
+    trace: Trace, layer: int | None, *, special: SpecialTokens = "show", **options: Unpack[Groups]
 ) -> Tensor:
     """[H, R, C]: the weights of `dense_map` of every head of a layer; None: of all layers, [L, H, R, C]."""
     attention = trace.every_layer()[1] if layer is None else trace.layer_attention(layer)
     weights = aggregate.special_tokens(attention, trace, special)
-    queries, keys = aggregate.token_groups(trace, pairs=pairs, words=words, padding=padding)
+    queries, keys = aggregate.token_groups(trace, **options)
     return aggregate.merged(weights, queries, keys)
 
 
-def small_maps(
-    trace: Trace,
-    layer: int,
-    size: int = 64,
-    *,
-    special: SpecialTokens = "show",
-    pairs: Pairs = "all",
-    words: bool = False,
-    padding: bool = False,
-) -> Tensor:
+def small_maps(trace: Trace, layer: int, size: int = 64, **options: Unpack[Cells]) -> Tensor:
     """[H, S, S], S <= size: `squares` of `layer_maps`. Holds [H, T, T]."""
-    return squares(layer_maps(trace, layer, special=special, pairs=pairs, words=words, padding=padding), size)
+    return squares(layer_maps(trace, layer, **options), size)
 
 
 def drawn_small(maps: np.ndarray, size: int = 64) -> np.ndarray:

@@ -125,12 +125,6 @@ def holds(values: Mapping[str, np.ndarray], thresholds: Thresholds = Thresholds(
     return found
 
 
-def badges(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> tuple[tuple[str, ...], ...]:
-    """[L][H]: the badge of each head's first type, "" where it has none."""
-    found = find(measures, thresholds)
-    return tuple(tuple(findings[0].head_type.badge if findings else "" for findings in layer) for layer in found)
-
-
 def table(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> pd.DataFrame:
     """One row for each type of each head: type, layer, head, and the measure that shows it: its name, value, threshold.
 

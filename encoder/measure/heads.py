@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from encoder.measure import tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.measure.tokens import Queries
 from encoder.model.map_pooling import block_max, pooling_block, put_block_max
+from encoder.model.shown import Shown
 from encoder.trace.trace import SHORT, Trace
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ SPARSE = 32
 OFFSETS = {"previous": -1, "self": 0, "next": 1}
 
 
-@dataclass(frozen=True, eq=False)
-class HeadMeasures:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeadMeasures(Shown):
     """All measures of all heads: `measures["entropy"]` is float64 [L, H], read-only; NaN: nothing to measure.
 
     n_tokens: real tokens, n in the formulas; n_queries: rows that count, |Q|; queries, strong: the arguments.
@@ -47,6 +48,15 @@ class HeadMeasures:
     n_queries: int
     queries: Queries
     strong: float
+
+    def __repr__(self) -> str:
+        n_layers, n_heads = next(iter(self.values.values())).shape
+        return (
+            f"<HeadMeasures of {self.n_tokens:,} tokens: {len(self.values)} measures of {n_layers} x {n_heads} heads>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "values": dict(self.values)}
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[name]
@@ -170,8 +180,7 @@ class _Around:
 def _not_alone(labels: Tensor) -> Tensor:
     """Places of the entries that occur again."""
     _, inverse, count = torch.unique(labels, return_inverse=True, return_counts=True)
-    places: Tensor = (count[inverse] > 1).nonzero()[:, 0]
-    return places
+    return (count[inverse] > 1).nonzero()[:, 0]
 
 
 class RowSums:

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import tiled_attention, tokens
+from encoder.measure import tokens
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.align import Alignment
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.map_pooling import block_max, pooling_block
 from encoder.trace.trace import CHUNK_NUMBERS, Trace
 
@@ -189,7 +190,7 @@ def _spread(side: TracedHead, present: Tensor, steps: slice, special: SpecialTok
     empty = torch.full((len(here), len(present)), torch.nan)
     if queries.start == queries.stop:
         return empty
-    weights = tiled_attention.attention_rows(side.trace, side.layer, side.head, special, queries).cpu()
+    weights = LongMap(side.trace, side.layer, side.head, special).rows(queries).cpu()
     if weights.shape == empty.shape:
         return weights
     columns = empty[: len(weights)].index_copy(1, present.nonzero()[:, 0], weights)

@@ -27,7 +27,7 @@ def value_output(trace: Trace, layer: int, head: int) -> Tensor:
 
     Zero where the head was ablated. Raises EncoderError for a layer or head that the model does not have.
     """
-    trace.attention(layer, head, slice(0, 1))  # raises for a head that does not exist
+    layer, head = trace.place(layer, head)
     width = trace.config.d_head
     w_o: Tensor = trace.encoder.block(layer).attention.w_o.weight[:, head * width : (head + 1) * width]  # [D, K]
     output = trace.layer_qkv(layer)[2][head].float() @ w_o.float().T
@@ -42,7 +42,7 @@ def value_norms(trace: Trace, layer: int) -> Tensor:
 def norm_weighted(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
     """alpha_ij ||f(x_j)|| [Ti, T] for the query rows asked for (all by default)."""
     norms: Tensor = value_output(trace, layer, head).norm(dim=-1)
-    return trace.attention(layer, head, queries) * norms
+    return trace.gated(trace.attention(layer, head, queries) * norms, layer, head, queries or slice(None))
 
 
 def norm_weighted_shares(trace: Trace, layer: int, head: int, queries: slice | None = None) -> Tensor:
@@ -67,17 +67,10 @@ def pooled_norm_weighted(
     pooled = torch.zeros(1, -(-len(rows) // block), -(-len(columns) // block), device=norms.device)
     window = slice(rows.start, rows.stop)
     for _, chunk, _, pattern in trace.iter_attention((layer,), slice(head, head + 1), window, block):
-        weighted = pattern * norms
+        weighted = trace.gated(pattern * norms, layer, slice(head, head + 1), chunk)
         weighted = aggregate.rows_to_one(weighted) if shares else weighted
         put_block_max(pooled, weighted[..., columns.start : columns.stop], chunk.start - rows.start, block)
     return pooled[0]
-
-
-def contribution(trace: Trace, layer: int, head: int) -> Tensor:
-    """sum_j alpha_ij f(x_j) [T, D]: what the head adds to each token, before the bias of W_O. Bounded memory."""
-    output = value_output(trace, layer, head)
-    rows = [pattern[0] @ output for _, _, pattern in trace.attention_chunks(layer, slice(head, head + 1))]
-    return torch.cat(rows)
 
 
 # --- every key of a layer --------------------------------------------------------------------------------------------
@@ -101,8 +94,7 @@ class LayerShares:
     @property
     def attention_share(self) -> np.ndarray:
         """[T]: share of the layer's attention on each token, all heads together."""
-        share: np.ndarray = self.attention.mean(axis=0)
-        return share
+        return self.attention.mean(axis=0)
 
     @property
     def norm_weighted_share(self) -> np.ndarray:

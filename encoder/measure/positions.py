@@ -71,8 +71,7 @@ def turned_apart(cos: np.ndarray) -> np.ndarray:
     The vector has the same norm in every pair, and each pair contributes the cosine of the angle between the two
     positions. For equal vectors the sign of the offset does not matter; for a query and a key it does.
     """
-    mean: np.ndarray = cos.astype(np.float64).mean(axis=1)
-    return mean
+    return cos.astype(np.float64).mean(axis=1)
 
 
 @torch.no_grad()

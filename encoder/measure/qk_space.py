@@ -74,8 +74,7 @@ def strongest_keys(trace: Trace, layer: int, head: int) -> tuple[np.ndarray, np.
 
 def centre_keys(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """k [n, K] plus one vector, so that its mean is that of q [n, K]. No attention weight changes."""
-    centred: np.ndarray = k + (q.mean(axis=0) - k.mean(axis=0))
-    return centred
+    return k + (q.mean(axis=0) - k.mean(axis=0))
 
 
 def best_scale(q: np.ndarray, k: np.ndarray) -> tuple[float, float]:
@@ -116,8 +115,7 @@ def _sample(vectors: np.ndarray) -> np.ndarray:
 def _distances(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Euclidean distances of all pairs, [n x m]."""
     squared = (q**2).sum(1)[:, None] + (k**2).sum(1) - 2 * q @ k.T
-    distances: np.ndarray = np.sqrt(squared.clip(min=0)).ravel()
-    return distances
+    return np.sqrt(squared.clip(min=0)).ravel()
 
 
 def _correlation(distances: np.ndarray, products: np.ndarray) -> float:

@@ -80,21 +80,9 @@ def rank_correlation(x: np.ndarray, y: np.ndarray, resamples: int = 2000, seed: 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """[..., n], [..., n] -> [...]: Pearson's correlation of the ranks. NaN where all values of a side are equal."""
-    a, b = (_ranks(values) - (values.shape[-1] - 1) / 2 for values in (x, y))  # their mean is 0
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2 for values in (x, y))  # their mean is 0
     with np.errstate(invalid="ignore", divide="ignore"):
         found: np.ndarray = (a * b).sum(-1) / np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
     return found
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """[..., n] -> ranks from 0 on along n; equal values share the mean of their ranks."""
-    order = values.argsort(axis=-1)
-    ordered = np.take_along_axis(values, order, axis=-1)
-    places, edge = np.arange(values.shape[-1]), np.ones_like(ordered[..., :1], dtype=bool)
-    changes = ordered[..., 1:] != ordered[..., :-1]
-    starts, ends = (np.concatenate(parts, axis=-1) for parts in ((edge, changes), (changes, edge)))
-    first = np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
-    last = np.minimum.accumulate(np.where(ends, places, len(places))[..., ::-1], axis=-1)[..., ::-1]
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2, axis=-1)
-    return ranks

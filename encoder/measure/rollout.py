@@ -26,7 +26,7 @@ def rollout(trace: Trace, layer: int, queries: slice | None = None) -> Tensor:
     A few rows cost L x T^2 and never hold [T, T], as the product is taken from the left. Raises EncoderError for a
     layer that the model does not have, and for more than LONGEST_WHOLE rows of a text longer than that.
     """
-    trace.attention(layer, 0, slice(0, 1))  # raises for a layer that does not exist
+    layer, _ = trace.place(layer)
     wanted = range(trace.n_tokens)[queries or slice(None)]
     if len(wanted) > LONGEST_WHOLE:
         raise EncoderError(

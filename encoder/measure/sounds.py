@@ -63,8 +63,7 @@ def all_heads_over_time(trace: Trace, query: int) -> Numbers:
     _, _, special = columns_of(layout)
     if isinstance(layout, SpectrogramGrid):
         shape = (layout.patches.n_bands, layout.patches.n_times)
-        summed: Numbers = values[..., special:].reshape(*values.shape[:2], *shape).sum(axis=2)
-        return summed
+        return values[..., special:].reshape(*values.shape[:2], *shape).sum(axis=2)
     return values
 
 

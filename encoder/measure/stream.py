@@ -156,14 +156,12 @@ def _check_alike(one: Trace, other: Trace) -> None:
 
 def _lengths(x: Tensor) -> Tensor:
     """[T, D] -> [T]"""
-    lengths: Tensor = x.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
-    return lengths
+    return x.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
 
 
 def _cosine(a: Tensor, b: Tensor) -> Tensor:
     """[T, D] twice -> [T]: 1 for the same direction, 0 for orthogonal vectors, -1 for opposite ones."""
-    cosine: Tensor = (a.double() * b.double()).sum(-1) / (_lengths(a) * _lengths(b))
-    return cosine
+    return (a.double() * b.double()).sum(-1) / (_lengths(a) * _lengths(b))
 
 
 def _mean(values: Tensor, real: Tensor) -> float:

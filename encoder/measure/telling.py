@@ -86,8 +86,7 @@ def information_gain(trace: Trace, query: int, *, keys: Keys = "all") -> np.ndar
         EncoderError: there is no such query.
     """
     trace.check_token(query)
-    of_query: np.ndarray = _gains(trace, [query], keys)[0]
-    return of_query
+    return _gains(trace, [query], keys)[0]
 
 
 def most_telling(trace: Trace) -> Choice | None:
@@ -170,8 +169,7 @@ def _gain(rows: Tensor, first: int, query: int, others: Tensor, words: Tensor) -
     own = ((row - _habit(rows, first, query, words)).clamp(min=0.0) * others).double()
     total = own.sum(-1, keepdim=True)
     shares = own / total.clamp(min=torch.finfo(own.dtype).tiny)
-    gain: Tensor = torch.special.xlogy(own, shares * n).sum(-1).clamp(min=0.0)
-    return gain
+    return torch.special.xlogy(own, shares * n).sum(-1).clamp(min=0.0)
 
 
 def _habit(rows: Tensor, first: int, query: int, words: Tensor) -> Tensor:

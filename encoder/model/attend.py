@@ -38,8 +38,8 @@ class AttentionContext:
     edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned
     bias by distance, or None; max_distance: where its last bucket begins; grid: patches side by side where the bias is
     one of rows and columns; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of distances, or None;
-    cap: the largest size of a score before mask and bias; rotation: (cos, sin), [T, R] each, or None; interleaved:
-    whether neighbours rotate together.
+    cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key, or None;
+    rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together.
     """
 
     layer: int
@@ -55,6 +55,7 @@ class AttentionContext:
     slopes: Tensor | None
     terms: PositionTerms | None
     cap: float | None
+    sinks: Tensor | None
     rotation: Rotation | None
     interleaved: bool
     #: (window, table, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
@@ -80,11 +81,12 @@ class AttentionContext:
     @property
     def explicit(self) -> bool:
         """Whether the scores are more than products, so that torch's kernel cannot compute them."""
-        return self.cap is not None or self.terms is not None
+        return self.cap is not None or self.terms is not None or self.sinks is not None
 
     def same_scores(self, other: AttentionContext) -> bool:
         """Whether another layer of this run has the same scores for the same q and k."""
-        return self.window == other.window and self.bias_table is other.bias_table and self.terms is other.terms
+        same = self.bias_table is other.bias_table and self.terms is other.terms and self.sinks is other.sinks
+        return same and self.window == other.window
 
     def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
         """[h, Ti, Tj], added to the scores, or None."""
@@ -176,9 +178,12 @@ class AttentionContext:
         with torch.autocast(q.device.type, enabled=False):
             return self.scores(q.float(), k.float(), rows, heads, out)
 
-    def pattern(self, scores: Tensor, out: Tensor | None = None) -> Tensor:
-        """The attention [..., h, Ti, T] of scores of this shape; every row sums to 1. out: memory to write to."""
-        return pattern(scores, out)
+    def pattern(self, scores: Tensor, out: Tensor | None = None, heads: slice = EVERY) -> Tensor:
+        """The attention [..., h, Ti, T] of scores of this shape. Every row sums to 1, with a learned sink to less.
+
+        out: memory to write to.
+        """
+        return pattern(scores, out) if self.sinks is None else pattern_with_sinks(scores, self.sinks[heads], out)
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor, dropout: float = 0.0) -> Tensor:
         """q, k, v [B, H, T, K] -> z [B, H, T, K] by torch's kernel. Its memory grows with T, not with T^2."""
@@ -214,14 +219,16 @@ class AttentionContext:
 
 @dataclass(frozen=True, eq=False)
 class LearnedScores:
-    """What the weights add to the scores of one layer. bias_table [buckets, H]; terms: DeBERTa's."""
+    """What the weights add to the scores of one layer. bias_table [buckets, H]; terms: DeBERTa's; sinks [H]."""
 
     bias_table: Tensor | None = None
     terms: PositionTerms | None = None
+    sinks: Tensor | None = None
 
     def in_float32(self) -> LearnedScores:
-        """The same table in float32; terms take the type of q and k."""
-        return LearnedScores(None if self.bias_table is None else self.bias_table.detach().float(), self.terms)
+        """The same table and sinks in float32; terms take the type of q and k."""
+        table, sinks = (None if one is None else one.detach().float() for one in (self.bias_table, self.sinks))
+        return LearnedScores(table, self.terms, sinks)
 
 
 def contexts(
@@ -253,6 +260,7 @@ def contexts(
             slopes=slopes,
             terms=learned[layer].terms,
             cap=config.score_cap,
+            sinks=learned[layer].sinks,
             rotation=rotations.get(config.rotary_of_layer(layer)),
             interleaved=config.rotary_interleaved,
             _masks=masks,
@@ -279,6 +287,13 @@ def scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Ten
 def pattern(scores: Tensor, out: Tensor | None = None) -> Tensor:
     """Softmax over keys: [..., Ti, Tj] -> [..., Ti, Tj], every row sums to 1. out: memory to write to."""
     return torch.softmax(scores, dim=-1, out=out)
+
+
+def pattern_with_sinks(scores: Tensor, sinks: Tensor, out: Tensor | None = None) -> Tensor:
+    """scores [..., h, Ti, Tj], sinks [h] -> [..., h, Ti, Tj]: e^s / (sum of e^s over the keys + e^sink)."""
+    sink = sinks.to(scores.dtype).view(-1, 1, 1)
+    total = torch.logaddexp(scores.logsumexp(dim=-1, keepdim=True), sink)
+    return torch.exp(torch.sub(scores, total, out=out), out=out)
 
 
 #: Powers of 2 from -100 to 100 are exact to float32's last digits, and 2^27 of them have a finite sum.

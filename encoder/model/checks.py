@@ -1,10 +1,11 @@
-"""The checks of the fields of a config: a whole number within bounds, a small constant, a flag."""
+"""The checks of the fields of a config: a whole number within bounds, a small constant, a word, a flag."""
 
 from __future__ import annotations
 
 import numbers
 import sys
-from typing import Any
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from encoder.errors import ConfigError, quoted
 
@@ -28,8 +29,21 @@ def check_eps(name: str, value: Any) -> None:
         raise ConfigError(f"{name}={quoted(value)} is out of range: choose a finite number from 0 on.")
 
 
-def check_flags(config: object, *names: str) -> None:
-    """Raise ConfigError unless each of these attributes is True or False."""
-    for name in names:
+def check_kinds(config: Any) -> None:
+    """Raise ConfigError for a field of a dataclass that has none of its Literal's words, or is not a flag."""
+    kind: Any = type(config)
+    words, flags = _kinds(kind)
+    for name, allowed in words.items():
+        if (value := getattr(config, name)) not in allowed:
+            raise ConfigError(f"{name}={quoted(value)} is unknown: choose one of {', '.join(allowed)}.")
+    for name in flags:
         if not isinstance(value := getattr(config, name), bool):
             raise ConfigError(f"{name}={quoted(value)} is not a flag: choose true or false.")
+
+
+@cache
+def _kinds(kind: type) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The fields with a Literal type, with their words, and the flags."""
+    hints = get_type_hints(kind)
+    words = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+    return words, tuple(name for name, hint in hints.items() if hint is bool)

@@ -6,21 +6,20 @@ Shapes: N texts, T tokens, D d_model, C classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, check_eps, check_flags, check_whole
-from encoder.model.config import ACTIVATIONS
+from encoder.model.checks import MAX_LAYERS, check_eps, check_kinds, check_whole
 from encoder.model.layers import activate
-from encoder.model.pooling import POOLINGS, Pooling, pool
+from encoder.model.pooling import Pooling, pool
 
 Kind = Literal["sequence", "token"]
 #: What makes probabilities of the logits; "none": they are scores, as of a regression.
 Scale = Literal["softmax", "sigmoid", "none"]
-HEAD_ACTIVATIONS = ("none", "tanh", *ACTIVATIONS)
+HeadActivation = Literal["none", "tanh", "relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class ClassifierConfig:
     pooling: Pooling = "cls"
     dense: bool = False
     dense_bias: bool = True
-    activation: str = "none"
+    activation: HeadActivation = "none"
     norm: bool = False
     norm_eps: float = 1e-5
     norm_bias: bool = True
@@ -52,15 +51,9 @@ class ClassifierConfig:
     n_summed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("kind", self.kind, get_args(Kind)), ("pooling", self.pooling, POOLINGS),
-            ("activation", self.activation, HEAD_ACTIVATIONS), ("scale", self.scale, get_args(Scale)),
-        ):  # fmt: skip
-            if value not in known:
-                raise ConfigError(f"{name}={value!r} is unknown: choose one of {', '.join(known)}.")
+        check_kinds(self)
         if not self.labels:
             raise ConfigError("A classification head needs at least one label: name its classes.")
-        check_flags(self, "dense", "dense_bias", "norm", "norm_bias", "out_bias", "before_norm")
         check_eps("norm_eps", self.norm_eps)
         if self.layer is not None:
             check_whole("layer", self.layer, 0, MAX_LAYERS)

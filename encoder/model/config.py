@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_flags, check_whole
+from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_kinds, check_whole
 from encoder.model.disentangled import Disentangled
 from encoder.model.rotary import RotaryScaling
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
@@ -108,8 +109,10 @@ class EncoderConfig:
         T5); relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
         columns between patches (BEiT); disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
         before the mask; qk_norm: a norm on each head's q and k ("head"), or on all heads together ("full"), before the
-        rotation; causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K); position_kernel,
-        position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
+        rotation; attention_sinks: each head has a learned score that takes part in every softmax and has no value, so
+        that weights sum to less than 1 (gpt-oss); output_gate: each head's z is multiplied by sigmoid(x . w) of its
+        token (Qiu et al. 2025); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K);
+        position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
@@ -163,6 +166,8 @@ class EncoderConfig:
     score_cap: float | None = None
     qk_norm: QKNorm = "none"
     causal: bool = False
+    attention_sinks: bool = False
+    output_gate: bool = False
     attention_scale: float | None = None
     activation: Activation = "gelu"
     gated: bool = False
@@ -185,30 +190,14 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
         self._check_sizes()
-        if not self.d_head:
-            if self.d_model % self.n_heads:
-                raise ConfigError(
-                    f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
-                    f"{self.n_heads}, or give d_head."
-                )
-            fill(self, "d_head", self.d_model // self.n_heads)
-        if not self.n_kv_heads:
-            fill(self, "n_kv_heads", self.n_heads)
-        if not self.rotary_width:
-            fill(self, "rotary_width", self.d_head)
-        if not self.embedding_width:
-            fill(self, "embedding_width", self.d_model)
-        if self.qkv_bias is None:
-            fill(self, "qkv_bias", self.attention_bias)
-        if self.key_bias is None:
-            fill(self, "key_bias", self.qkv_bias)
-        if self.ffn_in_bias is None:
-            fill(self, "ffn_in_bias", self.ffn_bias)
-        if self.final_norm is None:
-            fill(self, "final_norm", self.norm_placement == "pre")
-        if self.attention_scale is None:
-            terms = 1 if self.disentangled is None else self.disentangled.n_terms
-            fill(self, "attention_scale", (self.d_head * terms) ** -0.5)
+        if not self.d_head and self.d_model % self.n_heads:
+            raise ConfigError(
+                f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
+                f"{self.n_heads}, or give d_head."
+            )
+        for name, (blank, derive, _) in DERIVED.items():
+            if getattr(self, name) == blank:
+                fill(self, name, derive(self))
         self._check_choices()
         self._check_per_layer()
 
@@ -216,16 +205,10 @@ class EncoderConfig:
         check_whole("n_layers", self.n_layers, 1, MAX_LAYERS)
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
-        sizes = (
-            "d_head",
-            "n_kv_heads",
-            "embedding_width",
-            "n_segments",
-            "position_offset",
-            "relative_buckets",
-            "pad_id",
-        )
-        for name in (*sizes, "rotary_width"):
+        for name in (
+            "d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id",
+            "rotary_width",
+        ):  # fmt: skip
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
@@ -237,6 +220,8 @@ class EncoderConfig:
             check_whole("pad_position", self.pad_position, 0, self.max_positions - 1)
             if not self.takes_text:
                 raise ConfigError("Only texts have padding with a position of its own: leave pad_position out.")
+        if self.mask_id is not None and not self.takes_text:
+            raise ConfigError("Only texts have tokens to hide: leave mask_id out.")
         if self.relative_buckets:  # a quarter of them are exact distances, which end before the largest one
             check_whole("relative_buckets", self.relative_buckets, 4, max(4, 4 * (self.relative_max_distance - 1)))
         for name in ("dropout", "attention_dropout"):
@@ -245,18 +230,9 @@ class EncoderConfig:
         check_eps("norm_eps", self.norm_eps)
 
     def _check_choices(self) -> None:
-        choices = {
-            "norm_placement": NORM_PLACEMENTS,
-            "position": (*POSITION_KINDS, "convolutional", "alibi"),
-            "norm_kind": ("layer", "rms"),
-            "qk_norm": ("none", "head", "full"),
-            "activation": ACTIVATIONS,
-        }
+        check_kinds(self)
         if self.position == "convolutional":
             self._check_position_kernel()
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is unknown: choose one of {', '.join(allowed)}.")
         self._check_heads()
         if self.position == "sinusoidal" and self.embedding_width % 2:
             raise ConfigError(
@@ -273,9 +249,6 @@ class EncoderConfig:
             raise ConfigError(
                 f"n_heads={self.n_heads} cannot share n_kv_heads={self.n_kv_heads}: choose a divisor of {self.n_heads}."
             )
-        check_flags(
-            self, "output_norms", "parallel", "rotary_interleaved", "rotary_grid", "relative_per_layer", "relative_grid"
-        )
         if self.parallel and self.norm_placement == "post":
             raise ConfigError("Parallel sublayers have their norms before them: set norm_placement to pre.")
         if self.position == "rotary" and self.rotary_width % 2:
@@ -321,20 +294,9 @@ class EncoderConfig:
 
     def replace(self, **changes: Any) -> EncoderConfig:
         """A copy with some fields changed. Fields that depend on them are derived again."""
-        derived = {
-            "d_head": ("d_model", "n_heads"),
-            "embedding_width": ("d_model",),
-            "attention_scale": ("d_head", "d_model", "n_heads", "disentangled"),
-            "n_kv_heads": ("n_heads",),
-            "rotary_width": ("d_head", "d_model", "n_heads"),
-            "qkv_bias": ("attention_bias",),
-            "key_bias": ("attention_bias", "qkv_bias"),
-            "ffn_in_bias": ("ffn_bias",),
-        }
-        blank = {"attention_scale": None, "qkv_bias": None, "key_bias": None, "ffn_in_bias": None}
-        for name, sources in derived.items():
+        for name, (blank, _, sources) in DERIVED.items():
             if name not in changes and any(source in changes for source in sources):
-                changes[name] = blank.get(name, 0)
+                changes[name] = blank
         return dataclasses.replace(self, **changes)
 
     @property
@@ -398,3 +360,23 @@ class EncoderConfig:
     def has_attention_norm(self, layer: int) -> bool:
         """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""
         return self.first_norm or layer > 0
+
+
+def _scale(config: EncoderConfig) -> float:
+    """1 / sqrt(K), or with DeBERTa's terms 1 / sqrt(K x their number)."""
+    terms = 1 if config.disentangled is None else config.disentangled.n_terms
+    return float((config.d_head * terms) ** -0.5)
+
+
+#: A field that is derived where it is blank -> (blank, how, the fields whose change derives it again), in this order.
+DERIVED: dict[str, tuple[int | None, Callable[[EncoderConfig], Any], tuple[str, ...]]] = {
+    "d_head": (0, lambda config: config.d_model // config.n_heads, ("d_model", "n_heads")),
+    "n_kv_heads": (0, lambda config: config.n_heads, ("n_heads",)),
+    "rotary_width": (0, lambda config: config.d_head, ("d_head", "d_model", "n_heads")),
+    "embedding_width": (0, lambda config: config.d_model, ("d_model",)),
+    "qkv_bias": (None, lambda config: config.attention_bias, ("attention_bias",)),
+    "key_bias": (None, lambda config: config.qkv_bias, ("attention_bias", "qkv_bias")),
+    "ffn_in_bias": (None, lambda config: config.ffn_bias, ("ffn_bias",)),
+    "final_norm": (None, lambda config: config.norm_placement == "pre", ()),
+    "attention_scale": (None, _scale, ("d_head", "d_model", "n_heads", "disentangled")),
+}

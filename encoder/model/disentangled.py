@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_flags, check_whole
+from encoder.model.checks import check_kinds, check_whole
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Disentangled:
     def __post_init__(self) -> None:
         check_whole("span", self.span, 4 if self.farthest else 1)
         check_whole("farthest", self.farthest, 0)
-        check_flags(self, "to_position", "to_content", "shared", "norm", "key_bias")
+        check_kinds(self)
         if self.farthest and self.farthest - 1 <= self.span // 2:
             raise ConfigError(f"farthest={self.farthest} is too small for span={self.span}: choose a larger one.")
 

@@ -111,15 +111,12 @@ class Encoder(nn.Module):
         if self.distances is not None:
             vectors = self.distances.weight
             vectors = vectors if self.distance_norm is None else self.distance_norm(vectors)
-        return [
-            LearnedScores(
-                self.bias_table(layer),
-                None
-                if vectors is None or shape is None
-                else self.block(layer).attention.position_terms(vectors, shape),
-            )
-            for layer in range(self.config.n_layers)
-        ]
+        found = []
+        for layer in range(self.config.n_layers):
+            attention = self.block(layer).attention
+            terms = None if vectors is None or shape is None else attention.position_terms(vectors, shape)
+            found.append(LearnedScores(self.bias_table(layer), terms, attention.sinks))
+        return found
 
 
 class _KeepUnfilled(TorchFunctionMode):

@@ -79,6 +79,8 @@ class Attention(nn.Module):
             self.q_norm, self.k_norm = (
                 LayerNorm(width, config, name) for width, name in zip(widths, ("q_norm", "k_norm"), strict=True)
             )
+        self.sinks = nn.Parameter(torch.zeros(config.n_heads)) if config.attention_sinks else None
+        self.w_gate = nn.Linear(config.d_model, config.n_heads, bias=False) if config.output_gate else None
         own = config.relative_per_layer and config.table_rows
         self.relative_bias = nn.Embedding(config.table_rows, config.n_heads) if own else None
         apart = config.disentangled
@@ -89,6 +91,7 @@ class Attention(nn.Module):
         self.w_pos_q = nn.Linear(config.d_model, inner) if apart is not None and apart.to_content else None
         self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")
         self.hook_scores, self.hook_pattern, self.hook_z = HookPoint("scores"), HookPoint("pattern"), HookPoint("z")
+        self.hook_gate = HookPoint("gate")
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, h x K] -> [B, h, T, K]"""
@@ -133,9 +136,15 @@ class Attention(nn.Module):
             z = z.unsqueeze(0)
         else:
             z = context.fused(q, k, v, dropout)
+        if self.w_gate is not None:
+            z = z * self.hook_gate(self.gate(x, self.w_gate), layer)
         z = self.hook_z(z, layer)
         out: Tensor = self.w_o(z.transpose(1, 2).flatten(-2))  # [B, T, D]
         return out
+
+    def gate(self, x: Tensor, w_gate: nn.Linear) -> Tensor:
+        """x [B, T, D] -> [B, H, T, 1], between 0 and 1: the factor of each token's z in each head."""
+        return torch.sigmoid(w_gate(x)).transpose(1, 2).unsqueeze(-1)
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, dropout: float) -> Tensor:
         """The same z [B, H, T, K], by way of scores that an edit can change."""

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_eps, check_flags
-from encoder.model.config import ACTIVATIONS, Activation, EncoderConfig
+from encoder.model.checks import check_eps, check_kinds
+from encoder.model.config import Activation, EncoderConfig
 from encoder.model.layers import activate
 
 
@@ -33,10 +33,8 @@ class MLMHeadConfig:
     tied: bool = True
 
     def __post_init__(self) -> None:
-        if self.activation not in ACTIVATIONS:
-            raise ConfigError(f"activation={self.activation!r} is unknown: choose one of {', '.join(ACTIVATIONS)}.")
+        check_kinds(self)
         check_eps("norm_eps", self.norm_eps)
-        check_flags(self, "norm_bias", "dense_bias", "decoder_bias", "tied")
 
 
 class MLMHead(nn.Module):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.config import check_whole
+from encoder.model.checks import check_kinds, check_whole
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
 POOLINGS: tuple[Pooling, ...] = (
@@ -79,10 +79,7 @@ class DenseConfig:
     def __post_init__(self) -> None:
         check_whole("d_in", self.d_in, 1)
         check_whole("d_out", self.d_out, 1)
-        if self.activation not in DENSE_ACTIVATIONS:
-            raise ConfigError(
-                f"activation={self.activation!r} is unknown: choose one of {', '.join(DENSE_ACTIVATIONS)}."
-            )
+        check_kinds(self)
 
 
 class Dense(nn.Module):
@@ -116,8 +113,7 @@ class SparseConfig:
     twice: bool = False
 
     def __post_init__(self) -> None:
-        if self.pooling not in ("max", "sum"):
-            raise ConfigError(f"pooling={self.pooling!r} is unknown: choose max or sum.")
+        check_kinds(self)
 
 
 @dataclass(frozen=True)

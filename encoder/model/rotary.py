@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_whole
+from encoder.model.checks import check_kinds, check_whole
 
 ScalingKind = Literal["linear", "yarn", "llama3"]
 
@@ -38,8 +38,7 @@ class RotaryScaling:
     whole: bool = True
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(ScalingKind):
-            raise ConfigError(f"kind={self.kind!r} is unknown: choose one of {', '.join(get_args(ScalingKind))}.")
+        check_kinds(self)
         for name in ("factor", "fast", "slow", "length"):
             if not 0.0 < getattr(self, name) <= 1e9:
                 raise ConfigError(f"{name}={getattr(self, name)} is out of range: choose a number above 0.")

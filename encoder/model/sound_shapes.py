@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_whole
+from encoder.model.checks import check_kinds, check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer"]
 
@@ -86,8 +86,7 @@ class Convolutions:
             check_whole("the width of a convolution", width, 1, 100_000)
             check_whole("the kernel of a convolution", kernel, 1, 10_000)
             check_whole("the stride of a convolution", stride, 1, 10_000)
-        if self.norm not in ("none", "group", "layer"):
-            raise ConfigError(f"norm={self.norm!r} is unknown: choose none, group or layer.")
+        check_kinds(self)
         if self.length is not None:
             check_whole("length", self.length, 1)
 
@@ -103,14 +102,6 @@ class Convolutions:
         for kernel, stride in zip(reversed(self.kernels), reversed(self.strides), strict=True):
             reach = (reach - 1) * stride + kernel
         return reach
-
-    def n_weights(self, width: int) -> int:
-        """Numbers in the convolutions, their norms and the projection to `width`."""
-        pairs = zip((self.channels, *self.widths), self.widths, self.kernels, strict=False)
-        count = sum(kernel * before * after + after * self.bias for before, after, kernel in pairs)
-        normed = {"none": (), "group": self.widths[:1], "layer": self.widths}[self.norm]
-        count += 2 * sum(normed) + 2 * self.widths[-1] * self.projection_norm
-        return count + (self.widths[-1] + 1) * width * self.projected
 
     def flops(self, n_tokens: int, width: int) -> int:
         """Operations of the convolutions and the projection for T tokens, each product and sum counted."""

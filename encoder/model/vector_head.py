@@ -6,13 +6,14 @@ Shapes: N images, T tokens, D d_model, E width of the vectors that are compared 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
-from encoder.model.config import ACTIVATIONS, Activation, check_whole
+from encoder.model.checks import check_eps, check_kinds, check_whole
+from encoder.model.config import Activation
 from encoder.model.layers import activate
 from encoder.model.pooling import pool
 
@@ -36,18 +37,12 @@ class VectorHeadConfig:
     norm_eps: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.pooling not in get_args(VectorPooling):
-            raise ConfigError(
-                f"pooling={self.pooling!r} is unknown: choose one of {', '.join(get_args(VectorPooling))}."
-            )
-        if self.activation not in ACTIVATIONS:
-            raise ConfigError(f"activation={self.activation!r} is unknown: choose one of {', '.join(ACTIVATIONS)}.")
+        check_kinds(self)
         if self.d_out is not None:
             check_whole("d_out", self.d_out, 1)
         check_whole("n_heads", self.n_heads, 1)
         check_whole("d_ffn", self.d_ffn, 1)
-        if not 0.0 <= self.norm_eps < 1.0:
-            raise ConfigError(f"norm_eps={self.norm_eps} is out of range: choose 0 or more, and less than 1.")
+        check_eps("norm_eps", self.norm_eps)
 
 
 class AttentionPooling(nn.Module):

@@ -21,11 +21,11 @@ from encoder.probe.tasks import (
     examples_pos,
     read_task,
 )
-from encoder.probe.trained_pooling import AttentionPooling, attention_pooling, iter_attention_pooling
+from encoder.probe.trained_pooling import AttentionPooling, iter_attention_pooling
 
 __all__ = [
     "MOST_TOKENS", "TITLES", "VIEWS", "AttentionPooling", "Curve", "Features", "ReadTask", "Score", "Task",
-    "accuracy_by_layer", "attention_pooling", "bundled", "control_labels", "examples", "examples_pos", "extract",
+    "accuracy_by_layer", "bundled", "control_labels", "examples", "examples_pos", "extract",
     "fitted_head", "iter_accuracy", "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors",
     "read_task", "wilson",
 ]  # fmt: skip

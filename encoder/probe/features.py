@@ -5,7 +5,7 @@ Shapes: N texts, B texts of a batch, T tokens, L layers, D d_model.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,8 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Batch, Tokenized
 from encoder.model.device import explain_out_of_memory
-from encoder.model.pooling import pool
+from encoder.model.pooling import Pooling, parts_of
+from encoder.model.pooling import pool as pooled
 from encoder.probe.tasks import Task
 from encoder.trace import gradual
 from encoder.trace.capture import record
@@ -43,11 +44,6 @@ class Features:
     n_cut: int = 0
 
 
-def extract(model: TextEncoder, task: Task) -> Features:
-    """`iter_extract` without its progress."""
-    return gradual.result(iter_extract(model, task))
-
-
 def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Features]:
     """Run all texts, those of similar length together; yields the share that is done after each batch.
 
@@ -56,27 +52,30 @@ def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Featu
     """
     n_layers = model.config.n_layers
     shape = (n_layers + 1, len(task), model.config.d_model)
-    vectors: dict[View, np.ndarray] = {view: np.empty(shape, dtype=np.float32) for view in VIEWS}
+    of_view: dict[View, np.ndarray] = {view: np.empty(shape, dtype=np.float32) for view in VIEWS}
     done = n_cut = 0
-    for places, sentences, batch, streams in _runs(model, task):
+    for places, sentences, batch, streams in _runs(model, task.texts):
         n_cut += sum(sentence.cut for sentence in sentences)
         mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
         marked = [_marked(task, place, one) for place, one in zip(places, sentences, strict=True)]
         rows = torch.arange(len(places), device=mask.device)
         for layer, stream in enumerate(streams):
             for view in VIEWS:
-                pooled = stream[rows, marked] if view == "token" else pool(stream, mask, view)
-                vectors[view][layer, places] = pooled.cpu().numpy()
+                vector = stream[rows, marked] if view == "token" else pooled(stream, mask, view)
+                of_view[view][layer, places] = vector.cpu().numpy()
         done += len(places)
         yield done / len(task)
-    return Features(vectors, model.name, n_layers, n_cut)
+    return Features(of_view, model.name, n_layers, n_cut)
+
+
+extract = gradual.at_once(iter_extract)
 
 
 def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[float, None, list[np.ndarray]]:
     """The vectors of every text's tokens before one layer: N arrays float32 [T, D]; yields as `iter_extract`."""
     found: list[np.ndarray | None] = [None] * len(task)
     done = 0
-    for places, sentences, _, streams in _runs(model, task):
+    for places, sentences, _, streams in _runs(model, task.texts):
         for row, (place, sentence) in enumerate(zip(places, sentences, strict=True)):
             found[place] = streams[layer][row, : len(sentence)].cpu().numpy().copy()
         done += len(places)
@@ -84,15 +83,32 @@ def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[
     return [vectors for vectors in found if vectors is not None]
 
 
+def vectors(model: TextEncoder, texts: Sequence[str], layer: int = -1, pool: Pooling | str = "mean") -> np.ndarray:
+    """float32 [N, D]: a vector of each text from one layer.
+
+    layer: the residual stream that enters it; n_layers, or -1: the output. pool: how the vectors of tokens become one
+    (`encoder.model.pooling.POOLINGS`, several joined by "+" give [N, n x D]). For the checkpoint's own vector use
+    `model.embed`. Raises EncoderError for a layer or a pooling that does not exist, and without texts.
+    """
+    n_layers = model.config.n_layers
+    if not -n_layers - 1 <= layer <= n_layers:
+        raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
+    found = np.empty((len(texts), model.config.d_model * len(parts_of(pool))), dtype=np.float32)
+    for places, _, batch, streams in _runs(model, texts, model.config.max_tokens):
+        mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask
+        found[places] = pooled(streams[layer], mask, pool).cpu().numpy()
+    return found
+
+
 def _runs(
-    model: TextEncoder, task: Task
+    model: TextEncoder, texts: Sequence[str], most_tokens: int = MOST_TOKENS
 ) -> Generator[tuple[list[int], list[Tokenized], Batch, list[Tensor]], None, None]:
     """Batches: places of the texts, their tokens, the padded batch, and L + 1 streams float32 [B, T, D]."""
-    if not len(task):
+    if not len(texts):
         raise EncoderError("There are no texts: specify at least one.")
-    limit = min(MOST_TOKENS, model.config.max_tokens)
-    tokens = [model.tokenize(text, max_tokens=limit) for text in task.texts]
-    order = sorted(range(len(task)), key=lambda place: len(tokens[place]))
+    limit = min(most_tokens, model.config.max_tokens)
+    tokens = [model.tokenize(text, max_tokens=limit) for text in texts]
+    order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
     names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(model.config.n_layers - 1)), "output"]
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH]

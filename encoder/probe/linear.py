@@ -165,9 +165,7 @@ def _overall(part: int, n_parts: int, share: float) -> float:
     return (part + share) / n_parts
 
 
-def accuracy_by_layer(features: Features, task: Task, view: View, *, seed: int = 0) -> Curve:
-    """`iter_by_layer` without its progress."""
-    return gradual.result(iter_by_layer(features, task, view, seed=seed))
+accuracy_by_layer = gradual.at_once(iter_by_layer)
 
 
 def fitted_head(features: Features, task: Task, view: View, layer: int) -> Classifier:

@@ -13,6 +13,7 @@ import numpy as np
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.inputs.json_file import safetensors_texts
 from encoder.probe.features import VIEWS, View, extract
 from encoder.probe.linear import Curve, Score, accuracy_by_layer
 from encoder.probe.tasks import bundled
@@ -43,7 +44,7 @@ def from_bytes(data: bytes) -> dict[View, Curve]:
     from safetensors.numpy import load
 
     arrays = load(data)
-    about = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["about"])
+    about = json.loads(safetensors_texts(data)["about"])
 
     def scores(view: str, part: str) -> tuple[Score, ...]:
         rows = zip(arrays[f"{view}.{part}.predicted"], arrays[f"{view}.{part}.right"], strict=True)

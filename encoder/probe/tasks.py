@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from encoder.errors import EncoderError
-from encoder.inputs import rows
+from encoder.inputs import read as reading
 
 #: Names of the columns next to the text, the first that a table has; without any, the second column is the label.
 LABEL_COLUMNS = ("label", "class", "category", "tag")
@@ -89,17 +89,17 @@ class ReadTask:
     n_left_out: int = 0
 
 
-def read_task(given: rows.Given, name: str = "", *, most: int | None = 10_000, characters: int = 2_000) -> ReadTask:
-    """What `rows.read` takes, with a text and a label a row, and on request a third column with a word of the text.
+def read_task(given: reading.Given, name: str = "", *, most: int | None = 10_000, characters: int = 2_000) -> ReadTask:
+    """What `reading.read` takes, with a text and a label a row, and on request a third column with a word of the text.
 
-    most: rows that are read; characters: of one text. Raises EncoderError as `rows.read`, and for fewer than two
+    most: rows that are read; characters: of one text. Raises EncoderError as `reading.read`, and for fewer than two
     classes with at least FEWEST texts.
     """
-    limits = rows.Limits(texts=most, characters=characters)
+    limits = reading.Limits(texts=most, characters=characters)
     labels: dict[tuple[str, tuple[int, int]], str] = {}
-    problems = rows.Problems()
-    for row in rows.read(given, name, labels=(LABEL_COLUMNS,), optional=(WORD_COLUMNS,), limits=limits):
-        if isinstance(row, rows.BrokenRow):
+    problems = reading.Problems()
+    for row in reading.read(given, name, labels=(LABEL_COLUMNS,), optional=(WORD_COLUMNS,), limits=limits):
+        if isinstance(row, reading.BrokenRow):
             problems.add(str(row))
             continue
         label, *words = row.labels
@@ -113,13 +113,13 @@ def read_task(given: rows.Given, name: str = "", *, most: int | None = 10_000, c
                 raise ValueError("this word of this text came before" if words else "this text came before")
             labels[row.text, span] = label
         except ValueError as error:
-            problems.add(str(rows.BrokenRow(row.number, str(error), rows.unit_of(given, name))))
+            problems.add(str(reading.BrokenRow(row.number, str(error), reading.unit_of(given, name))))
     counts = Counter(labels.values())
     rare = sorted(label for label, count in counts.items() if count < FEWEST)
     for label in rare:
         problems.add(f"Class “{label}”: {counts[label]} texts, and a class needs {FEWEST}.")
     kept = {place: label for place, label in labels.items() if counts[label] >= FEWEST}
-    called = rows.name_of(given, name)
+    called = reading.name_of(given, name)
     if len(counts) - len(rare) < 2:
         why = f" {problems.named[0]}" if problems.named else ""
         raise EncoderError(f"{called} needs two classes with at least {FEWEST} texts each.{why} Add more rows.")

@@ -18,7 +18,6 @@ from torch.nn.functional import cross_entropy
 
 from encoder.probe.linear import C_PER_TEXT, Score, folds_of
 from encoder.probe.tasks import Task
-from encoder.trace import gradual
 
 #: Steps of L-BFGS, of up to 5 iterations each; training ends earlier where the loss falls by less than SMALL.
 STEPS = 20
@@ -31,11 +30,6 @@ class AttentionPooling:
 
     score: Score
     weights: tuple[np.ndarray, ...]
-
-
-def attention_pooling(tokens: Sequence[np.ndarray], task: Task, *, seed: int = 0) -> AttentionPooling:
-    """`iter_attention_pooling` without its progress."""
-    return gradual.result(iter_attention_pooling(tokens, task, seed=seed))
 
 
 def iter_attention_pooling(

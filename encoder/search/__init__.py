@@ -4,11 +4,11 @@
     collection = search.embed(model, texts)
     search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
 
-`encoder.inputs.rows` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders
+`encoder.inputs.read` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders
 hits by a cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.
 """
 
-from encoder.inputs.rows import FORMATS, Limits, Reading, read_texts
+from encoder.inputs.read import FORMATS, Limits, Reading, read_texts
 from encoder.search.collection import (
     BATCH,
     Collection,

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
-from encoder.inputs.rows import parquet_values
+from encoder.errors import EncoderError, quoted
+from encoder.inputs.json_file import safetensors_texts
+from encoder.inputs.read import parquet_values
 from encoder.inputs.text import readable
 from encoder.trace import gradual
 
@@ -89,13 +90,7 @@ def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
     norm = float(np.linalg.norm(query))
     if not 0 < norm < float("inf"):
         raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
-    found: np.ndarray = query / norm
-    return found
-
-
-def embed(model: TextEncoder, texts: Iterable[str]) -> Collection:
-    """`embed_gradually` without its progress."""
-    return gradual.result(embed_gradually(model, texts))
+    return query / norm
 
 
 def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, None, Collection]:
@@ -106,19 +101,17 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     texts = tuple(readable(text) for text in texts)
     if not texts:
         raise EncoderError("There are no texts to search: specify at least one.")
-    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-    vectors: np.ndarray | None = None
-    n_cut = 0
-    for first in range(0, len(order), BATCH):
-        places = order[first : first + BATCH]
-        some = _directions(model.embed([texts[place] for place in places]).cpu().float().numpy(), places)
-        if vectors is None:
-            vectors = np.empty((len(texts), some.shape[1]), dtype=np.float32)
-        vectors[places] = some
+    vectors = np.empty((len(texts), model.width_of_vectors), dtype=np.float32)
+    done = n_cut = 0
+    for places, some in model.iter_embed(texts, BATCH):
+        vectors[places] = _directions(some.cpu().float().numpy(), places)
         n_cut += sum(_is_cut(model, texts[place]) for place in places)
-        yield first + len(places)
-    assert vectors is not None
+        done += len(places)
+        yield done
     return Collection(texts, vectors, model.name, n_cut)
+
+
+embed = gradual.at_once(embed_gradually)
 
 
 def _is_cut(model: TextEncoder, text: str) -> bool:
@@ -132,8 +125,7 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
     wrong = np.flatnonzero(~((norms > 0) & np.isfinite(norms)))
     if len(wrong):
         raise EncoderError(f"The vector of text {places[wrong[0]] + 1} has no direction: leave this text out.")
-    directions: np.ndarray = vectors / norms
-    return directions
+    return vectors / norms
 
 
 class Searchable(Protocol):
@@ -168,8 +160,7 @@ def to_safetensors(collection: Collection) -> bytes:
         "texts": _digest(collection.texts),
         "cut": str(collection.n_cut),
     }
-    content: bytes = save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
-    return content
+    return save({"vectors": np.ascontiguousarray(collection.vectors)}, about)
 
 
 def from_files(parquet: bytes, safetensors: bytes) -> Collection:
@@ -181,10 +172,11 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
 
     texts = _texts(parquet)
     try:
-        header = _header(safetensors)
+        header = safetensors_texts(safetensors)
         tensors = dict(deserialize(safetensors))  # type: ignore[no-untyped-call]
     except (SafetensorError, ValueError) as error:
-        raise EncoderError(f"The file of vectors is damaged: {error}. Save the collection again.") from None
+        what = quoted(str(error))
+        raise EncoderError(f"The file of vectors is damaged: {what}. Save the collection again.") from None
     if header.get("format") != FORMAT or set(tensors) != {"vectors"} or tensors["vectors"]["dtype"] != "F32":
         raise EncoderError("The file of vectors is not a collection of Encoderscope: choose the file that you saved.")
     vectors = np.frombuffer(tensors["vectors"]["data"], dtype="<f4").reshape(tensors["vectors"]["shape"])
@@ -211,14 +203,3 @@ def _digest(texts: Sequence[str]) -> str:
         encoded = text.encode("utf-8", "replace")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.hexdigest()
-
-
-def _header(safetensors: bytes) -> dict[str, str]:
-    """The text values of a safetensors header. ValueError if there are none."""
-    import json
-
-    length = int.from_bytes(safetensors[:8], "little")
-    found = json.loads(safetensors[8 : 8 + length]).get("__metadata__", {})
-    if not isinstance(found, dict):
-        raise ValueError("its header holds no text")
-    return found

@@ -48,11 +48,16 @@ def iter_index(collection: Collection) -> Generator[float, None, Index]:
     """Build the graph; yields the share that is done. Raises EncoderError without usearch."""
     if not is_installed():
         raise EncoderError('An index needs usearch: pip install "encoderscope[index]". Search works without it.')
+    return Index(collection, (yield from iter_graph(collection.vectors, "f32", threads=1)))
+
+
+def iter_graph(vectors: np.ndarray, dtype: str, **options: int) -> Generator[float, None, Any]:
+    """usearch's graph of vectors [N, E], by numbers of this type; yields the share that is done."""
     from usearch.index import Index as Graph
 
-    graph = Graph(ndim=collection.vectors.shape[1], metric="cos", dtype="f32")
-    for first in range(0, len(collection), PART):
-        some = collection.vectors[first : first + PART]
-        graph.add(np.arange(first, first + len(some), dtype=np.uint64), some, threads=1)
-        yield (first + len(some)) / len(collection)
-    return Index(collection, graph)
+    graph = Graph(ndim=vectors.shape[1], metric="cos", dtype=dtype)
+    for first in range(0, len(vectors), PART):
+        some = np.asarray(vectors[first : first + PART], dtype=np.float32)
+        graph.add(np.arange(first, first + len(some), dtype=np.uint64), some, **options)
+        yield (first + len(some)) / len(vectors)
+    return graph

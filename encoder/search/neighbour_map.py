@@ -69,8 +69,7 @@ def iter_umap(collection: Collection) -> Generator[float, None, np.ndarray]:
     if child.returncode:
         why = (complaint.decode("utf-8", "replace").strip().splitlines() or ["no reason given"])[-1][:200]
         raise EncoderError(f"UMAP failed: {why}. Choose PCA, or install umap-learn again.")
-    found: np.ndarray = np.load(io.BytesIO(points), allow_pickle=False)
-    return found
+    return np.load(io.BytesIO(points), allow_pickle=False)
 
 
 def _main() -> None:

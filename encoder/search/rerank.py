@@ -59,6 +59,4 @@ def iter_rerank(
     return tuple(Reranked(places[rank], scores[rank], rank + 1) for rank in order)
 
 
-def rerank(model: TextEncoder, query: str, texts: Sequence[str], places: Sequence[int]) -> tuple[Reranked, ...]:
-    """`iter_rerank` without its progress."""
-    return gradual.result(iter_rerank(model, query, texts, places))
+rerank = gradual.at_once(iter_rerank)

@@ -14,6 +14,7 @@ from encoder.similarity.attribution import (
     Progress,
     attribute,
     attribute_gradually,
+    cell_error,
     splits_exactly,
 )
 from encoder.similarity.late import LateInteraction, late_interaction
@@ -27,35 +28,13 @@ from encoder.similarity.simple_measures import (
     compare_methods,
     leave_words_out,
     method_scores,
-    output_similarity,
     word_scores,
 )
 from encoder.similarity.words import Cells, token_cells, word_cells
 
 __all__ = [
-    "REFERENCES",
-    "TOLERANCE",
-    "Agreement",
-    "Attribution",
-    "Cells",
-    "ClassAttribution",
-    "LateInteraction",
-    "MethodComparison",
-    "Progress",
-    "Reference",
-    "WordScores",
-    "agreement",
-    "attribute",
-    "attribute_class",
-    "attribute_gradually",
-    "compare_methods",
-    "iter_attribute_class",
-    "late_interaction",
-    "leave_words_out",
-    "method_scores",
-    "output_similarity",
-    "splits_exactly",
-    "token_cells",
-    "word_cells",
-    "word_scores",
-]
+    "REFERENCES", "TOLERANCE", "Agreement", "Attribution", "Cells", "ClassAttribution", "LateInteraction",
+    "MethodComparison", "Progress", "Reference", "WordScores", "agreement", "attribute", "attribute_class",
+    "attribute_gradually", "cell_error", "compare_methods", "iter_attribute_class", "late_interaction",
+    "leave_words_out", "method_scores", "splits_exactly", "token_cells", "word_cells", "word_scores",
+]  # fmt: skip

@@ -19,7 +19,7 @@ E width of the sentence vector.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +31,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
+from encoder.model.shown import Shown
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -44,6 +45,7 @@ from encoder.similarity.paths import (
     vectors_before,
 )
 from encoder.similarity.tangents import through_pool
+from encoder.trace import gradual
 
 #: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
 FIRST_STEPS, MOST_STEPS = 8, 256
@@ -52,8 +54,8 @@ TOLERANCE = 0.005
 LONGEST = 1024
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(Shown):
     """How pairs of tokens share the cosine of two texts.
 
     matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:
@@ -70,6 +72,10 @@ class Attribution:
     reference: Reference | Literal["none"]
     a: Tokenized
     b: Tokenized
+
+    def __repr__(self) -> str:
+        how = "exact" if self.is_exact else f"{self.steps} steps, error of the sum {self.error:.2g}"
+        return f"<Attribution of a cosine of {self.cosine:.4f} to {len(self.a)} x {len(self.b)} tokens: {how}>"
 
     @property
     def tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -100,11 +106,10 @@ class Attribution:
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """A moment of `attribute_gradually`. share: 0 to 1; steps: points tried or in use; attribution: at the end."""
+    """A moment of `attribute_gradually`. share: 0 to 1; steps: points tried or in use."""
 
     share: float
     steps: int
-    attribution: Attribution | None = None
 
 
 def attribute(
@@ -119,18 +124,33 @@ def attribute(
     """Attribute the cosine of two texts to pairs of tokens, at the input of `layer`.
 
     layer: 0 is the embeddings, n_layers the output, where the split is exact unless a dense layer with bias or
-    activation follows. steps: points of each path; "auto": raised until the error is below TOLERANCE.
-    reference: "pad": special tokens stay, and every other token becomes padding at the same position; "zero": all
-    vectors are 0. progress: called with the share that is done. Texts are cut where `embed` cuts them.
+    activation follows. steps: points of each path; "auto": raised until the error of the sum is below TOLERANCE; a
+    single cell can be off by more (`cell_error`). reference: "pad": special tokens stay, and every other token becomes
+    padding at the same position; "zero": all vectors are 0. progress: called with the share that is done. Texts are cut
+    where `embed` cuts them.
 
     Raises EncoderError for a layer, steps or reference that do not fit, for weights in half precision, for a text of
     more than LONGEST tokens, and where "auto" needs more than MOST_STEPS.
     """
-    for moment in attribute_gradually(model, a, b, layer, steps, reference):
+
+    def say(moment: Progress) -> None:
         if progress is not None:
             progress(moment.share)
-    assert moment.attribution is not None
-    return moment.attribution
+
+    return gradual.result(gradual.reported(attribute_gradually(model, a, b, layer, steps, reference), say))
+
+
+def cell_error(model: TextEncoder, found: Attribution) -> float:
+    """An estimate of the largest error of a cell: its difference from the cell with twice the steps.
+
+    steps="auto" stops by the error of the sum, where errors of cells cancel. Costs twice the attribution itself; 0 for
+    an exact split.
+    """
+    if found.is_exact:
+        return 0.0
+    reference: Reference = "zero" if found.reference == "zero" else "pad"
+    again = attribute(model, found.a.text, found.b.text, found.layer, 2 * found.steps, reference)
+    return float(np.abs(again.matrix - found.matrix).max())
 
 
 def attribute_gradually(
@@ -140,8 +160,8 @@ def attribute_gradually(
     layer: int = 0,
     steps: int | Literal["auto"] = "auto",
     reference: Reference = "pad",
-) -> Iterator[Progress]:
-    """`attribute` in small parts: yields after each part, the last time with the attribution. Close it to cancel.
+) -> Generator[Progress, None, Attribution]:
+    """`attribute` in small parts: yields after each part, and returns the attribution. Close it to cancel.
 
     The same arguments and errors; errors are raised when the first part is asked for.
     """
@@ -151,8 +171,7 @@ def attribute_gradually(
         if len(sentence) > LONGEST:
             raise EncoderError(f"This text has {len(sentence):,} tokens: shorten it to at most {LONGEST:,}.")
     if layer == model.config.n_layers and splits_exactly(model):
-        yield Progress(1.0, 0, _exact(model, sentences[0], sentences[1]))
-        return
+        return _exact(model, sentences[0], sentences[1])
     paths = [make_path(model, sentence, layer, reference) for sentence in sentences]
     if steps == "auto":
         for tried, error in _try_steps(model, paths, layer):
@@ -174,9 +193,9 @@ def attribute_gradually(
         for tokens, part in integrate(model, path, layer, steps):
             share[tokens] += part
             done += 1
-            yield Progress(min(done / total, 0.999), steps)
+            yield Progress(done / total, steps)
         shares.append(share)
-    yield Progress(1.0, steps, _result(paths, shares, steps, layer, reference))
+    return _result(paths, shares, steps, layer, reference)
 
 
 def splits_exactly(model: TextEncoder) -> bool:

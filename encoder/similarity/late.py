@@ -40,14 +40,12 @@ class LateInteraction:
     @property
     def best(self) -> np.ndarray:
         """[T_q]: for each token of the query the document's token that counts."""
-        found: np.ndarray = self.matrix.argmax(axis=1)
-        return found
+        return self.matrix.argmax(axis=1)
 
     @property
     def parts(self) -> np.ndarray:
         """[T_q]: what each token of the query adds to the score."""
-        found: np.ndarray = self.matrix.max(axis=1)
-        return found
+        return self.matrix.max(axis=1)
 
     @property
     def score(self) -> float:

@@ -13,7 +13,7 @@ Shapes: T tokens, N points of the path, D d_model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.similarity.paths import REFERENCES, Reference, nodes, reference_before, vectors_before
+from encoder.trace import gradual
 
 #: Steps are doubled in this range until the error is below this share of the change, or below this number.
 FIRST_STEPS, MOST_STEPS = 8, 256
@@ -37,20 +38,15 @@ PART_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAttribution:
-    """How tokens share the log-odds of a class. A regression has no log-odds: its score is split.
-
-    values float64 [T]; outcome, of_reference: f(x) and f(r); error: |sum of values - (outcome - of_reference)|; steps:
-    points of the path; position: the token whose class it is, None for a class of the text.
-    """
+class Integrated:
+    """How tokens share an outcome. values float64 [T]; outcome, of_reference: f(x) and f(r); error: |sum of values -
+    (outcome - of_reference)|; steps: points of the path."""
 
     values: np.ndarray
     outcome: float
     of_reference: float
     error: float
     steps: int
-    label: str
-    position: int | None
     reference: Reference
 
     @property
@@ -59,21 +55,21 @@ class ClassAttribution:
         return self.outcome - self.of_reference
 
 
-def attribute_class(
-    model: TextEncoder, source: Tokenized, label: str, position: int | None = None, reference: Reference = "pad"
-) -> ClassAttribution:
-    """`iter_attribute_class` without its progress."""
-    work = iter_attribute_class(model, source, label, position, reference)
-    for moment in work:
-        found = moment
-    assert isinstance(found, ClassAttribution)
-    return found
+@dataclass(frozen=True, eq=False)
+class ClassAttribution(Integrated):
+    """How tokens share the log-odds of a class. A regression has no log-odds: its score is split.
+
+    position: the token whose class it is, None for a class of the text.
+    """
+
+    label: str
+    position: int | None
 
 
 def iter_attribute_class(
     model: TextEncoder, source: Tokenized, label: str, position: int | None = None, reference: Reference = "pad"
-) -> Iterator[int | ClassAttribution]:
-    """Yields the number of steps before each part, and the attribution at the end. Close it to cancel.
+) -> Generator[int, None, ClassAttribution]:
+    """Yields the number of steps before each part, and returns the attribution. Close it to cancel.
 
     source: a text or a pair, as `model.tokenize` gives it; position: for a head that tags tokens. reference: "pad":
     special tokens stay, and every other becomes padding at the same position; "zero": all vectors are 0.
@@ -82,6 +78,15 @@ def iter_attribute_class(
     more than LONGEST tokens, and where MOST_STEPS are too few.
     """
     outcome = _outcome(model, label, position, len(source))
+    found = yield from iter_integrate(model, source, outcome, reference)
+    return ClassAttribution(**vars(found), label=label, position=position)
+
+
+def iter_integrate(
+    model: TextEncoder, source: Tokenized, outcome: Callable[[Tensor], Tensor], reference: Reference = "pad"
+) -> Generator[int, None, Integrated]:
+    """The same for any differentiable outcome: embeddings [N, T, D] -> numbers [N]. The errors are those of
+    `iter_attribute_class`, but for those of its head."""
     if reference not in REFERENCES:
         raise EncoderError(f"reference={reference!r}: choose one of {', '.join(REFERENCES)}.")
     if reference == "pad" and not model.can_pad:
@@ -104,7 +109,10 @@ def iter_attribute_class(
         if steps >= MOST_STEPS or not np.isfinite(error):
             raise EncoderError(f"The error is still {error:.3g} after {steps} steps: choose another reference.")
         steps *= 2
-    yield ClassAttribution(values, at_end, at_start, error, steps, label, position, reference)
+    return Integrated(values, at_end, at_start, error, steps, reference)
+
+
+attribute_class = gradual.at_once(iter_attribute_class)
 
 
 def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int) -> Callable[[Tensor], Tensor]:

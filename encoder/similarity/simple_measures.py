@@ -60,17 +60,10 @@ class Agreement:
     resamples: int
 
 
-def output_similarity(model: TextEncoder, a: str, b: str) -> np.ndarray:
-    """float64 [T_a, T_b]: the cosine of each output vector of a with each of b, -1 to 1."""
-    sentences = [model.tokenize(text, max_tokens=model.max_embed_tokens) for text in (a, b)]
-    return _cosines(model, sentences[0], sentences[1])
-
-
 def _cosines(model: TextEncoder, a: Tokenized, b: Tokenized) -> np.ndarray:
     outputs = [vectors_before(model, sentence, model.config.n_layers)[0].cpu().double() for sentence in (a, b)]
     one, other = (torch.nn.functional.normalize(output, dim=-1) for output in outputs)
-    cosines: np.ndarray = (one @ other.T).numpy()
-    return cosines
+    return (one @ other.T).numpy()
 
 
 def leave_words_out(model: TextEncoder, a: str, b: str) -> WordScores:

@@ -156,7 +156,9 @@ def through_attention(attention: Attention, x: Tensor, context: AttentionContext
     (q, of_q), (k, of_k), (v, of_v) = (through_heads(attention, which, x, context) for which in "qkv")  # [N, H, T, K]
     allowed = context.allowed()
     pattern = context.pattern(context.scores(q, k))  # [N, H, T, T]
-    z = attend.mix(pattern, v)
+    z = mixed = attend.mix(pattern, v)
+    gate = None if attention.w_gate is None else attention.gate(x, attention.w_gate)  # [N, H, T, 1]
+    z = z if gate is None else z * gate
     q_scaled, k_scaled = q * context.scale, (k * context.scale).transpose(-1, -2)
     # d (cap tanh(s / cap)) = (1 - tanh^2) ds
     slope = None if context.cap is None else 1.0 - (context.products(q, k) / context.cap).square()
@@ -176,6 +178,9 @@ def through_attention(attention: Attention, x: Tensor, context: AttentionContext
         change.addcmul_(pattern, change.sum(dim=-1, keepdim=True), value=-1)
         dz = change @ v
         dz += pattern @ dv
+        if gate is not None and attention.w_gate is not None:  # the slope of the logistic function is g (1 - g)
+            of_gate = F.linear(d, attention.w_gate.weight).transpose(1, 2).unsqueeze(-1)
+            dz = dz * gate + mixed * (gate * (1.0 - gate)) * of_gate
         return F.linear(dz.transpose(1, 2).flatten(-2), attention.w_o.weight)
 
     return attention.w_o(z.transpose(1, 2).flatten(-2)), tangent

@@ -74,7 +74,7 @@ class AttentionMaps(Trace):
 
     def attention(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T], or the window queries x keys."""
-        self._check(layer, head)
+        layer, head = self.place(layer, head)
         return self.maps[layer, head, queries or slice(None), keys or slice(None)]
 
     def every_layer(self) -> tuple[Tensor, Tensor]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+A = ParamSpec("A")
 P = TypeVar("P")
 Q = TypeVar("Q")
 V = TypeVar("V")
@@ -18,6 +20,16 @@ def result(work: Generator[Any, None, V]) -> V:
         except StopIteration as end:
             value: V = end.value
             return value
+
+
+def at_once(work: Callable[A, Generator[Any, None, V]]) -> Callable[A, V]:
+    """The function that does all of the work of a generator function, without its progress."""
+
+    @wraps(work)
+    def done(*arguments: A.args, **options: A.kwargs) -> V:
+        return result(work(*arguments, **options))
+
+    return done
 
 
 def reported(work: Generator[P, None, V], say: Callable[[P], Q]) -> Generator[Q, None, V]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
 from encoder.model.layers import NORMS, LayerNorm
+from encoder.model.shown import Shown
 
 #: The short form of a trace shows this many tokens.
 SHOWN_LABELS = 12
@@ -63,13 +64,14 @@ class NormTrace:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordedPass:
+class RecordedPass(Shown):
     """One text through the encoder: its tokens and the recorded values.
 
     tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
     for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
     of an input that is not text and has no source; edits: changes to the forward pass; applied: the same edits with
-    their texts run; n_left_out: padding tokens that `unpadded` removed.
+    their texts run; n_left_out: padding tokens that `unpadded` removed; model: the NamedEncoder that ran it, None where
+    the trace has none.
     """
 
     encoder: Encoder
@@ -83,13 +85,23 @@ class RecordedPass:
     edits: tuple[Edit, ...] = ()
     applied: tuple[Edit, ...] = ()
     n_left_out: int = 0
+    model: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy and a pickle hold: the fields, without what is computed from them."""
+        values = self.values if isinstance(self.values, dict) else dict(self.values)
+        return {**{field.name: getattr(self, field.name) for field in fields(self)}, "values": values}
+
+    def __len__(self) -> int:
+        """T, padding included."""
+        return len(self.tokens)
 
     def __repr__(self) -> str:
         config = self.config
         shown = " ".join(self.labels[:SHOWN_LABELS])
         if self.n_tokens > SHOWN_LABELS:
             shown += " …"
-        edited = f", {len(self.edits)} edits" if self.edits else ""
+        edited = f", {len(self.edits)} edit{'s' * (len(self.edits) > 1)}" if self.edits else ""
         numbers = "" if self.precision == "float32" else f", in {self.precision}"
         return (
             f"<{type(self).__name__} of {self.n_tokens:,} tokens on {self.mask.device}{numbers}: {config.n_layers} "
@@ -191,7 +203,7 @@ class RecordedPass:
 
     def layer_qkv(self, layer: int) -> tuple[Tensor, Tensor, Tensor]:
         """q, k and v of one layer without a copy, [H, T, K] each."""
-        self._check(layer)
+        layer, _ = self.place(layer)
         q, k, v = (self.values[f"layers.{layer}.{name}"] for name in "qkv")
         return q, k, v
 
@@ -225,11 +237,12 @@ class RecordedPass:
         return self.values["output"]
 
     def before_layer(self, layer: int) -> Tensor:
-        """[T, D]: the residual stream that enters a layer; the output for the number of layers.
+        """[T, D]: the residual stream that enters a layer; the output for the number of layers, or for -1.
 
         Raises EncoderError for a layer that the model does not have.
         """
         n_layers = self.config.n_layers
+        layer = layer + n_layers + 1 if layer < 0 else layer
         if not 0 <= layer <= n_layers:
             raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")
         return self.output if layer == n_layers else self.streams[layer]
@@ -242,13 +255,17 @@ class RecordedPass:
     def _stack(self, name: str) -> Tensor:
         return torch.stack([self.values[f"layers.{layer}.{name}"] for layer in range(self.config.n_layers)])
 
-    def _check(self, layer: int, head: int = 0) -> None:
-        """Raise EncoderError for a layer or head that the model does not have."""
+    def place(self, layer: int, head: int = 0) -> tuple[int, int]:
+        """Layer and head counted from 0; negative ones count from the end, as in a list.
+
+        Raises EncoderError for a layer or head that the model does not have.
+        """
         for name, value, count in (("layer", layer, self.config.n_layers), ("head", head, self.config.n_heads)):
             if not isinstance(value, numbers.Integral) or isinstance(value, bool):
                 raise EncoderError(f"{name}={value!r} is not a whole number: choose 0 to {count - 1}.")
-            if not 0 <= value < count:
+            if not -count <= value < count:
                 raise EncoderError(f"No {name} {value} in this model: choose 0 to {count - 1}.")
+        return layer % self.config.n_layers, head % self.config.n_heads
 
     def _norm_modules(self) -> Iterator[tuple[str, LayerNorm]]:
         if self.encoder.embedding.norm is not None:

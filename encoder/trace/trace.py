@@ -16,18 +16,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from encoder.edits import Edit, Site
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, OutOfMemory
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
+from encoder.model.device import free_memory
 from encoder.model.map_pooling import pooling_block, put_block_max
 from encoder.model.pauses import pause
 from encoder.trace.recorded_pass import RecordedPass
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: A chunk of attention holds about this many numbers. Larger chunks are slower on a CPU, since they leave its cache.
 CHUNK_NUMBERS = 2**20
@@ -57,24 +62,70 @@ class Trace(RecordedPass):
 
         Always float32. Raises EncoderError for a layer or head that the model does not have.
         """
-        self._check(layer, head)
+        layer, head = self.place(layer, head)
         scores = self._layer_scores(layer, queries or slice(None), slice(head, head + 1))[0]  # [Ti, T]
         return scores if keys is None else scores[:, keys]
 
     def attention(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T]: softmax of the scores, each row sums to 1; or the window queries x keys of these rows."""
+        layer, head = self.place(layer, head)
         scores = self.scores(layer, head, queries).unsqueeze(0)
         pattern = self._layer_pattern(layer, scores, queries or slice(None), slice(head, head + 1))[0]
         return pattern if keys is None else pattern[:, keys]
 
     def layer_scores(self, layer: int, queries: slice | None = None) -> Tensor:
         """[H, Ti, T]: scores of all heads of a layer, for these query rows (by default all)."""
-        self._check(layer)
+        layer, _ = self.place(layer)
         return self._layer_scores(layer, queries or slice(None), slice(None))
 
     def layer_attention(self, layer: int, queries: slice | None = None) -> Tensor:
         """[H, Ti, T]: attention of all heads of a layer, for these query rows (by default all)."""
+        layer, _ = self.place(layer)
         return self._layer_pattern(layer, self.layer_scores(layer, queries), queries or slice(None), slice(None))
+
+    @property
+    def attentions(self) -> Tensor:
+        """[L, H, T, T]: every attention map, in a new tensor. Raises OutOfMemory where it does not fit.
+
+        `thumbnails` and `attention_chunks` need little memory for any length.
+        """
+        config, device = self.config, self.mask.device
+        if 4 * config.n_layers * config.n_heads * self.n_tokens**2 > free_memory(device) // 2:
+            raise OutOfMemory(
+                f"The maps of {config.n_layers} layers x {config.n_heads} heads of {self.n_tokens:,} tokens do not fit "
+                "into the memory that is free: use attention_chunks(layer), or a shorter text."
+            )
+        return torch.stack([self.layer_attention(layer) for layer in range(config.n_layers)])
+
+    def to_pandas(self, layer: int | None = None, head: int | None = None, least: float = 0.0) -> pd.DataFrame:
+        """Attention as a table: layer, head, query, key, query_token, key_token, weight. None: every layer, or head.
+
+        least: smaller weights are left out. Saved as Parquet, `encoder.load` opens it as attention maps.
+        """
+        import pandas as pd
+
+        layers = range(self.config.n_layers) if layer is None else [self.place(layer)[0]]
+        heads = range(self.config.n_heads) if head is None else [self.place(0, head)[1]]
+        parts = []
+        for one in layers:
+            maps = self.layer_attention(one)[list(heads)].cpu()  # [h, T, T]
+            places = (maps >= least).nonzero().numpy()
+            parts.append(
+                {
+                    "layer": np.full(len(places), one), "head": np.array(heads)[places[:, 0]], "query": places[:, 1],
+                    "key": places[:, 2], "weight": maps.numpy()[tuple(places.T)],
+                }
+            )  # fmt: skip
+        table = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+        tokens = np.array(self.tokens, dtype=object)
+        table.insert(4, "query_token", tokens[table["query"]])
+        table.insert(5, "key_token", tokens[table["key"]])
+        return table
+
+    def gradients(self, outcome: Any) -> Any:
+        """The gradients of an outcome of `encoder.causal` with respect to every recorded value
+        (`encoder.gradients.gradients`)."""
+        return importlib.import_module("encoder.gradients").gradients(self.model, self, outcome)
 
     def rows_of_token(self, query: int) -> Tensor:
         """[L, H, T]: what one token attends to in every head."""
@@ -111,8 +162,7 @@ class Trace(RecordedPass):
 
         block: each chunk is made of whole blocks of this many rows, counted from the first row, or is part of one.
         """
-        for layer in layers:
-            self._check(layer)
+        layers = [self.place(layer)[0] for layer in layers]
         heads = heads or slice(None)
         n_heads = len(range(self.config.n_heads)[heads])
         chunks = row_chunks(max(1, n_heads), self.n_tokens, range(self.n_tokens)[queries or slice(None)], block)
@@ -142,6 +192,15 @@ class Trace(RecordedPass):
         step = max(1, CHUNK_NUMBERS // (FEW_ROWS * self.n_tokens))
         return [slice(start, min(start + step, wanted.stop)) for start in range(wanted.start, wanted.stop, step)]
 
+    def save(self, file: str | Path, *, weights: bool = True) -> Path:
+        """Save the trace as one file of safetensors, which `encoder.open_trace` opens.
+
+        weights: False leaves out the model's weights, most of the file; `open_trace` then needs the model. Raises
+        EncoderError for edits that take values from another run or hold a function, and SaveError.
+        """
+        saved: Path = importlib.import_module("encoder.load.traces").save(self, file, weights=weights)
+        return saved
+
     def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
         """Saves the whole model at work on this input as a page that opens offline (`encoder.export.save_html`)."""
         # By its name: exports are made of traces, so this module imports none of them.
@@ -150,12 +209,19 @@ class Trace(RecordedPass):
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
-        self._check(layer, head)
+        layer, head = self.place(layer, head)
         heads = slice(None) if self._edits_at("z", layer) else slice(head, head + 1)
         v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
         z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
-        z = self._edited(z, "z", layer, slice(None), heads)
+        z = self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
         return z[head] if heads == slice(None) else z[0]
+
+    def gated(
+        self, z: Tensor, layer: int, heads: slice | int = slice(None), queries: slice | int = slice(None)
+    ) -> Tensor:
+        """z [..., K] of these heads and query rows, times the gate of each where the model has one."""
+        gate = self.values.get(f"layers.{layer}.gate")  # [H, T, 1]
+        return z if gate is None else z * gate[heads][..., queries, :].float()
 
     def pooled_attention(
         self, layer: int, head: int, size: int = 256, queries: slice | None = None, keys: slice | None = None
@@ -165,7 +231,7 @@ class Trace(RecordedPass):
         Blocks start at the window's corner; their side is the `pooling_block` of its longer side. Up to `size` tokens
         this is the attention map itself. [T, T] is never held in memory.
         """
-        self._check(layer, head)
+        layer, head = self.place(layer, head)
         return self._pool((layer,), slice(head, head + 1), size, queries or slice(None), keys or slice(None))[0, 0]
 
     def thumbnails(self, size: int = 64) -> Tensor:
@@ -174,7 +240,7 @@ class Trace(RecordedPass):
 
     def layer_thumbnails(self, layer: int, size: int = 64) -> Tensor:
         """[H, S, S], S <= size: the pooled attention of every head of one layer."""
-        self._check(layer)
+        layer, _ = self.place(layer)
         return self._pool((layer,), slice(None), size)[0]
 
     def _layer_scores(
@@ -190,7 +256,7 @@ class Trace(RecordedPass):
         self, layer: int, scores: Tensor, queries: slice, heads: slice, out: Tensor | None = None
     ) -> Tensor:
         """The edited softmax of scores [h, Ti, T]. out: memory to write to."""
-        return self._edited(self.contexts[layer].pattern(scores, out), "pattern", layer, queries, heads)
+        return self._edited(self.contexts[layer].pattern(scores, out, heads), "pattern", layer, queries, heads)
 
     def _edits_at(self, point: str, layer: int | None) -> list[Edit]:
         return [edit for edit in self.applied if edit.at(point, layer)]

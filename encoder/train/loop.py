@@ -26,9 +26,11 @@ import time
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
 from encoder.model.device import use_one_thread
+from encoder.model.layers import Attention
 from encoder.model.pauses import GIVE_WAY, NOBODY_WAITS
 from encoder.trace.capture import record
 from encoder.train.run_view import Frame, HeldOut, RunView
@@ -59,7 +61,8 @@ class TaskRun:
         self.settings, self.heartbeat = settings, heartbeat
         self.held_out = HeldOut.of(settings)
         self.task, self.inputs, self.answers = self.held_out.task, self.held_out.inputs, self.held_out.answers
-        self._model = TaskModel(settings.config(), len(self.task.classes), settings.seed)
+        seed = settings.seed + 1_000_003 * settings.trial
+        self._model = TaskModel(settings.config(), len(self.task.classes), seed, settings.registers)
         self._optimiser = torch.optim.Adam(self._model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98))
         self._lock = threading.RLock()  # over the weights, for a whole step; `poll` never waits for it
         self._thread: threading.Thread | None = None
@@ -195,7 +198,8 @@ class TaskRun:
             self._keep_frame()  # the attention of the untrained encoder
         for group in self._optimiser.param_groups:
             group["lr"] = settings.rate(self._step)
-        ids, answers = self.task.sample(settings.batch_size, (settings.seed, 2, self._step))
+        drawn = (settings.seed, 2, self._step, *([settings.trial] if settings.trial else []))
+        ids, answers = self.task.sample(settings.batch_size, drawn)
         logits = self._model(ids)
         loss = F.cross_entropy(logits.flatten(0, 1), answers.flatten())
         self._optimiser.zero_grad()
@@ -244,16 +248,37 @@ class TaskRun:
     def _keep_frame(self) -> None:
         with record() as recorder:
             logits = self._model(self.inputs)
-        sample, mean = [], []
+        sample, mean, sinks, first = [], [], [], self.settings.registers
         # One layer at a time: the maps of all sequences and layers take 100 MB.
-        for context in self._model.encoder.attention_contexts(self.inputs, None):
-            q, k = (recorder.values[f"layers.{context.layer}.{name}"] for name in "qk")  # [B, H, T, K]
+        for context in self._model.encoder.attention_contexts(recorder.values["embedding"], None):
+            q, k, v = (recorder.values[f"layers.{context.layer}.{name}"] for name in "qkv")  # [B, H, T, K]
             pattern = context.pattern(context.scores(q, k))
-            sample.append(pattern[0].clone())
-            mean.append(pattern.mean(0))
+            sinks.append(sink_numbers(pattern.mean(0), self._model.encoder.block(context.layer).attention, v))
+            sample.append(pattern[0, :, first:, first:].clone())
+            mean.append(pattern.mean(0)[:, first:, first:])
         self._frames.append(
-            Frame(self._step, torch.stack(sample).numpy(), torch.stack(mean).numpy(), logits[0].argmax(-1).numpy())
-        )
+            Frame(
+                self._step, torch.stack(sample).numpy(), torch.stack(mean).numpy(), logits[0].argmax(-1).numpy(),
+                torch.stack(sinks).numpy(),
+            )
+        )  # fmt: skip
+
+
+def sink_numbers(mean: Tensor, attention: Attention, v: Tensor) -> Tensor:
+    """mean [H, T, T]: attention over many sequences, v [B, H, T, K] -> [H, 4], of the token that receives most.
+
+    Its place; the share of attention that it receives; the norm of v W_O, what it adds where it is attended to, divided
+    by the mean of the other tokens'; the rank of that norm, 1 for the largest. A sink with a small norm does nothing;
+    one with a large norm adds the same vector to every token.
+    """
+    received = mean.mean(1)  # [H, T]
+    place = received.argmax(-1, keepdim=True)
+    w_o = attention.w_o.weight.view(attention.w_o.out_features, v.shape[1], -1)  # [D, H, K]
+    norms = torch.einsum("bhtk,dhk->bhtd", v, w_o).norm(dim=-1).mean(0)  # [H, T]
+    own = norms.gather(-1, place)
+    others = (norms.sum(-1, keepdim=True) - own) / max(1, norms.shape[-1] - 1)
+    rank = 1 + (norms > own).sum(-1, keepdim=True)
+    return torch.cat((place.float(), received.gather(-1, place), own / others, rank.float()), dim=-1)
 
 
 def come_last() -> None:

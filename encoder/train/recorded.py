@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from encoder.errors import EncoderError
+from encoder.inputs.json_file import safetensors_texts
 from encoder.model.device import use_one_thread
 from encoder.train.curves import DATA
 from encoder.train.loop import TaskRun
@@ -31,7 +32,7 @@ RUNS = {
     for placement in ("pre", "post")
 }
 _COLUMNS = ("step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds")
-_FRAME = ("steps", "sample", "mean", "predicted")
+_FRAME = ("steps", "sample", "mean", "predicted", "sinks")
 #: Attention maps, kept as float16: a weight is off by at most 0.0003.
 _MAPS = ("sample", "mean")
 
@@ -78,7 +79,7 @@ def from_bytes(data: bytes) -> Recording:
     from safetensors.numpy import load
 
     arrays = load(data)
-    about = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    about = safetensors_texts(data)
     views = {}
     for number, (name, settings) in enumerate(json.loads(about["runs"]).items()):
         own = {part: arrays[f"{number}.{part}"] for part in ("losses", "curve", *_FRAME)}

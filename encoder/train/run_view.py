@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import Tensor
 
-from encoder.errors import EncoderError
 from encoder.train.settings import TaskSettings
 from encoder.train.tasks import Task
 
@@ -46,13 +45,15 @@ class HeldOut:
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
-    the held-out sequences; predicted [T]: class of each token of the sample.
+    the held-out sequences; predicted [T]: class of each token of the sample; sinks [L, H, 4]: `sink_numbers`, over the
+    held-out sequences. Maps leave out registers.
     """
 
     step: int
     sample: np.ndarray
     mean: np.ndarray
     predicted: np.ndarray
+    sinks: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +89,6 @@ class RunView:
     def diverged(self) -> bool:
         """Whether the loss left the range of a run that learns."""
         return self.status.startswith("diverged")
-
-    def frame_at(self, step: int) -> Frame:
-        """The last frame that is not later than `step`. Raises EncoderError before the first frame."""
-        if not self.frames:
-            raise EncoderError("This run has no attention map yet: start the run first.")
-        return max((frame for frame in self.frames if frame.step <= step), key=lambda f: f.step, default=self.frames[0])
 
     def to_frame(self) -> pandas.DataFrame:
         """The curve as a table."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from encoder.errors import ConfigError
-from encoder.model.config import Activation, EncoderConfig, NormPlacement, PositionKind
+from encoder.model.config import Activation, EncoderConfig, NormKind, NormPlacement, PositionKind
 from encoder.train.tasks import Task, make
 
 #: Changes to the defaults for tasks that one head of width 32 does not learn.
@@ -17,6 +17,11 @@ SUGGESTED: dict[str, dict[str, Any]] = {
 }
 
 
+#: Words of `TaskSettings.attention`.
+ATTENTION_PARTS = ("grouped", "windows", "qk-norm", "gate", "registers", "sink", "causal")
+#: Learned tokens before the sequence, with "registers" (Darcet et al. 2024).
+REGISTERS = 2
+
 #: The most bytes that the attention maps of one run take: larger maps are kept at fewer steps.
 FRAME_BYTES = 16_000_000
 
@@ -25,6 +30,9 @@ FRAME_BYTES = 16_000_000
 class TaskSettings:
     """All that a run depends on: on one machine, the same settings give the same curve.
 
+    position: that of EncoderConfig, or "bias", T5's bias by distance; sandwich: norms before and after each sublayer;
+    attention: words of ATTENTION_PARTS with commas; trial: draws the weights and batches again, for the same held-out
+    sequences;
     warmup_steps: the learning rate rises linearly over these and then stays; record_every: steps between two points of
     the curve; frames: about how many attention maps the run keeps. Raises ConfigError for values out of bounds.
     """
@@ -33,7 +41,7 @@ class TaskSettings:
     length: int = 16
     n_symbols: int = 10
     norm_placement: NormPlacement = "post"
-    position: PositionKind = "learned"
+    position: PositionKind | Literal["bias"] = "learned"
     n_layers: int = 1
     n_heads: int = 1
     d_model: int = 32
@@ -46,17 +54,24 @@ class TaskSettings:
     seed: int = 0
     record_every: int = 10
     frames: int = 40
+    norm_kind: NormKind = "layer"
+    sandwich: bool = False
+    gated: bool = False
+    attention: str = ""
+    trial: int = 0
 
     def __post_init__(self) -> None:
         bounds = {
             "steps": (1, 100_000), "batch_size": (1, 1024), "record_every": (1, 1000), "frames": (1, 200),
-            "warmup_steps": (0, 100_000), "n_layers": (1, 24), "d_model": (2, 512),
+            "warmup_steps": (0, 100_000), "n_layers": (1, 24), "d_model": (2, 512), "trial": (0, 1000),
         }  # fmt: skip
         for name, (least, most) in bounds.items():
             if not least <= getattr(self, name) <= most:
                 raise ConfigError(f"{name}={getattr(self, name)}: choose {least} to {most}.")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ConfigError(f"learning_rate={self.learning_rate}: choose a number above 0.")
+        if unknown := set(self.parts) - set(ATTENTION_PARTS):
+            raise ConfigError(f"attention={min(unknown)!r}: choose among {', '.join(ATTENTION_PARTS)}.")
         self.config()  # raises for what the architecture does not allow
 
     @classmethod
@@ -69,12 +84,32 @@ class TaskSettings:
         return make(self.task, self.length, self.n_symbols)
 
     def config(self) -> EncoderConfig:
-        """The architecture."""
+        """The architecture. Heads share keys and values in pairs; windows reach a quarter of the sequence to each side,
+        in all layers but each third one, as in ModernBERT."""
+        parts, n_tokens, biased = self.parts, self.length + self.registers, self.position == "bias"
+        reach = max(1, self.length // 4)
+        windows = tuple(reach if layer % 3 or self.n_layers == 1 else None for layer in range(self.n_layers))
+        position: Any = "none" if biased else self.position
         return EncoderConfig(
-            vocab_size=self.make_task().vocab_size, d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
-            d_ffn=self.d_ffn or 4 * self.d_model, max_positions=self.length, norm_placement=self.norm_placement,
-            embedding_norm=False, position=self.position, activation=self.activation, norm_eps=1e-5,
+            vocab_size=self.make_task().vocab_size + self.registers, d_model=self.d_model, n_layers=self.n_layers,
+            n_heads=self.n_heads, d_ffn=self.d_ffn or 4 * self.d_model, max_positions=n_tokens,
+            norm_placement=self.norm_placement, embedding_norm=False, position=position, activation=self.activation,
+            norm_eps=1e-5, norm_kind=self.norm_kind, norm_bias=self.norm_kind == "layer", output_norms=self.sandwich,
+            gated=self.gated, relative_buckets=8 if biased else 0, relative_max_distance=max(4, n_tokens),
+            n_kv_heads=max(1, self.n_heads // 2) if "grouped" in parts and self.n_heads % 2 == 0 else 0,
+            attention_window=windows if "windows" in parts else None, qk_norm="head" if "qk-norm" in parts else "none",
+            output_gate="gate" in parts, attention_sinks="sink" in parts, causal="causal" in parts,
         )  # fmt: skip
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The words of `attention`."""
+        return tuple(filter(None, self.attention.split(",")))
+
+    @property
+    def registers(self) -> int:
+        """Learned tokens before the sequence."""
+        return REGISTERS if "registers" in self.parts else 0
 
     def rate(self, step: int) -> float:
         """Learning rate of `step`, counted from 0."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError, LoadError, quoted
+from encoder.inputs.json_file import safetensors_texts
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
@@ -42,9 +43,10 @@ def from_bytes(data: bytes, name: str = "This file") -> TrainedTask:
     settings, step = _settings(about, name)
     config, task = settings.config(), settings.make_task()
     with torch.device("meta"):  # shapes only: a header that asks for a huge model gets no memory
-        wanted = {key: tuple(value.shape) for key, value in TaskModel(config, len(task.classes)).state_dict().items()}
+        empty = TaskModel(config, len(task.classes))
+    wanted = {key: tuple(value.shape) for key, value in empty.state_dict().items()}
     _check(weights, wanted, name)
-    model = TaskModel(config, len(task.classes))
+    model = TaskModel(config, len(task.classes), registers=settings.registers)
     model.load_state_dict(weights)
     model.eval()
     return TrainedTask(settings, step, model)
@@ -63,10 +65,9 @@ def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
 
     try:
         weights = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        about = safetensors_texts(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{name} is not a valid safetensors file: {error}. Save the run again.") from error
-    about = header.get("__metadata__") or {}
+        raise LoadError(f"{name} is not a valid safetensors file: {quoted(str(error))}. Save the run again.") from error
     if about.get("format") != FORMAT:
         raise LoadError(
             f"{name} was not saved on this page. Open other checkpoints as a folder or Hub id, in the list of models."
@@ -90,7 +91,7 @@ def _settings(about: dict[str, str], name: str) -> tuple[TaskSettings, int]:
 def _same_kind(value: object, default: object) -> bool:
     """Whether a JSON value has the type of the field; an integer is valid for a float."""
     allowed = (int, float) if isinstance(default, float) else (type(default),)
-    return isinstance(value, allowed) and not isinstance(value, bool)
+    return isinstance(value, allowed) and isinstance(value, bool) == isinstance(default, bool)
 
 
 def _check(weights: dict[str, Tensor], wanted: dict[str, tuple[int, ...]], name: str) -> None:

@@ -17,10 +17,12 @@ from encoder.train.settings import TaskSettings
 
 
 class TaskModel(nn.Module):
-    """An encoder, and a linear map from each output to the classes."""
+    """An encoder, and a linear map from each output to the classes. registers: tokens that come before a sequence, the
+    last ids of the vocabulary."""
 
-    def __init__(self, config: EncoderConfig, n_classes: int, seed: int | None = None) -> None:
+    def __init__(self, config: EncoderConfig, n_classes: int, seed: int | None = None, registers: int = 0) -> None:
         super().__init__()
+        self.registers = registers
         self.encoder = Encoder(config)
         self.head = nn.Linear(config.d_model, n_classes)
         if seed is not None:
@@ -29,8 +31,10 @@ class TaskModel(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids [B, T] -> logits [B, T, C]."""
-        logits: Tensor = self.head(self.encoder(ids))
-        return logits
+        if self.registers:
+            before = torch.arange(-self.registers, 0, device=ids.device) + self.encoder.config.vocab_size
+            ids = torch.cat((before.expand(len(ids), -1), ids), dim=1)
+        return self.head(self.encoder(ids)[:, self.registers :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,7 @@ class TrainedTask:
         """The encoder with the task's tokenizer."""
         task = self.settings.make_task()
         name = f"{task.name}, {self.settings.norm_placement}-norm, {self.step:,} steps"
-        return TextEncoder(name=name, encoder=self.model.encoder, tokenizer=task.tokenizer())
+        return TextEncoder(name=name, encoder=self.model.encoder, tokenizer=task.tokenizer(self.settings.registers))
 
     @torch.no_grad()
     def predict(self, ids: Tensor) -> Tensor:

@@ -63,17 +63,22 @@ class Task:
         """Ids [T] as in the vocabulary -> the text that a person types: "3 1 4"."""
         return " ".join(self.symbols[int(i) - self.offset] for i in ids)
 
-    def tokenizer(self) -> Tokenizer:
-        """One token a character, without spaces and special tokens: maps show the sequence only."""
-        from tokenizers import Regex, normalizers, pre_tokenizers
+    def tokenizer(self, registers: int = 0) -> Tokenizer:
+        """One token a character, without spaces and special tokens but `registers` before the sequence."""
+        from tokenizers import Regex, normalizers, pre_tokenizers, processors
         from tokenizers import Tokenizer as Backend
         from tokenizers.models import WordLevel
 
-        vocabulary = {token: index for index, token in enumerate((*SPECIAL, *self.symbols))}
+        before = [f"[REG{index}]" for index in range(registers)]
+        vocabulary = {token: index for index, token in enumerate((*SPECIAL, *self.symbols, *before))}
         backend = Backend(WordLevel(vocabulary, unk_token="[UNK]"))
         backend.normalizer = normalizers.Replace(Regex(r"\s+"), "")
         backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"."), "isolated")
-        backend.add_special_tokens(list(SPECIAL))
+        backend.add_special_tokens([*SPECIAL, *before])
+        if before:
+            backend.post_processor = processors.TemplateProcessing(
+                single=f"{' '.join(before)} $A", special_tokens=[(token, vocabulary[token]) for token in before]
+            )
         return Tokenizer(backend, {"pad_token": "[PAD]", "unk_token": "[UNK]"})
 
 

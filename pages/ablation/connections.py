@@ -11,7 +11,7 @@ from encoder import causal, figures
 from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
-from encoder.figures.patching import knock_out_map
+from encoder.figures.layers import knock_out_map
 from pages.ablation.params import Params
 from pages.components import on_click, plot
 from pages.components.lazy import expander

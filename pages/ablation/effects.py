@@ -7,7 +7,7 @@ import numpy as np
 from encoder import causal
 from encoder.causal import Outcome
 from encoder.edits import AblateHead
-from encoder.figures.effects import effect_map
+from encoder.figures.layers import effect_map
 from pages.ablation.params import CLICKS, Params
 from pages.ablation.recipe import toggle_head
 from pages.components import on_click, plot

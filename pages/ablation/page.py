@@ -9,7 +9,7 @@ import streamlit as st
 from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.errors import EncoderError
-from encoder.figures.effects import effect_map
+from encoder.figures.layers import effect_map
 from encoder.trace.trace import Trace
 from pages.ablation import connections, effects, maps, outcome, predictors, recipe
 from pages.core.frame.frame import current_view, heading

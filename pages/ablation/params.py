@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pages.core.widgets.outcomes import OutcomeParams as OutcomeParams  # registered before the first run
 from pages.state.params import Param, choice, whole_number
 from pages.state.url_state import state
 

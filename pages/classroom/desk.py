@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.classroom import asking, hidden, invite, question_box, results
+from pages.classroom import asking, concepts, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
 from pages.components.room_strip import room_refresh
 from pages.core.access import limits
-from pages.core.teaching.lessons import library
+from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
-from pages.core.teaching.questions import read_question
+from pages.core.teaching.questions import Look, Question, read_question
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.teaching.rooms.session import Seat
 from pages.core.words.markdown import plain, say_error
@@ -57,34 +57,52 @@ def _lesson(now: Room) -> None:
         if chosen and chosen != name:
             st.button(
                 "Begin this lesson", key="desk:begin", type="primary", icon=":material/play_arrow:",
-                on_click=show_step, args=(lessons[chosen], 1),
+                on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
             )  # fmt: skip
         elif opened:
-            _script(opened, min(number, len(opened.steps)))
+            _script(opened, opened.nearest(number))
 
 
 def _script(lesson: Lesson, number: int) -> None:
-    step = lesson.steps[number - 1]
+    step = lesson.step(number)
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == 1,
+            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == lesson.first,
             on_click=show_step, args=(lesson, number - 1),
         )  # fmt: skip
         st.button(
             "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}", type="primary",
-            disabled=number == len(lesson.steps), on_click=show_step, args=(lesson, number + 1),
+            disabled=number == lesson.last, on_click=show_step, args=(lesson, number + 1),
         )  # fmt: skip
-        st.markdown(f"**{plain(step.title)}** · step {number} of {len(lesson.steps)}", width="content")
+        st.markdown(f"**{plain(step.title)}** · step {number} of {lesson.last}", width="content")
+    at = path.place(lesson.name, number)
+    if at is not None:
+        _mark(at)
     st.markdown(step.prose)
-    if number < len(lesson.steps):
-        following = lesson.steps[number]
+    if number < lesson.last:
+        following = lesson.step(number + 1)
         st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
+
+
+def _mark(at: int) -> None:
+    """The minute of the path of 90 minutes in which this step begins, and the way on in it."""
+    mark = path.marks()[at]
+    until = mark.at + mark.minutes
+    st.caption(f"Path of 90 minutes: minute {mark.at} to {until}. {plain(mark.do)}")
+    if at + 1 < len(path.marks()):
+        following = path.marks()[at + 1]
+        found = library.find(following.lesson)
+        if found is not None:
+            st.button(
+                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="tertiary",
+                icon=":material/timeline:", on_click=show_step, args=(found, following.step),
+            )  # fmt: skip
 
 
 def show_step(lesson: Lesson, number: int) -> None:
     """Show a step of a lesson to the class; the desk stays. For callbacks."""
-    step, now = lesson.steps[number - 1], session.room()
+    step, now = lesson.step(number), session.room()
     before = dict(now.view) if now else {}
     view = dict(step.view) or before or {"page": "lessons"}
     view |= {LessonParams.lesson.name: lesson.name}
@@ -108,6 +126,10 @@ def _question(now: Room) -> None:
         else:
             _answers(now.question)
             question_box.teachers_buttons(now.question)
+        part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
+        if part is not None:
+            with part:
+                concepts.draw(now)
         st.download_button(
             "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
             on_click="ignore", icon=":material/download:", disabled=not now.asked,
@@ -126,10 +148,20 @@ def _answers(asked: Asked) -> None:
         if asked.revealed:
             results.truth(question, look)
         results.draw(now, asked, question, look)
+        _advice(now, asked, question, look)
         if now.named:
             _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
+
+
+def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
+    if not votes.may_follow(asked):
+        return
+    answers = results.read(question, look, session.store().answers(now.code, asked.id))
+    if (right := votes.share_right(question, look, answers)) is not None:
+        st.markdown(f"**{right:.0%} right** of {len(answers)}. {votes.advice(right)}")
 
 
 def _who(now: Room, asked: Asked) -> None:
@@ -140,12 +172,14 @@ def _who(now: Room, asked: Asked) -> None:
 
 
 def export(now: Room) -> bytes:
-    """All answers of the room's questions as one table."""
+    """All answers of the room's questions as one table, but for the concept test."""
     members = session.store().members(now.code)
     lines: list[bytes] = []
     for asked in [*now.past, *([now.question] if now.question else [])]:
+        if asked.definition["kind"] == "test":  # it has a table of its own, without names
+            continue
         question, answers = read_question(asked.definition), session.store().answers(now.code, asked.id)
-        table = results.as_csv(question, question_box.look_at(asked), answers, members)
+        table = results.as_csv(question, question_box.look_at(asked), answers, members, 2 if asked.before else 1)
         lines.append(table if not lines else table.split(b"\r\n", 1)[1])
     return b"".join(lines)
 

@@ -28,9 +28,9 @@ class InRoom:
     @contextlib.contextmanager
     def beside(self, lesson: Callable[[], AbstractContextManager[bool]]) -> Iterator[bool]:
         """Draw the question, then the lesson next to the page; False: the page is not drawn."""
-        if session.take_kept_seat(self.folder):
+        if session.take_seat():
             st.rerun()  # with the teacher's view
-        if session.awaits_greeting():
+        if session.awaits_seat():
             with self._question:
                 room = plain(strip.spaced(state.get(RoomParams.code)))
                 st.info(f"Joining room {room} … {session.said()}", icon=":material/group:")

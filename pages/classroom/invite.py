@@ -14,7 +14,7 @@ from pages.classroom.strip import spaced
 from pages.core.teaching.rooms import Room
 from pages.core.teaching.rooms.session import DESK
 
-#: The address that a front listens on which was started by encoder/cli/main.py.
+#: The address that a front listens on which was started by encoder/cli/app.py.
 FRONT = "ENCODERSCOPE_FRONT"
 
 

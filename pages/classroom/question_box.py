@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.classroom import asking, results
+from pages.classroom import asking, results, votes
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, Question, controls, read_question
@@ -90,7 +90,10 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
                 results.truth(question, look)
         with right:
             results.draw(now, asked, question, look)
-    elif given is None and question.kind == "draw":
+        return
+    if asked.before and given is None:
+        votes.invite(now, asked, own.member)
+    if given is None and question.kind == "draw":
         assert look is not None
         st.markdown(f"**{plain(question.ask)}**")
         row_sketch(
@@ -100,7 +103,10 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
         controls.ask(question, look, key, partial(_give, asked.id))
     else:
         st.markdown(f"**{plain(question.ask)}**")
-        st.markdown("Your answer is sent. The teacher shows the result.")
+        if session.waits(asked.id):
+            st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
+        else:
+            st.markdown("Your answer is sent. The teacher shows the result.")
         st.button("Change my answer", key=f"{key}:again", on_click=kept.update, args=({asked.id: None},))
 
 
@@ -114,10 +120,15 @@ def _give(question: str, value: object) -> None:
 def teachers_buttons(asked: Asked) -> None:
     """Reveal and close. For the page and for the desk."""
     with st.container(horizontal=True):
-        if not asked.revealed:
+        if not asked.revealed and asked.definition.get("kind") != "test":
             st.button(
                 "Show the result", key="room:reveal", type="primary", icon=":material/visibility:",
                 on_click=reveal, args=(asked.id,),
+            )  # fmt: skip
+        if votes.may_follow(asked):
+            st.button(
+                "Discuss and vote again", key="room:again", icon=":material/forum:", on_click=votes.again,
+                args=(asked.id,), help="The first vote is kept. Everybody gets a partner and answers again.",
             )  # fmt: skip
         st.button("Close the question", key="room:close-question", on_click=close, args=(asked.id,))
 

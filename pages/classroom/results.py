@@ -17,6 +17,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
+from pages.classroom import votes
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import Look, Question, controls
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, session
@@ -24,15 +25,18 @@ from pages.core.words.markdown import plain, say_error
 
 #: Bars of a histogram; further answers are one bar together.
 BARS = 12
+#: Titles of both votes.
+VOTES = ("First vote", "After the discussion")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar: answers that say the same. right: None where nothing is computed."""
+    """One bar: answers that say the same. right: None where nothing is computed; reason: why somebody thinks so."""
 
     label: str
     count: int
     right: bool | None
+    reason: str = ""
 
 
 def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> dict[str, Any]:
@@ -53,18 +57,23 @@ def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[
     if question.kind == "number":
         return _numbers(question, look, answers)
     texts = [controls.answer_text(question, look, one) for one in answers]
-    right = {text: _is_right(question, look, one) for text, one in zip(texts, answers, strict=True)}
+    known = dict(zip(texts, answers, strict=True))
     counted = Counter(texts).most_common()
-    found = [Bar(text, count, right[text]) for text, count in counted[:BARS]]
+    found = [_bar(question, look, known[text], text, count) for text, count in counted[:BARS]]
     if rest := sum(count for _, count in counted[BARS:]):
         found.append(Bar(f"{len(counted) - BARS} other answers", rest, None))
     return found
 
 
+def _bar(question: Question, look: Look | None, answer: Any, label: str, count: int) -> Bar:
+    right = _is_right(question, look, answer)
+    return Bar(label, count, right, "" if right or look is None else question.reason(answer, look)[0])
+
+
 def _numbers(question: Question, look: Look | None, answers: Sequence[float]) -> list[Bar]:
     values = Counter(answers)
     if len(values) <= BARS:
-        return [Bar(exact_or_three_digits(one), values[one], _is_right(question, look, one)) for one in sorted(values)]
+        return [_bar(question, look, one, exact_or_three_digits(one), values[one]) for one in sorted(values)]
     # Outliers must not squeeze all others into one bar: the outer bars take what lies beyond.
     low, high = np.quantile(np.asarray(answers, dtype=np.float64), (0.05, 0.95))
     edges = np.linspace(low, high, 9)
@@ -78,7 +87,7 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
 
 
 def _is_right(question: Question, look: Look | None, answer: Any) -> bool | None:
-    if question.kind == "choice":
+    if question.kind in ("choice", "conclusion", "test"):
         return None
     try:
         return question.grade(answer, look).right
@@ -102,7 +111,7 @@ def truth(question: Question, look: Look | None) -> None:
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """The class's answers: a histogram; for rows of attention, their mean next to the model's row."""
     try:
-        answers = session.store().answers(now.code, asked.id)
+        answers, first = session.store().answers(now.code, asked.id), votes.first_answers(now, asked)
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
@@ -115,8 +124,31 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
             controls.names(look), key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
             truth=model or mean,
         )  # fmt: skip
-    if found:
+    if first:
+        earlier, _ = _computed(asked.before, tuple(sorted(first.items())), _Asked(question, look))
+        _both(question, look, (first, answers), (earlier, found), show_right=asked.revealed)
+    elif found:
         st.html(table(found, show_right=asked.revealed))
+
+
+def _both(
+    question: Question,
+    look: Look | None,
+    answers: tuple[Mapping[str, str], Mapping[str, str]],
+    found: tuple[list[Bar], list[Bar]],
+    *,
+    show_right: bool,
+) -> None:
+    """Both votes next to each other, and the share that moved."""
+    given = [read(question, look, one) for one in answers]
+    for column, title, one, bars_of in zip(st.columns(2), VOTES, given, found, strict=True):
+        with column:
+            right = votes.share_right(question, look, one) if show_right else None
+            st.caption(f"{title}: {len(one)}" + ("" if right is None else f", {right:.0%} right"))
+            if bars_of:
+                st.html(table(bars_of, show_right=show_right))
+    if (share := votes.moved(*given)) is not None:
+        st.caption(f"{share:.0%} of those who voted twice changed their answer.")
 
 
 @dataclass(frozen=True)
@@ -144,9 +176,13 @@ def _computed(asked: str, answers: tuple[tuple[str, str], ...], about: _Asked) -
 def table(found: Sequence[Bar], *, show_right: bool) -> str:
     """The bars as an HTML table; every text is escaped."""
     largest = max(bar.count for bar in found)
+
+    def reason(bar: Bar) -> str:
+        return f"<br><small>“{html.escape(bar.reason)}”</small>" if show_right and bar.reason else ""
+
     rows = "".join(
         f"<tr{' data-right' if show_right and bar.right else ''}><th scope='row'>{html.escape(bar.label)}"
-        f"{' ✓' if show_right and bar.right else ''}</th><td>{bar.count}</td>"
+        f"{' ✓' if show_right and bar.right else ''}{reason(bar)}</th><td>{bar.count}</td>"
         f"<td><i style='width:{100 * bar.count / largest:.0f}%'></i></td></tr>"
         for bar in found
     )
@@ -155,17 +191,25 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
     )
 
 
-def as_csv(question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member]) -> bytes:
-    """One line for each answer: who (a nickname, or a number), the answer, and whether it is right."""
+def as_csv(
+    question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member], vote: int = 1
+) -> bytes:
+    """One line for each answer: who, the answer, whether it is right, which vote it is of, and a known reason.
+
+    who: a nickname, or the number of a member in the order of joining, the same for all questions.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["question", "who", "answer", "right"])
-    for number, (member, value) in enumerate(read(question, look, answers).items(), 1):
+    writer.writerow(["question", "who", "answer", "right", "vote", "reason"])
+    numbers = {member: number for number, member in enumerate([*members, *(answers.keys() - members.keys())], 1)}
+    for member, value in read(question, look, answers).items():
         known = members.get(member)
-        who = known.nickname if known and known.nickname else str(number)
+        who = known.nickname if known and known.nickname else str(numbers[member])
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         right = _is_right(question, look, value)
-        writer.writerow([_cell(question.ask), _cell(who), _cell(text), "" if right is None else int(right)])
+        reason = "" if right is not False or look is None else question.reason(value, look)[0]
+        row = [question.ask, who, text, "" if right is None else int(right), vote, reason]
+        writer.writerow([_cell(one) if isinstance(one, str) else one for one in row])
     return out.getvalue().encode("utf-8-sig", "replace")
 
 

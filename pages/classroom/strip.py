@@ -22,14 +22,12 @@ from pages.state.url_state import state
 KEY = "room-strip"
 #: Before the number of a lesson's step, in the name of a button.
 STEP = "step "
-#: A click that came before this session had its seat.
-_PRESSED = "_room_pressed"
 
 
 def draw(folder: str) -> None:
-    """Draw the line, or ask the browser what it kept of the room in the link. folder: of the open page."""
+    """Draw the line. folder: of the open page."""
     own, now = session.seat(), session.room()
-    asks = session.awaits_greeting()
+    asks = session.awaits_seat()
     if not asks and own is None:
         return  # nobody pays for rooms who is in none
     header: dict[str, Any] = {
@@ -130,7 +128,7 @@ def spotlight(shines: bool) -> None:
 
 def _turn(number: str) -> None:
     opened = progress.current()
-    if opened is not None and number.isdecimal() and 1 <= int(number) <= len(opened.lesson.steps):
+    if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
         progress.open_step(opened.lesson, int(number))
 
 
@@ -152,12 +150,6 @@ def _on_event(event: StripEvent) -> None:
     """For callbacks."""
     if event["event"] == "news":
         follow.hear_news()
-    elif event["event"] == "greet":
-        session.greet(event.get("kept", {}))
-        if session.seat() is not None and (pressed := st.session_state.pop(_PRESSED, None)) is not None:
-            _on_event(pressed)
-    elif session.awaits_greeting():  # a click that a reconnect repeats
-        st.session_state[_PRESSED] = event
     elif event.get("name", "").startswith(STEP):
         _turn(event["name"].removeprefix(STEP))
     elif event.get("name") in PRESSES:

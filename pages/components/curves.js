@@ -9,7 +9,7 @@ import { mounted } from "./mounted.js";
 
 const [EVERY, REST] = [200, 40]; // milliseconds between two questions, and at least after an answer
 const AGAIN = 1000; // until the page runs instead, where the channel does not answer
-const PARTS = ["losses", "points", "steps", "maps", "predicted", "rows"];
+const PARTS = ["losses", "points", "steps", "maps", "predicted", "rows", "sinks"];
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
 class CurvesView extends Drawing {
@@ -216,10 +216,25 @@ class CurvesView extends Drawing {
       const cells = [...(predicted[place] ?? [])].map((one) => classes[one]);
       const right = cells.filter((cell, k) => cell === expected[k]).length;
       const hits = rows[place] >= 0 ? `, rows that attend to it: ${rows[place]}` : "";
-      return row(`${run.name}: ${right} of ${expected.length} right${hits}`, cells, (cell, k) => cell !== expected[k]);
+      const sunk = this.sinkOf(run, run.data.sinks[place]);
+      return row(
+        `${run.name}: ${right} of ${expected.length} right${hits}${sunk}`,
+        cells,
+        (cell, k) => cell !== expected[k],
+      );
     });
     const table = make("table", {}, row("sequence", tokens), row("right answers", expected), ...given);
     this.answers.replaceChildren(table);
+  }
+
+  // The token that receives most of the head's attention, and the norm of what it adds (the sink lab).
+  sinkOf({ registers }, numbers) {
+    if (!numbers) return "";
+    const [place, share, ratio, rank] = numbers;
+    const name = place < registers ? `register ${place}` : `position ${place - registers}`;
+    const count = this.header.sample.tokens.length + registers;
+    const size = `norm ${ratio.toPrecision(2)} × the others, rank ${rank} of ${count}`;
+    return `; most attended: ${name}, ${percent(share)}, ${size}`;
   }
 
   // ---- Pointer ----

@@ -21,7 +21,7 @@ class CurveRun:
     """How one run is drawn, and what it has come to.
 
     colour: CSS; dash: of its lines, as Plotly names it; status: in words, such as "trains, step 3 of 400"; progress: 0
-    to 1; steps: of the whole run.
+    to 1; steps: of the whole run; registers: tokens before its sequence.
     """
 
     name: str
@@ -31,6 +31,7 @@ class CurveRun:
     progress: float
     steps: int
     active: bool
+    registers: int = 0
 
 
 @dataclass(frozen=True)

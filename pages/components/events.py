@@ -10,7 +10,7 @@ import streamlit as st
 
 from encoder.export.model_parts import PARTS
 from pages.core.work.whole_callbacks import whole
-from pages.state import url_state
+from pages.state import kept, url_state
 from pages.state.params import ZoomWindow
 
 
@@ -122,8 +122,8 @@ def state(key: str) -> Mapping[str, Any]:
 
 
 def heard(key: str) -> int:
-    """Number of the newest event of this component that `tell` has handled, 0 before the first."""
-    number = st.session_state.get(f"{key}:heard")
+    """Number of the newest event of this component that `tell` has handled, also in the browser's earlier session."""
+    number = st.session_state.get(f"{key}:heard", kept.heard())
     return int(number) if _is_index(number) else 0
 
 

@@ -1,6 +1,6 @@
 // The teacher's link, whose key is in its fragment and is sent to no server; and the rooms whose key this browser has.
 import { make } from "../../encoder/export/drawing/drawing.js";
-import { forgetSeat, kept } from "./room_kept.js";
+import { forgetSeat, rooms } from "./kept.js";
 import { download, eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
@@ -33,7 +33,7 @@ class RoomDoor {
   }
 
   rooms() {
-    return Object.entries(kept()).filter(([, one]) => one.key).reverse().slice(0, 3).map(([code, { key }]) => {
+    return Object.entries(rooms()).filter(([, one]) => one.key).reverse().slice(0, 3).map(([code, { key }]) => {
       const button = make("button", { type: "button" }, `Teach room ${code} again`);
       button.addEventListener("click", () => this.component.setTriggerValue("teach", { code, key, id: eventId() }));
       return button;

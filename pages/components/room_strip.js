@@ -2,16 +2,14 @@
 // for another run only for a version that Python has not read.
 import { make } from "../../encoder/export/drawing/drawing.js";
 import { appUrl } from "./address.js";
-import { keep, keepForTab, kept } from "./room_kept.js";
+import { keepSeat } from "./kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
 import { bringIntoView } from "../../encoder/export/drawing/spot.js";
 
-// A link with the teacher's key; the part after "#" is never sent to a server.
-const TEACHES = "#teach=";
 // Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which
-// a browser greets again when the room store was away: a class does so one by one.
+// a browser that waits for its seat asks again: a class does so one by one.
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 
 function connected() {
@@ -60,10 +58,13 @@ class RoomStrip {
     this.bringSpotlight();
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
-    if (header.asks) return this.greet();
-    this.greeted = null; // a later session, after a long sleep or in another process, asks again
+    document.documentElement.classList.toggle("enc-joins", header.asks);
+    if (header.asks) {
+      this.asksAt = performance.now() + AGAIN * (1 + Math.random());
+      return;
+    }
     if (header.member || header.key) {
-      keep(header.code, header.member ? { member: header.member } : { key: header.key });
+      keepSeat(header.code, header.member ? { member: header.member } : { key: header.key });
       const place = `_rooms/${header.code}?${new URLSearchParams({
         member: header.member,
         desk: header.desk ? "1" : "",
@@ -81,21 +82,6 @@ class RoomStrip {
     if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
     made.addEventListener("click", () => this.send({ event: "press", name }));
     return made;
-  }
-
-  // What this browser kept of the room, once for each session that asks.
-  greet() {
-    if (this.greeted === this.room.code) return;
-    this.greeted = this.room.code;
-    this.greetAgainAt = performance.now() + AGAIN * (1 + Math.random());
-    const found = kept()[this.room.code] ?? {};
-    if (location.hash.startsWith(TEACHES)) {
-      found.key = location.hash.slice(TEACHES.length);
-      keepForTab(this.room.code, found); // the room store may be away
-      history.replaceState(history.state, "", location.pathname + location.search); // a projector shows the address
-    }
-    // Without a number: a click that was made before, and comes after it, is not older news.
-    this.component.setTriggerValue("said", { event: "greet", kept: found });
   }
 
   take(news) {
@@ -175,9 +161,9 @@ class RoomStrip {
     this.catchUp();
     if (connected() !== this.connected) this.say();
     this.connected = connected();
-    if (!this.isRunning() && this.room?.asks && this.room.stale && performance.now() > this.greetAgainAt) {
-      this.greeted = null;
-      this.greet();
+    if (this.room?.asks && connected() && !this.isRunning() && performance.now() > this.asksAt) {
+      this.asksAt = performance.now() + LOST;
+      this.send({ event: "news" });
     }
     if (this.ends === null || this.ends === undefined) {
       this.clock.textContent = "";
@@ -196,7 +182,7 @@ class RoomStrip {
     clearInterval(this.ticking);
     roomNews().leave(this.hear);
     window.removeEventListener("enc-dwell", this.point);
-    document.documentElement.classList.remove("enc-in-room", "enc-spotlight", "enc-points", "enc-teaches");
+    document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-points", "enc-teaches");
     this.root.remove();
   }
 }

@@ -23,11 +23,10 @@ class StripButton(TypedDict):
 
 
 class StripEvent(TypedDict):
-    """What the browser said: "news" of the room, "press" with the `name` of a button, or "greet" with what it kept."""
+    """What the browser said: "news" of the room, or "press" with the `name` of a button."""
 
-    event: Literal["news", "press", "greet"]
+    event: Literal["news", "press"]
     name: NotRequired[str]
-    kept: NotRequired[Mapping[str, Any]]
 
 
 def room_strip(
@@ -38,8 +37,8 @@ def room_strip(
     Args:
         room: `code`, `version` (what this run has read), `member` and `key` (which the browser keeps), `desk` (listen
             to the counts), `words` (of the line), `note` (what is wrong, or ""), `timer` (seconds that are left, or
-            None), `spotlight`, `points` (long hovers are sent and shown), `asks` (the browser says what it kept of this
-            room), `hidden` (no line).
+            None), `spotlight`, `points` (long hovers are sent and shown), `asks` (the room store does not
+            answer: the browser asks again), `hidden` (no line).
         buttons: at the end of the line.
         key: the widget's key.
         on_event: gets each event before the page runs.
@@ -53,14 +52,11 @@ def room_strip(
 
 def _event(value: object) -> StripEvent | None:
     """An event as the browser sent it; None for anything else."""
-    if not isinstance(value, dict) or value.get("event") not in ("news", "press", "greet"):
+    if not isinstance(value, dict) or value.get("event") not in ("news", "press"):
         return None
     event: StripEvent = {"event": value["event"]}
     if value["event"] == "press":
         event["name"] = str(value.get("name"))[:40]
-    if value["event"] == "greet":
-        kept = value.get("kept")
-        event["kept"] = kept if isinstance(kept, dict) else {}
     return event
 
 

@@ -12,8 +12,9 @@ import streamlit as st
 
 from encoder import classify, similarity
 from encoder.encoders.text import TextEncoder
-from encoder.figures.tokens import token_bars
+from encoder.figures.token_bars import signed_token_bars
 from encoder.similarity import ClassAttribution
+from encoder.trace import gradual
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.contribution.params import Params
@@ -97,7 +98,7 @@ def show(view: View) -> Export | None:
     if found is None:
         return None
     labels = view.trace.labels
-    figure = token_bars(found.values, labels[: len(found.values)], _unit(chosen), found.position)
+    figure = signed_token_bars(found.values, labels[: len(found.values)], _unit(chosen), found.position)
     left, right = st.columns([11, 9], gap="medium")
     with left:
         plot(
@@ -152,11 +153,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
 
     def work() -> long_work.Work[ClassAttribution]:
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
-        for moment in parts:
-            if isinstance(moment, ClassAttribution):
-                return moment
-            yield moment / (moment + 64), f"Steps on the path: {moment}"
-        raise AssertionError
+        return (yield from gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}")))
 
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
     return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)

@@ -10,7 +10,8 @@ import streamlit as st
 
 from encoder import causal
 from encoder.explain.neurons import UpdateSizes, update_sizes
-from encoder.figures.feed_forward import left_out_bars, update_heatmap
+from encoder.figures.feed_forward import left_out_bars
+from encoder.figures.layers import update_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from pages.components import on_click, plot

@@ -7,9 +7,10 @@ import numpy as np
 from encoder import export, figures
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_map, tiled_attention
+from encoder.measure import head_map
 from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap, LongMap
+from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.overview import Overview
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
@@ -73,7 +74,7 @@ def overview(view: TracedText, layer: int | None, head: int | None, special: Spe
             return known.of(head)
     return view.derived(
         ("overview", layer, head, special),
-        lambda trace: tiled_attention.overview(trace, layer, head, special),
+        lambda trace: LongMap(trace, layer, head, special).overview,
     )
 
 

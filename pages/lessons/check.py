@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from encoder.errors import EncoderError
-from pages.core.teaching.lessons import lesson
+from pages.core.teaching.lessons import lesson, library
 from pages.core.teaching.lessons.lesson import Lesson, LessonError, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import read_answer
+from pages.lessons import wording
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 120
@@ -43,12 +46,24 @@ def check(path: Path) -> Iterator[Finding]:
     except LessonError as error:
         yield Finding(error.line, str(error).split(": ", 1)[1])
         return
-    yield from check_steps(found)
+    yield from check_steps(found, {term for other in _earlier(path) for term in wording.introduced(other)})
 
 
-def check_steps(found: Lesson) -> Iterator[Finding]:
-    """The findings of a lesson's views and questions."""
-    for step in found.steps:
+def _earlier(path: Path) -> Iterator[Lesson]:
+    """The lessons that a reader of this file has read: those of its folder before it, and all that ship."""
+    shipped = [] if path.resolve().parent == library.SHIPPED else sorted(library.SHIPPED.glob("*.md"))
+    for other in (*shipped, *(one for one in sorted(path.resolve().parent.glob("*.md")) if one.name < path.name)):
+        with contextlib.suppress(EncoderError):
+            yield lesson.load(other)
+
+
+def check_steps(found: Lesson, known: AbstractSet[str] = frozenset()) -> Iterator[Finding]:
+    """The findings of a lesson's words, views and questions. known: terms of earlier lessons."""
+    for line, reason in (*wording.check_terms(found, set(known)), *wording.check_misconceptions(found)):
+        yield Finding(line, reason)
+    for before, step in zip((None, *found.steps), found.steps, strict=False):
+        with contextlib.suppress(EncoderError):  # `_check_question` says it
+            yield from (Finding(line, reason) for line, reason in wording.check_step(step, before))
         if step.view:
             yield from (Finding(step.view_line, reason) for reason in _check_view(step))
         if step.question:
@@ -80,6 +95,8 @@ def _check_question(step: Step) -> Iterator[str]:
         truth = question.truth(look)
         if question.kind == "choice":
             yield "a lesson's answer is computed: choose another kind than “choice”, which is for a poll in a room."
+            return
+        if question.kind == "conclusion":
             return
         answer = truth.value[0] if question.kind in ("token", "head") else truth.value
         if not question.grade(read_answer(question, json.dumps(answer), look), look).right:

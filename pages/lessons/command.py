@@ -1,8 +1,9 @@
-"""`encoderscope lesson new|check|preview FILE ...`: run by encoder/cli/main.py as a script."""
+"""`encoderscope lesson ACTION FILE ...`: run by encoder/cli/lesson.py as a script."""
 
 from __future__ import annotations
 
-import argparse
+import csv
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -37,18 +38,12 @@ why: The answer is computed from the model. A strong weight by itself is not pro
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit code: 0 good, 1 the lesson has faults, 2 wrong use."""
-    parser = argparse.ArgumentParser(prog="encoderscope lesson", description="Write and check lessons.")
-    actions = parser.add_subparsers(dest="action", required=True)
-    for name, help_text in (
-        ("new", "write a small lesson to begin with"),
-        ("check", "open every view and compute every question of files and folders"),
-        ("preview", "start the app with this lesson"),
-    ):
-        actions.add_parser(name, help=help_text).add_argument("files", type=Path, nargs="+" if name == "check" else 1)
-    given = parser.parse_args(arguments)
-    action = {"new": _new, "check": _check, "preview": _preview}[given.action]
-    return max(_tried(action, file) for path in given.files for file in _lessons_at(path, given.action))
+    """Run an action on files, as encoder/cli/lesson.py has parsed them; returns the exit code: 0 good, 1 the lesson has
+    faults, 2 wrong use.
+    """
+    name, *files = sys.argv[1:] if arguments is None else arguments
+    action = {"new": _new, "check": _check, "preview": _preview, "material": _material, "answers": _answers}[name]
+    return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
 
 
 def _lessons_at(path: Path, action: str) -> list[Path]:
@@ -97,7 +92,37 @@ def _preview(file: Path) -> int:
     return encoderscope(["--lessons-root", str(file.resolve().parent)])
 
 
+def _material(folder: Path) -> int:
+    from pages.lessons import material
+    from pages.lessons.check import register_values
+
+    register_values()
+    for file in material.write(folder):
+        print(f"{file}: written.")
+    return 0
+
+
+def _answers(file: Path) -> int:
+    from encoder.errors import EncoderError
+    from pages.core.teaching.lessons import codes
+    from pages.lessons.check import register_values
+
+    register_values()
+    rows, faults = csv.writer(sys.stdout), 0
+    rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+        try:
+            for row in codes.rows(line) if line.strip() else ():
+                rows.writerow([number, *row])
+        except EncoderError as error:
+            print(f"{file}:{number}: {error}", file=sys.stderr)
+            faults = 1
+    return faults
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parents[2]))
     os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")
+    # It warns of every widget that is made without a browser, before it has read the level above.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     sys.exit(main())

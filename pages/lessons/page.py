@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from encoder.errors import EncoderError
 from pages.core.frame.frame import heading
-from pages.core.teaching.lessons import library, progress
+from pages.core.teaching.lessons import codes, library, progress
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
@@ -11,19 +12,29 @@ from pages.state.links import next_page
 COLUMNS = 2
 
 
-def _card(number: int, lesson: Lesson, *, is_next: bool) -> None:
+def _card(lesson: Lesson, *, is_next: bool) -> None:
     """is_next: the first lesson in which nothing is answered, or the first of all."""
     with st.container(border=True, height="stretch"):
-        st.header(f"{number} · {plain(lesson.title)}", anchor=False)
+        st.header(f"{lesson.label} · {plain(lesson.title)}".removeprefix(" · "), anchor=False)
         done, questions = progress.answered(lesson), sum(step.question is not None for step in lesson.steps)
         progress_note = f" · {done} of {questions} answered" if done else ""
-        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {len(lesson.steps)} steps{progress_note}")
+        st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {lesson.last} steps{progress_note}")
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         st.button(
-            f"Start lesson {number}", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
-            on_click=progress.open_step, args=(lesson, 1), icon=":material/play_arrow:",
+            f"Start “{plain(lesson.title)}”", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
+            on_click=progress.open_step, args=(lesson, lesson.first), icon=":material/play_arrow:",
         )  # fmt: skip
+
+
+def _take_code() -> None:
+    try:
+        lesson, answers = codes.read(st.session_state.get("lessons:code", ""))
+    except EncoderError as error:
+        st.session_state["_lessons_note"] = plain(str(error))
+        return
+    progress.take(lesson, answers)
+    st.session_state["_lessons_note"] = f"{len(answers)} answers of “{plain(lesson.title)}” were added."
 
 
 heading(
@@ -38,5 +49,10 @@ for start in range(0, len(good), COLUMNS):
     for place, column in enumerate(st.columns(COLUMNS), start):
         if place < len(good):
             with column:
-                _card(place + 1, good[place], is_next=place == following)
+                _card(good[place], is_next=place == following)
+with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"):
+    st.text_area("Code from the end of the file", key="lessons:code", height=80)
+    st.button("Add these answers", key="lessons:take", on_click=_take_code)
+    if note := st.session_state.pop("_lessons_note", ""):
+        st.markdown(note)
 next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

@@ -12,17 +12,21 @@ from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.lessons.progress import Open
 from pages.core.teaching.questions import controls
 from pages.core.teaching.rooms import session
-from pages.core.words import references
+from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
+
+#: Terms of a step that link to the glossary.
+MOST_LINKS = 8
 
 
 def draw(opened: Open) -> bool:
     """Draw the open step; returns whether the page next to it is shown: an answer comes before the picture."""
     lesson, step = opened.lesson, opened.step
-    st.caption(f"{plain(lesson.title)} · step {opened.number} of {len(lesson.steps)}")
-    st.progress(opened.number / len(lesson.steps))
+    place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
+    st.caption(f"{plain(lesson.title)} · {place}")
+    st.progress(opened.number / max(lesson.last, 1))
     st.subheader(plain(step.title), anchor=False)
-    references.markdown(step.prose)
+    st.markdown(glossary.linked(step.prose, MOST_LINKS))
     is_shown = _question(opened)
     if not (session.in_class() and session.is_student()):
         _steps(opened)
@@ -59,13 +63,12 @@ def wait(opened: Open) -> None:
 
 
 def _steps(opened: Open) -> None:
-    last = len(opened.lesson.steps)
     with st.container(horizontal=True):
         st.button(
-            "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == 1,
+            "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == opened.lesson.first,
             on_click=progress.open_step, args=(opened.lesson, opened.number - 1),
         )  # fmt: skip
-        if opened.number < last:
+        if opened.number < opened.lesson.last:
             st.button(
                 "Next", icon=":material/arrow_forward:", key="lesson:next", type="primary",
                 on_click=progress.open_step, args=(opened.lesson, opened.number + 1),
@@ -73,11 +76,11 @@ def _steps(opened: Open) -> None:
     with st.container(horizontal=True):
         if opened.step.view:
             st.button(
-                "Lesson's view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
-                help="Go back to the view of this step, after you changed something.",
+                "Reset view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
+                help="Show the view of this step again, after you changed something.",
                 on_click=progress.show_view, args=(opened.step,),
             )  # fmt: skip
         st.button(
-            "Leave", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
+            "Leave the lesson", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
             help="Close the lesson. The page stays as it is.",
         )  # fmt: skip

@@ -12,7 +12,7 @@ from pages.core.widgets import answer
 from pages.core.words import formulas
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain, table
-from pages.norms.selected import Figures, Selected, select_component
+from pages.norms.selected import EFFECTS, Figures, Selected, select_component
 
 
 def one_token(selected: Selected) -> Figures:
@@ -29,7 +29,7 @@ def one_token(selected: Selected) -> Figures:
         plot(
             bars,
             key="norm-steps",
-            alt=f"The {len(step.input)} components of one token: before LayerNorm, normalised, after gain and bias.",
+            alt=f"The {len(step.input)} components of one token: before the norm, normalised, after gain and bias.",
             height=460,
             on_event=on_click(point=select_component),
         )
@@ -105,8 +105,9 @@ def gain_and_bias(selected: Selected) -> Figures:
 def plain_in_words(selected: Selected, found: norms.Parameters) -> str:
     """A LayerNorm whose gain and bias change nothing."""
     biases = "" if found.bias is None else " and every bias 0"
+    effect = EFFECTS[selected.trace.config.norm_kind]
     untrained = "" if selected.view.model.scratch is None else " This model is untrained."
-    return f"Every gain is 1{biases}.{untrained} Every output vector has mean 0 and standard deviation 1."
+    return f"Every gain is 1{biases}.{untrained} Every output vector has {effect}."
 
 
 def parameters_in_words(found: norms.Parameters) -> str:

@@ -8,6 +8,7 @@ from encoder import figures
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.measure import norms
+from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.place import PlaceParams
 from pages.core.widgets.export import Export, title
@@ -17,21 +18,21 @@ from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias, one_token
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
 from pages.state import links
 from pages.state.url_state import controlled, state
 
-#: Part -> the question that its picture answers.
-QUESTIONS = {
-    "every": "What does each LayerNorm do to the vector of each token?",
-    "one": "What does one LayerNorm do to the vector of one token?",
-    "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
-}
-
 view = current_view()
 trace, config = view.trace, view.loaded.config
+NORM = NORM_NAMES[config.norm_kind]
 statistics = view.derived("norm statistics", norms.statistics)
+#: Part -> the question that its picture answers.
+QUESTIONS = {
+    "every": f"What does each {NORM} do to the vector of each token?",
+    "one": f"What does one {NORM} do to the vector of one token?",
+    "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
+}
 
 
 def main() -> None:
@@ -52,15 +53,15 @@ def main() -> None:
 
 
 def placement() -> str:
-    """Where the LayerNorms of this model are, and what they do."""
-    place = "**pre-norm**: LayerNorm precedes each sublayer, x ← x + f(LayerNorm(x))"
+    """Where the norms of this model are, and what they do."""
+    place = f"**pre-norm**: {NORM} precedes each sublayer, x ← x + f({NORM}(x))"
     if config.norm_placement == "post":
-        place = "**post-norm**: LayerNorm follows each sum, x ← LayerNorm(x + f(x))"
+        place = f"**post-norm**: {NORM} follows each sum, x ← {NORM}(x + f(x))"
     parameters = "gain and bias" if config.norm_bias else "gain"
     origin = "untrained" if view.model.scratch is not None else "learned"
     return (
-        f"The {len(statistics.names)} LayerNorms of **{plain(view.loaded.name)}** give every vector mean 0 and "
-        f"standard deviation 1, then apply their {origin} {parameters}. This model is {place}."
+        f"The {len(statistics.names)} {NORM}s of **{plain(view.loaded.name)}** give every vector "
+        f"{EFFECTS[config.norm_kind]}, then apply their {origin} {parameters}. This model is {place}."
     )
 
 
@@ -90,14 +91,14 @@ def exported(selected: Selected, shown: Figures) -> Export:
         parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
         components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
         parts.append(Section(f"Token {token} at {selected.label}, component by component", table=components))
-        return [*parts, Section("Every token at every LayerNorm", table=tables.norms_frame(trace))]
+        return [*parts, Section(f"Every token at every {NORM}", table=tables.norms_frame(trace))]
 
     return Export(
         view,
-        title(view, "LayerNorm"),
+        title(view, NORM),
         lambda: tables.norms_frame(trace),
         sections=sections,
-        settings={"LayerNorm": selected.label, "Token": f"{token}, {trace.labels[token]}"},
+        settings={NORM: selected.label, "Token": f"{token}, {trace.labels[token]}"},
         lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
         "stds = {name: norm.std for name, norm in trace.norms.items()}",
     )
@@ -108,13 +109,13 @@ def chosen_norm() -> str:
     names, at = statistics.names, state.get(Params.at)
     if at not in names:
         if at:
-            st.warning(f"No LayerNorm {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
+            st.warning(f"No {NORM} {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
             state.put(Params.at, "")
         at = names[0]
     if len(names) > 1:
         controlled(
             st.select_slider,
-            "LayerNorm",
+            NORM,
             names,
             key="norm-slider",
             value=at,

@@ -10,12 +10,15 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import Trace, explain, figures
 from encoder.measure import norms
 from encoder.measure.norms import NormStatistics
+from encoder.model.layers import NORM_NAMES
 from pages.components.events import PlotEvent
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.state.url_state import state
 
+#: Kind of norm -> what every vector has after it, before gain and bias.
+EFFECTS = {"layer": "mean 0 and standard deviation 1", "rms": "root mean square 1"}
 #: Heading -> the figure below it, for the report.
 Figures = dict[str, go.Figure]
 
@@ -35,9 +38,14 @@ class Selected:
     options: DeltaGenerator
 
     @property
+    def kind(self) -> str:
+        """The norm of this model, by its name."""
+        return NORM_NAMES[self.trace.config.norm_kind]
+
+    @property
     def label(self) -> str:
-        """The selected LayerNorm in headings and sentences."""
-        return f"the {figures.norm_label(self.norm)} LayerNorm"
+        """The selected norm in headings and sentences."""
+        return f"the {figures.norm_label(self.norm)} {self.kind}"
 
     @property
     def trace(self) -> Trace:

@@ -7,7 +7,6 @@ import streamlit as st
 
 from encoder import explain, figures
 from encoder.figures.numbers import three_digits
-from encoder.measure.norms import NormStatistics
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
@@ -18,7 +17,7 @@ from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 from pages.norms.params import Params
-from pages.norms.selected import Figures, Selected
+from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state.url_state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
@@ -54,7 +53,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
     names, labels = statistics.names, view.trace.labels
     place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
     mean, std = getattr(statistics, moment)
-    title = f"{moment.title()} each LayerNorm"
+    title = f"{moment.title()} each {selected.kind}"
     st.header(title, anchor=False)
     rounding = statistics.rounding * float(std.max())
     maps = {
@@ -68,7 +67,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
             plot(
                 figure,
                 key=f"norms-{moment}-{what.split()[-1]}",
-                alt=f"{title}: {what} of each token's vector. One row per LayerNorm, one column per token.",
+                alt=f"{title}: {what} of each token's vector. One row per norm, one column per token.",
                 height=token_rows.height(len(names), pitch=18, frame=150, most=420),
                 on_event=on_click(
                     row=lambda norm: state.put(Params.at, names[norm]),
@@ -76,7 +75,7 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
                     clear=selection.clear,
                 ),
             )
-    st.caption(before_in_words(selected) if moment == "before" else after_in_words(statistics))
+    st.caption(before_in_words(selected) if moment == "before" else after_in_words(selected))
     return {f"{title}: {what}": figure for what, figure in maps.items()}
 
 
@@ -96,13 +95,14 @@ def before_in_words(selected: Selected) -> str:
     norm, token = statistics.widest
     mean, std = (values[norm, token] for values in statistics.before)
     return (
-        f"Largest standard deviation before a LayerNorm: {three_digits(std)}, mean {number(float(mean))}, for "
+        f"Largest standard deviation before a {selected.kind}: {three_digits(std)}, mean {number(float(mean))}, for "
         f"{selected.quoted(token)} (token {token}) at {figures.norm_label(statistics.names[norm])}."
     )
 
 
-def after_in_words(statistics: NormStatistics) -> str:
-    """The effect of gain and bias on mean 0 and standard deviation 1."""
+def after_in_words(selected: Selected) -> str:
+    """The effect of gain and bias on the normalised vectors."""
+    statistics = selected.statistics
     mean, std = statistics.after
     largest = float(np.abs(mean).max())
     if largest <= statistics.rounding * float(std.max()):
@@ -111,7 +111,7 @@ def after_in_words(statistics: NormStatistics) -> str:
             f"Standard deviations: {std.min():.4f} to {std.max():.4f}."
         )
     return (
-        f"Before gain and bias, each mean is 0 and each standard deviation 1. After them, means: "
+        f"Before gain and bias, every vector has {EFFECTS[selected.trace.config.norm_kind]}. After them, means: "
         f"{number(float(mean.min()))} to {number(float(mean.max()))}; standard deviations: "
         f"{number(float(std.min()))} to {number(float(std.max()))}."
     )

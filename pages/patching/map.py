@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from encoder import causal
 from encoder.causal import Where
+from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
-from encoder.figures.patching import patch_map
 from pages.components import on_click, plot
 from pages.core.view import token_rows
 from pages.core.view.view import View

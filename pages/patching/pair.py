@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder import causal, figures
 from encoder.causal import Outcome, Where
-from encoder.figures.patching import pair_labels
+from encoder.figures.layers import pair_labels
 from encoder.trace.trace import Trace
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of

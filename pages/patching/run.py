@@ -7,7 +7,7 @@ import streamlit as st
 from encoder import causal
 from encoder.causal import Where
 from encoder.edits import Edit
-from encoder.figures.patching import displacement_map
+from encoder.figures.layers import displacement_map
 from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs import edited

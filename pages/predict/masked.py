@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.figures.words import word_bars
+from encoder.figures.token_bars import word_bars
 from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder.classify import SparseVector, sparse_vector
-from encoder.figures.words import word_bars
+from encoder.figures.token_bars import word_bars
 from encoder.model.pooling import SparseConfig
 from pages.components import plot
 from pages.core.inputs import edited

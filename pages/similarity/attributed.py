@@ -9,6 +9,7 @@ import streamlit as st
 from encoder import similarity
 from encoder.errors import EncoderError
 from encoder.similarity import Attribution, MethodComparison
+from encoder.trace import gradual
 from pages.core.stores import cache, results
 from pages.core.view.view import View
 from pages.core.work import long_work
@@ -77,10 +78,8 @@ def attribution(view: View, params: Params) -> Attribution | None:
 
 def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
     steps = "auto" if key.steps == "auto" else int(key.steps)
-    for moment in similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference):  # type: ignore[arg-type]
-        yield moment.share, f"Steps on the path: {moment.steps}"
-    assert moment.attribution is not None
-    return moment.attribution
+    parts = similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference)  # type: ignore[arg-type]
+    return (yield from gradual.reported(parts, lambda one: (one.share, f"Steps on the path: {one.steps}")))
 
 
 def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:

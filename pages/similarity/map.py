@@ -110,7 +110,7 @@ def check(found: Attribution) -> None:
         rows.append(("= what the cells must add up to", number(found.expected_sum, 4)))
     rows.append(("Sum of all cells", f"**{number(float(found.matrix.sum()), 4)}**"))
     error = f"{found.error:.1e}" if found.error < 5e-5 else number(found.error, 4)
-    rows.append(("Error", error + ("" if found.is_exact else f", {found.steps} steps")))
+    rows.append(("Error of the sum", error + ("" if found.is_exact else f", {found.steps} steps")))
     if found.error > TOLERANCE:
         st.warning(
             f"The cells miss what they must add up to by {number(found.error, 3)}: choose more steps, or “auto”.",

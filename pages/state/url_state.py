@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.core.access import limits
-from pages.state import not_chosen
+from pages.state import kept, not_chosen
 from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
@@ -29,7 +29,7 @@ HOME = "start"
 OF_ANY_PAGE = frozenset({"present", "room"})
 
 #: What comes before the name of a text that is too long for the address: "kept_text" is its digest. The session keeps
-#: the newest of these texts, for Back; after a reload the browser's tab has them (pages/components/kept_text.py).
+#: the newest of these texts, for Back, and so does the browser's tab, for its next session.
 KEPT = "kept_"
 #: Such texts that a session keeps; older contents of a widget that are remembered.
 MOST_KEPT, MOST_OLDER = 8, 8
@@ -39,8 +39,6 @@ _VALUES, _WRITTEN, _NOTES = "_view", "_view_in_url", "_view_notes"
 _RUNNING, _TOUCHED = "_view_running", "_view_touched"
 #: Values set from code that the browser has not confirmed yet.
 _UNCONFIRMED = "_view_unconfirmed"
-#: Name -> digest of texts that only the browser may have; whether it did not have one of them.
-_MISSING, _LOST = "_view_missing", "_view_lost"
 #: Name of a value -> the page whose widget drew it last.
 _DRAWN_ON = "_view_drawn_on"
 _TEXTS = "_view_kept_texts"
@@ -142,13 +140,12 @@ class UrlState:
         values = st.session_state.setdefault(_VALUES, {})
         written = st.session_state.setdefault(_WRITTEN, {})
         st.session_state[_NOTES] = []
-        if st.session_state.pop(_LOST, False):
-            self.note(
-                "The text of this link is too long for an address, so only the tab where it was typed has it. "
-                "Paste the text into the field."
-            )
         first_run = not values
         contents, query = _contents(), st.query_params.to_dict()
+        token = query.pop(kept.TOKEN, "")
+        if first_run:
+            texts = kept.take(token)
+            st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}
         self._run.values, self._run.contents, self._run.drawn, self._run.sent = values, contents, set(), _sent()
         touched = st.session_state.get(_TOUCHED, False)
         for name in self._unconfirmed().stale(contents, values, touched=touched):
@@ -164,14 +161,14 @@ class UrlState:
                 values[name] = param.default
             if not read_url:
                 continue
-            raw, kept = query.get(name), query.get(KEPT + name)
+            raw, digest = query.get(name), query.get(KEPT + name)
             if raw is not None and raw != written.get(name):
                 self._adopt(param, raw)
-            elif raw is None and kept is not None:
-                self._adopt_kept(param, kept)
+            elif raw is None and digest is not None:
+                self._adopt_kept(param, digest)
             elif raw is None and (name in written or KEPT + name in written) and query:
                 self.put(param, param.default)  # Back led to a link without this value
-        known = {*self.params, "embed", "embed_options", HOME}
+        known = {*self.params, *(KEPT + name for name in self.params), "embed", "embed_options", HOME}
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
@@ -189,40 +186,19 @@ class UrlState:
             self.note(f"The link asks for {param.name}={raw[:60]!r}: {error}. Shown: {shown}.")
 
     def _adopt_kept(self, param: Param, digest: str) -> None:
-        """Take a text that the address names by its digest from the session; otherwise the browser is asked."""
-        text = _kept_text(digest)
+        """Take a text that the address names by its digest, if the session has it or its browser had kept it."""
+        text = st.session_state.get(_TEXTS, {}).get(digest)
         if text is None:
-            st.session_state.setdefault(_MISSING, {})[param.name] = digest
+            self.note(
+                "The text of this link is too long for an address, so only the tab where it was typed has it. "
+                "Paste the text into the field."
+            )
         elif param.format(self.get(param)) != text:
             self._adopt(param, text)
 
     @staticmethod
     def _unconfirmed() -> Unconfirmed:
         return st.session_state.setdefault(_UNCONFIRMED, Unconfirmed())
-
-    def missing(self) -> dict[str, str]:
-        """Name -> digest of texts in the address that the session does not have."""
-        return dict(st.session_state.get(_MISSING, {}))
-
-    def found(self, texts: Mapping[str, str | None]) -> None:
-        """Take missing texts that the browser has kept: digest -> text, None where it has none. For callbacks."""
-        for name, digest in st.session_state.pop(_MISSING, {}).items():
-            text = texts.get(digest)
-            if text is not None and _digest(text) == digest and name in self.params:
-                self._adopt(self.params[name], text)
-            else:
-                st.session_state[_LOST] = True
-        touch()
-
-    def adopt(self, query: Mapping[str, str]) -> None:
-        """Take the values of another address, as if it had been opened. For callbacks."""
-        not_chosen.remember_asked(query)
-        for name, param in self.params.items():
-            if name in query:
-                self._adopt(param, query[name])
-            elif KEPT + name in query:
-                self._adopt_kept(param, query[KEPT + name])
-        touch()
 
     def kept(self) -> dict[str, str]:
         """Digest -> text of the values of this run that are too long for the address."""
@@ -249,7 +225,6 @@ class UrlState:
         wanted = not_chosen.applied(wanted, values, self.params)
         for name in [name for name, text in wanted.items() if _too_long(text)]:
             wanted[KEPT + name] = _keep(wanted.pop(name))
-        wanted |= {KEPT + name: digest for name, digest in self.missing().items()}
         if home and set(wanted) - OF_ANY_PAGE:
             wanted = {HOME: "1", **wanted}
         if wanted != st.query_params.to_dict():
@@ -389,11 +364,6 @@ def _keep(text: str) -> str:
     for old in list(texts)[:-MOST_KEPT]:
         del texts[old]
     return name
-
-
-def _kept_text(name: str) -> str | None:
-    """The text of a digest, None where the session does not have it."""
-    return st.session_state.get(_TEXTS, {}).get(name)
 
 
 def _key(name: str) -> str:

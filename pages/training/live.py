@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -13,6 +13,7 @@ from encoder import figures
 from encoder.errors import ConfigError
 from encoder.figures import placements as drawn
 from encoder.train import progress
+from encoder.train.blocks import accuracies
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from pages.components.curves import CurveRun, SampleSequence, curves, refresh
@@ -30,15 +31,16 @@ CHANNEL = "training"
 
 @dataclass(frozen=True)
 class Shown:
-    """Runs as they are now, by name. All answer the same held-out sequences."""
+    """Runs as they are now, by name. All answer the same held-out sequences. every: those of other seeds, too."""
 
     views: Mapping[str, RunView]
     held_out: HeldOut
+    every: Mapping[str, RunView] = field(default_factory=dict)
 
     @property
     def active(self) -> bool:
         """Whether a run works or waits for its turn."""
-        return any(view.active for view in self.views.values())
+        return any(view.active for view in (self.every or self.views).values())
 
     @property
     def settings(self) -> TaskSettings:
@@ -70,6 +72,7 @@ def described(views: Mapping[str, RunView]) -> list[CurveRun]:
         CurveRun(
             name=name, colour=drawn.PLACEMENT_COLOURS[view.settings.norm_placement], dash=dashes[name],
             status=status(view), progress=view.progress, steps=view.settings.steps, active=view.active,
+            registers=view.settings.registers,
         )
         for name, view in views.items()
     ]  # fmt: skip
@@ -134,7 +137,7 @@ def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
         seen = [progress.Seen(*three) for three in zip(*[iter(numbers)] * 3, strict=True)]
     except (KeyError, ValueError) as error:
         raise ConfigError(f"This address is not complete: {error}. Reload the page.") from error
-    views = group.poll()
+    views = group.first_seeds(group.poll())
     parts = zip(views.values(), seen, strict=False)
     arrays = [progress.since(view, group.held_out, watched, had) for view, had in parts]
     return refresh(described(views), arrays, [vars(one) for one in seen])
@@ -176,7 +179,14 @@ def results(shown: Shown) -> str:
         else:
             last = view.curve[-1]
             said.append(f"{name}: {last['accuracy']:.1%} right after {int(last['step']):,} steps.")
-    return " ".join([*said, "Each run is one seed: small differences may be chance."])
+    several = {name: one for name, one in accuracies(shown.every).items() if one.n > 1}
+    if not several:
+        return " ".join([*said, "Each run is one seed: small differences may be chance."])
+    means = "; ".join(
+        f"{name}: {one.mean:.1%} ± {one.half:.1%}" for name, one in several.items()
+    )  # fmt: skip
+    n_seeds = next(iter(several.values())).n
+    return " ".join([*said, f"Drawn: the first of {n_seeds} seeds. Means and 95% intervals of all seeds: {means}."])
 
 
 def curve_figures(views: Mapping[str, RunView]) -> dict[str, go.Figure]:

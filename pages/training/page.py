@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.errors import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.model.config import POSITION_KINDS
+from encoder.train.blocks import ATTENTION, SEEDS, SWITCHES
 from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.tasks import TASKS, make
@@ -19,7 +19,7 @@ from pages.core.words import about
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import plain
 from pages.state.links import next_page
-from pages.training import at_start, live, runs
+from pages.training import at_start, history, live, runs
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save
 from pages.training.params import Params
@@ -32,6 +32,8 @@ def main() -> None:
     part = state.segmented(Params.part, "Part", limits.PARTS, label_visibility="collapsed")
     if part == "gradients":
         at_start.show()
+    elif part == "history":
+        history.show()
     else:
         train()
     next_page("pre_post", "Pre-norm vs post-norm, both placements on your sentence")
@@ -43,7 +45,10 @@ def train() -> None:
     group = runs.group()
     if group is not None:
         group.restart_lapsed(was_here=placement_toggle.was_here())
-    shown = None if group is None else live.Shown(group.poll(), group.held_out)
+    shown = None
+    if group is not None:
+        every = group.poll()
+        shown = live.Shown(group.first_seeds(every), group.held_out, every)
     buttons(group, active=shown is not None and shown.active)
     if problem := impossible():
         st.warning(plain(problem))
@@ -136,23 +141,36 @@ def choose_task() -> None:
 def choose_runs() -> None:
     """What the runs differ in, then sizes, steps and seed."""
     state.bound(
-        st.segmented_control, Params.norms, "Norm placement", ["pre", "post"], selection_mode="multi",
-        format_func=PLACEMENT_NAMES.get,
-        help="Both start from the same weights. Pre-norm has one LayerNorm more, after the last layer.",
+        st.segmented_control, Params.norms, "Norm placement", list(limits.PLACEMENTS), selection_mode="multi",
+        format_func=lambda one: PLACEMENT_NAMES.get(one, "sandwich"),
+        help="All start from the same weights. Pre-norm has one more norm, after the last layer. Sandwich: pre-norm "
+        "with one more norm on what each sublayer adds (Gemma 2).",
     )  # fmt: skip
     state.bound(
         st.segmented_control, Params.warm, "Warm-up", list(limits.WARM), selection_mode="multi",
         help="With: the learning rate rises from 0 over the first steps. Without: it is constant.",
     )  # fmt: skip
     state.bound(
-        st.segmented_control, Params.encodings, "Positions", list(POSITION_KINDS), selection_mode="multi",
-        help="Without positions, the encoder cannot tell the order of the symbols.",
+        st.segmented_control, Params.encodings, "Positions", list(limits.ENCODINGS), selection_mode="multi",
+        format_func=lambda one: {"alibi": "ALiBi", "bias": "bias by distance"}.get(one, one),
+        help="Without positions, the encoder cannot tell the order of the symbols. Bias by distance: T5’s.",
     )  # fmt: skip
+    for param, title, switch in ((Params.kinds, "Norm", "Norm"), (Params.ffns, "Feed-forward", "FFN")):
+        state.bound(st.segmented_control, param, title, list(SWITCHES[switch]), selection_mode="multi")
+    titles = {word: title for title, word in ATTENTION.items()}
+    state.bound(
+        st.segmented_control, Params.attention, "Attention also has", list(titles), selection_mode="multi",
+        format_func=titles.get,
+        help="Gated output: a factor between 0 and 1 for each token and head (Qiu et al. 2025). Registers: two learned "
+        "tokens before the sequence (Darcet et al. 2024). Learned sink: one more score in each softmax (gpt-oss).",
+    )  # fmt: skip
+    state.bound(st.toggle, Params.contrast, "Compare with full attention")
     numbers = (
         (Params.length, "Length", limits.LENGTHS), (Params.symbols, "Symbols", limits.SYMBOLS),
         (Params.layers, "Layers", limits.LAYERS), (Params.heads, "Heads", limits.HEADS),
         (Params.width, "Width", limits.WIDTHS), (Params.steps, "Steps", limits.STEPS),
-        (Params.rise, "Warm-up steps", limits.RISES), (Params.seed, "Seed", limits.SEEDS),
+        (Params.rise, "Warm-up steps", limits.RISES), (Params.seed, "Seed", limits.SEED),
+        (Params.seeds, "Runs with other seeds", (1, SEEDS)),
     )  # fmt: skip
     places = itertools.cycle(st.columns(3))
     state.bound(

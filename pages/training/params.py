@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from encoder.model.config import NORM_PLACEMENTS, POSITION_KINDS
+from encoder.model.config import POSITION_KINDS
+from encoder.train.blocks import ATTENTION, PRESETS, SEEDS, SWITCHES
 from encoder.train.tasks import TASKS
 from pages.state.params import Param, choice, flag, number, several, string, whole_number
 from pages.state.url_state import state
 
 #: Smallest and largest values on the page; larger runs take minutes instead of seconds.
 LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8, 128)
-RISES, STEPS, SEEDS = (1, 1000), (20, 3000), (0, 999_999)
+RISES, STEPS, SEED = (1, 1000), (20, 3000), (0, 999_999)
 RATES = (1e-5, 10.0)
 WARM = ("with", "without")
-PARTS = {"runs": "Training runs", "gradients": "Gradients at initialisation"}
+ENCODINGS = (*POSITION_KINDS, "alibi", "bias")
+PLACEMENTS = ("pre", "post", "sandwich")
+PARTS = {"runs": "Training runs", "history": "The block, 2017 to today", "gradients": "Gradients at initialisation"}
 
 
 @state.register
@@ -21,9 +24,15 @@ class Params:
 
     part: Param[str] = choice("runs", PARTS, url="train_part")
     task: Param[str] = choice("reverse", TASKS)
-    norms: Param[list[str]] = several(["pre", "post"], NORM_PLACEMENTS, url="train_norm")
+    norms: Param[list[str]] = several(["pre", "post"], PLACEMENTS, url="train_norm")
     warm: Param[list[str]] = several(["with"], WARM)
-    encodings: Param[list[str]] = several(["learned"], POSITION_KINDS)
+    encodings: Param[list[str]] = several(["learned"], ENCODINGS)
+    kinds: Param[list[str]] = several(["LayerNorm"], SWITCHES["Norm"], url="train_norm_kind")
+    ffns: Param[list[str]] = several(["GELU"], SWITCHES["FFN"], url="train_ffn")
+    attention: Param[list[str]] = several([], ATTENTION.values(), url="train_attention")
+    contrast: Param[bool] = flag(url="train_contrast")
+    history: Param[list[str]] = several([], PRESETS, url="train_history")
+    seeds: Param[int] = whole_number(1, 1, SEEDS, url="train_seeds")
     rate: Param[float] = number(3e-3, *RATES)
     rise: Param[int] = whole_number(50, *RISES)
     steps: Param[int] = whole_number(400, *STEPS)
@@ -32,7 +41,7 @@ class Params:
     layers: Param[int] = whole_number(1, *LAYERS, url="train_layers")
     heads: Param[int] = whole_number(1, *HEADS, url="train_heads")
     width: Param[int] = whole_number(32, *WIDTHS, url="train_width")
-    seed: Param[int] = whole_number(0, *SEEDS, url="train_seed")
+    seed: Param[int] = whole_number(0, *SEED, url="train_seed")
     # The head in the maps, and whether they show the sample sequence or the mean over the held-out ones.
     shown_layer: Param[int] = whole_number(0, url="watch_layer")
     shown_head: Param[int] = whole_number(0, url="watch_head")

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ import streamlit as st
 from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train import task_inspection
+from encoder.train.blocks import BASE, SEEDS, SWITCHES
+from encoder.train.blocks import PRESETS as MODELS
 from encoder.train.loop import TaskRun
 from encoder.train.recorded import DEEP
 from encoder.train.run_view import HeldOut, RunView
@@ -40,10 +43,15 @@ PRESETS: dict[str, Values] = {
     },
     "Reverse the sequence": {},
     "Without positions": {Params.encodings: ["learned", "none"], Params.norms: ["post"], Params.steps: 200},
+    "Sinks, with and without gates": {
+        Params.norms: ["pre", "post"], Params.attention: ["gate"], Params.contrast: True, Params.layers: 3,
+        Params.heads: 4, Params.steps: 300,
+    },
     "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
-_SET = (Params.task, Params.norms, Params.warm, Params.encodings, Params.rate, Params.rise, Params.steps,
+_SET = (Params.task, Params.norms, Params.warm, Params.encodings, Params.kinds, Params.ffns, Params.attention,
+        Params.contrast, Params.history, Params.seeds, Params.rate, Params.rise, Params.steps,
         Params.length, Params.symbols, Params.layers, Params.heads, Params.width, Params.shown_layer,
         Params.shown_head)  # fmt: skip
 
@@ -80,6 +88,10 @@ class RunGroup:
     def ended(self) -> bool:
         """Whether every run has ended."""
         return all(run.ended for run in self.runs.values())
+
+    def first_seeds(self, views: Mapping[str, RunView]) -> dict[str, RunView]:
+        """Of runs that differ in their seed only, the first: these are drawn."""
+        return {name: view for name, view in views.items() if view.settings.trial == 0}
 
     def poll(self) -> dict[str, RunView]:
         """Every run as it is now; a poll also keeps the runs alive."""
@@ -143,36 +155,70 @@ def begin() -> None:
 
 def described(params: Params) -> dict[str, TaskSettings]:
     """The runs that the page describes, by name. Raises ConfigError, with the remedy, for impossible ones."""
-    n_runs = len(params.norms) * len(params.warm) * len(params.encodings)
-    if not n_runs:
+    positions = [SWITCHES["Positions"][MODELS[name].choices[0]]["position"] for name in params.history]
+    for position in positions or params.encodings:
+        check_width(params.width, params.heads, position, WIDTHS)
+    base = TaskSettings(
+        task=params.task, length=params.length, n_symbols=params.symbols, n_layers=params.layers, n_heads=params.heads,
+        d_model=params.width, learning_rate=params.rate, warmup_steps=params.rise, steps=params.steps, seed=params.seed,
+        record_every=max(1, min(10, params.steps // 20)),
+    )  # fmt: skip
+    alike = {name: MODELS[name].settings(base) for name in params.history} or variants(params, base)
+    if not alike:
         raise ConfigError("Nothing to train: choose at least one norm placement, one warm-up and one encoding.")
-    if n_runs > limits.TRAINING_RUNS.value:
+    if len(alike) > limits.TRAINING_RUNS.value:
         raise ConfigError(
-            f"{len(params.norms)} placements × {len(params.warm)} warm-ups × {len(params.encodings)} encodings are "
-            f"{n_runs} runs: choose at most {limits.TRAINING_RUNS.value}."
+            f"These choices make {len(alike)} runs, one for each combination: choose at most "
+            f"{limits.TRAINING_RUNS.value}."
         )
-    for encoding in params.encodings:
-        check_width(params.width, params.heads, encoding, WIDTHS)
+    return {
+        f"{name}, seed {trial + 1}" if trial else name: dataclasses.replace(one, trial=trial)
+        for name, one in alike.items()
+        for trial in range(params.seeds)
+    }
+
+
+def variants(params: Params, base: TaskSettings) -> dict[str, TaskSettings]:
+    """A run for each combination of the switches; its name has those that differ between runs."""
+    parts = ",".join(params.attention)
+    attention = {f"with {', '.join(params.attention)}": parts} if parts else {}
+    attention = ({"full attention": ""} if params.contrast or not parts else {}) | attention
     found = {}
-    for placement, warm, encoding in itertools.product(params.norms, params.warm, params.encodings):
-        name = PLACEMENT_NAMES[placement]
-        if len(params.warm) > 1:
-            name += f", {warm} warm-up"
-        if len(params.encodings) > 1:
-            name += ", no positions" if encoding == "none" else f", {encoding} positions"
-        found[name] = TaskSettings(
-            task=params.task, length=params.length, n_symbols=params.symbols, norm_placement=placement,
-            position=encoding, n_layers=params.layers, n_heads=params.heads, d_model=params.width,
-            learning_rate=params.rate, warmup_steps=params.rise if warm == "with" else 0, steps=params.steps,
-            seed=params.seed, record_every=max(1, min(10, params.steps // 20)),
+    choices = params.norms, params.warm, params.encodings, params.kinds, params.ffns, attention
+    for placement, warm, encoding, kind, ffn, part in itertools.product(*choices):
+        position = "no positions" if encoding == "none" else f"{encoding} positions"
+        words = [PLACEMENT_NAMES.get(placement, "sandwich norms")]
+        named = f"{warm} warm-up", position, kind, ffn, part
+        words += [word for word, several in zip(named, choices[1:], strict=True) if len(several) > 1]
+        changes = SWITCHES["Norm placement"][placement] | SWITCHES["Norm"][kind] | SWITCHES["FFN"][ffn]
+        found[", ".join(words)] = dataclasses.replace(
+            base, position=encoding, warmup_steps=params.rise if warm == "with" else 0, attention=attention[part],
+            **changes,
         )  # fmt: skip
     return found
 
 
 def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
     """A dash for each kind of run; colour tells the two placements of a kind apart."""
-    kinds = list(dict.fromkeys((one.warmup_steps, one.position) for one in settings.values()))
-    return {name: DASHES[kinds.index((one.warmup_steps, one.position)) % len(DASHES)] for name, one in settings.items()}
+    alike = {
+        name: dataclasses.replace(one, norm_placement="pre", sandwich=False, trial=0) for name, one in settings.items()
+    }
+    kinds = list(dict.fromkeys(alike.values()))
+    return {name: DASHES[kinds.index(one) % len(DASHES)] for name, one in alike.items()}
+
+
+#: Models that train at a time.
+MOST_PRESETS = limits.TRAINING_RUNS.value
+
+
+def train_presets(names: list[str]) -> None:
+    """Train these models with five seeds each, at the sizes of the recorded comparison. For callbacks."""
+    state.put_all(
+        {param: param.default for param in _SET}
+        | {Params.history: names, Params.seeds: SEEDS, Params.layers: BASE.n_layers, Params.heads: BASE.n_heads,
+           Params.steps: BASE.steps, Params.part: "runs"}
+    )  # fmt: skip
+    begin()
 
 
 def use_preset(title: str) -> None:

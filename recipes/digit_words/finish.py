@@ -18,7 +18,7 @@ from recipes.digit_words.training import NAME, PairRecipe
 
 def write(model: JointEncoder, recipe: PairRecipe, seconds: float, out: Path) -> Path:
     """Write the folder, and measure these stored weights for its card."""
-    folder = save(model, out / NAME, dtype="float16")
+    folder = save(model, out / NAME, dtype="float16", layout="encoderscope")
     stored = load(folder, device="cpu")
     assert isinstance(stored, JointEncoder)
     (folder / "MODEL_CARD.md").write_text(card(stored, recipe, seconds / 60), encoding="utf-8")

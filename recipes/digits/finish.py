@@ -17,7 +17,7 @@ from recipes.digits.training import DigitRecipe, predictions
 
 def write(model: ImageEncoder, recipe: DigitRecipe, seconds: float, out: Path) -> Path:
     """Write the folder of one twin, and measure these stored weights for its card."""
-    folder = save(model, out / recipe.name, dtype="float16")
+    folder = save(model, out / recipe.name, dtype="float16", layout="encoderscope")
     stored = load(folder, device="cpu")
     assert isinstance(stored, ImageEncoder)
     images, labels, held_out, truth = dataset()

@@ -18,7 +18,7 @@ from encoder.inputs.sound import Sound
 from encoder.inputs.spoken_digits import RATE, WORDS
 from encoder.load import load
 from encoder.load.checkpoint import name_on_disk
-from encoder.load.families.ast import AST
+from encoder.load.families.sound import AST
 from recipes.spoken.training import SpokenRecipe, accuracy
 from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES, Utterance
 

@@ -25,7 +25,7 @@ SHOWN = "a voice says {number}"
 
 def write(model: JointEncoder, out: Path) -> JointEncoder:
     """Write the folder, and open these stored weights for its card."""
-    stored = load(save(model, out, dtype="float16"), device="cpu")
+    stored = load(save(model, out, dtype="float16", layout="encoderscope"), device="cpu")
     assert isinstance(stored, JointEncoder)
     return stored
 

@@ -94,7 +94,8 @@ def save_one(run: TrainingRun, options: argparse.Namespace) -> None:
 
     if run.state.step in options.save_at:
         name = f"{options.one}-{run.state.step}"
-        print(save(dataclasses.replace(run.text_encoder(), name=name), options.work / name), flush=True)
+        named = dataclasses.replace(run.text_encoder(), name=name)
+        print(save(named, options.work / name, layout="encoderscope"), flush=True)
 
 
 def show(recipe: TrainingRecipe, row: dict[str, float]) -> None:

@@ -83,7 +83,7 @@ def write_curves(states: dict[str, tuple[RunState, dict[str, Any]]], path: Path)
 def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
     """Write the float16 folder of one twin, and measure these stored weights for the card."""
     run = TrainingRun(recipes()[name], data, work)
-    folder = save(run.text_encoder(), out / name, dtype="float16")
+    folder = save(run.text_encoder(), out / name, dtype="float16", layout="encoderscope")
     model = load(folder, device="cpu")
     assert isinstance(model, TextEncoder)
     assert model.mlm_head is not None

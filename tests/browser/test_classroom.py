@@ -97,3 +97,32 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")
     for page in (teacher, by_link, by_code):
         settle(page)
+
+
+def test_of_two_teachers_the_last_one_wins_on_every_screen(visit: Callable[..., Page]) -> None:
+    one = visit("/classroom")
+    one.get_by_role("button", name="Open a room").click()
+    one.wait_for_url(re.compile(r"room=\w{6}"))
+    code = query(one)["room"]
+    one.locator(".enc-room").get_by_text("teacher").wait_for()
+    key = one.evaluate("(code) => JSON.parse(localStorage['encoderscope:rooms'])[code].key", code)
+    open_page(one, "Heads")
+    other = visit(f"/heads?room={code}#teach={key}")
+    student = visit(f"/heads?room={code}")
+    for page in (one, other, student):
+        page.locator(".enc-room-words").get_by_text(code[:3]).wait_for()
+        settle(page)
+    pages = (("Norms", "Positions"), ("Ablation", "Norms"), ("Positions", "Heads"))
+    for first, last in pages:
+        links = [page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, include_hidden=True)
+                 for page, name in ((one, first), (other, last))]  # fmt: skip
+        for link in links:  # at the same moment: neither has heard of the other's click
+            link.dispatch_event("click")
+        titles = [page.get_by_role("heading", level=1) for page in (one, other, student)]
+        one.wait_for_timeout(1500)
+        for page in (one, other, student):
+            settle(page)
+        shown = {title.inner_text() for title in titles}
+        assert len(shown) == 1, shown
+        one.wait_for_timeout(1000)
+        assert {title.inner_text() for title in titles} == shown, "nobody goes back"

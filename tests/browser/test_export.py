@@ -141,7 +141,7 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
     collect_complaints(alone, "file:", complaints)
     for name, one in seen.items():
         file = tmp_path / f"{name}.html"
-        file.write_bytes(report.file(".html", model, python_code.ModelOrigin(), one))
+        file.write_text(report.page(model, python_code.Origin(), one), "utf-8")
         assert file.stat().st_size < 1_500_000
         alone.goto(file.as_uri())
         grounds = []
@@ -235,7 +235,7 @@ def test_a_long_text_keeps_its_selection_in_a_report(browser: Browser, tmp_path:
     )
     view = export.text(model.trace("a b c " * 250), 0, 1, selected=[3])
     file = tmp_path / "long.html"
-    file.write_bytes(report.file(".html", model, python_code.ModelOrigin(), view))
+    file.write_text(report.page(model, python_code.Origin(), view), "utf-8")
     page = browser.new_page()
     page.goto(file.as_uri())
     units = page.locator(".enc-text-unit")

@@ -47,7 +47,7 @@ def model() -> TextEncoder:
 
 def built(model: TextEncoder, source: corpus.Source, out: Path, **options) -> corpus.Atlas:
     """The atlas of a build from beginning to end."""
-    for _ in corpus.build(model, source, out, options.pop("settings", SETTINGS), **options):
+    for _ in corpus.iter_build(model, source, out, options.pop("settings", SETTINGS), **options):
         pass
     return corpus.open_atlas(out)
 

@@ -15,11 +15,11 @@ from safetensors.numpy import load_file, save_file
 
 from encoder import EncoderError, corpus
 from encoder.cli import main
-from encoder.cli.corpus import progress_line
+from encoder.cli.progress import line
 from encoder.corpus.atlas_files import VERSION
 from encoder.corpus.watcher import FARTHEST
 from encoder.errors import AtlasError
-from encoder.inputs.rows import Row
+from encoder.inputs.read import Row
 from encoder.measure import head_types
 from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
@@ -93,7 +93,8 @@ def test_examples_are_the_strongest_texts(atlas, model, texts):
 
 def test_tokens_and_vectors_belong_together(atlas, model, texts):
     seen = []
-    for tokens, vectors in atlas.iter_vectors(3):
+    for part in atlas.parts():
+        tokens, vectors = atlas.tokens(part), atlas.vectors(part, 3)
         assert len(tokens) == len(vectors)
         text = int(tokens["text"].iloc[0])
         own = tokens["text"] == text
@@ -234,7 +235,7 @@ def test_the_command_builds_shows_and_refuses(tmp_path, capsys):
     assert atlas.labels == {"kind": ("a", "b")}
     assert atlas.vector_layers == (0, 2)
     assert main.main(["corpus", "show", str(tmp_path / "atlas")]) == 0
-    assert re.search(r"L\d H\d", capsys.readouterr().out)
+    assert re.search(r"previous +\d +\d ", capsys.readouterr().out)
     for wrong in ([*build, "--out", str(tmp_path / "atlas")], ["corpus", "show", str(tmp_path)]):
         assert main.main(wrong) == 1
     assert main.main([*build[:2], str(tmp_path / "no.txt"), "--out", str(tmp_path / "other")]) == 1
@@ -242,10 +243,10 @@ def test_the_command_builds_shows_and_refuses(tmp_path, capsys):
 
 
 def test_progress_has_a_rate_and_the_time_left():
-    progress = corpus.Progress(done=300, n_texts=1_100, before=100, n_broken=0)
-    assert progress_line(progress, 2.0) == "300 of 1,100 texts, 100 texts/s, 0:08 left"
-    assert progress_line(corpus.Progress(100, 1_100, 100, 0), 2.0) == "100 of 1,100 texts"
-    assert "2:46:40 left" in progress_line(corpus.Progress(1, 10_001, 0, 0), 1.0)
+    assert line(300, 1_100, 2.0, before=100) == "300 of 1,100 texts, 100 texts/s, 0:08 left"
+    assert line(100, 1_100, 2.0, before=100) == "100 of 1,100 texts"
+    assert "2:46:40 left" in line(1, 10_001, 1.0)
+    assert line(0.25, 1, 2.0) == " 25%, 0:06 left"
 
 
 def test_an_atlas_error_is_an_encoder_error():

@@ -53,7 +53,9 @@ def test_blocks_may_come_in_any_order_and_twice(atlas, model, source, tmp_path, 
 
 def test_a_build_goes_on_where_it_was_ended(atlas, model, source, tmp_path):
     out = tmp_path / "atlas"
-    seen = list(itertools.takewhile(lambda one: one.done < 40, corpus.build(model, source, out, SETTINGS, seconds=0)))
+    seen = list(
+        itertools.takewhile(lambda one: one.done < 40, corpus.iter_build(model, source, out, SETTINGS, seconds=0))
+    )
     assert seen[-1].done > 0
     assert not out.exists()
     ran = []
@@ -86,7 +88,7 @@ def test_a_killed_build_goes_on_and_gives_the_same_files(tmp_path, texts):
     assert child.wait() == -signal.SIGKILL, "the build was over before it could be killed"
     source = corpus.Source(str(path))
     settings = corpus.Settings(block_texts=16)
-    first = next(iter(corpus.build(model, source, tmp_path / "killed", settings)))
+    first = next(iter(corpus.iter_build(model, source, tmp_path / "killed", settings)))
     assert 0 < first.before < 160
     resumed = built(model, source, tmp_path / "killed", settings=settings)
     whole = built(model, source, tmp_path / "whole", settings=settings)
@@ -111,16 +113,16 @@ def test_texts_that_fail_are_named_and_the_others_counted(make_tiny, tmp_path):
 
 def test_another_build_in_the_folder_is_refused(model, source, tmp_path):
     out = tmp_path / "atlas"
-    work = corpus.build(model, source, out, SETTINGS)
+    work = corpus.iter_build(model, source, out, SETTINGS)
     next(work)
     with pytest.raises(AtlasError, match="Another build"):
-        next(corpus.build(model, source, out, SETTINGS))
+        next(corpus.iter_build(model, source, out, SETTINGS))
     work.close()
     with pytest.raises(AtlasError, match="unfinished"):
-        next(corpus.build(model, source, out, dataclasses.replace(SETTINGS, seed=1)))
+        next(corpus.iter_build(model, source, out, dataclasses.replace(SETTINGS, seed=1)))
     built(model, source, out)
     with pytest.raises(AtlasError, match="exists"):
-        next(corpus.build(model, source, out, SETTINGS))
+        next(corpus.iter_build(model, source, out, SETTINGS))
     assert built(model, source, out, replace=True).n_texts == 70
 
 
@@ -129,7 +131,7 @@ def test_another_build_in_the_folder_is_refused(model, source, tmp_path):
 )
 def test_settings_that_do_not_fit_are_refused(model, source, tmp_path, settings):
     with pytest.raises(EncoderError, match="choose"):
-        next(corpus.build(model, source, tmp_path / "atlas", corpus.Settings(**settings)))
+        next(corpus.iter_build(model, source, tmp_path / "atlas", corpus.Settings(**settings)))
     assert not list(tmp_path.iterdir())
 
 
@@ -137,7 +139,7 @@ def test_too_many_labels_are_refused(model, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,id\n" + "\n".join(f"the cat,{number}" for number in range(200)), encoding="utf-8")
     with pytest.raises(EncoderError, match="different values"):
-        next(corpus.build(model, corpus.Source(str(path), labels=("id",)), tmp_path / "atlas"))
+        next(corpus.iter_build(model, corpus.Source(str(path), labels=("id",)), tmp_path / "atlas"))
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -174,3 +176,12 @@ def test_an_atlas_of_texts_in_memory(model, tmp_path):
     sources = [atlas.manifest["source"] for atlas in atlases]
     assert sources[0]["name"] == sources[1]["name"]
     assert sources[0]["sha256"] != sources[1]["sha256"]
+
+
+def test_a_build_needs_no_loop(model, texts, tmp_path):
+    """A build whose progress nobody asks for is a build, too."""
+    given = [text for text in texts if text.strip()][:6]
+    seen: list[corpus.Progress] = []
+    atlas = corpus.build(model, [*given, " "], str(tmp_path / "atlas"), SETTINGS, progress=seen.append)
+    assert (atlas.n_texts, atlas.folder.name, seen[-1].finished) == (len(given), "atlas", True)
+    assert atlas.manifest["count"]["blank"] == 1

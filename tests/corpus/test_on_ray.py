@@ -71,7 +71,7 @@ def test_a_worker_opens_the_encoder_of_texts_of_a_pair():
     from encoder.corpus import on_ray
 
     pair = encoder.load("digit-words", device="cpu")
-    options = {"device": "cpu", "threads": torch.get_num_threads(), "plan": None, "blocks": None}
+    options = {"survey": None, "device": "cpu", "threads": torch.get_num_threads(), "plan": None, "blocks": None}
     for tower in pair.towers.values():
         sha256 = corpus.model_about(tower)["sha256"] if tower.takes == "text" else "of images"
         with contextlib.nullcontext() if tower.takes == "text" else pytest.raises(EncoderError, match="other weights"):

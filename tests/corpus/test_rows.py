@@ -9,7 +9,7 @@ import pytest
 
 from encoder import EncoderError, corpus
 from encoder.corpus.rows import Source
-from encoder.inputs.rows import BrokenRow, Row
+from encoder.inputs.read import BrokenRow, Row
 from encoder.probe import examples
 
 

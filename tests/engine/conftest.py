@@ -36,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "relative bias": {"relative_buckets": 8, "relative_max_distance": 7, "position_offset": 2, "pad_position": 1},
     "relative bias, window": {"relative_buckets": 8, "relative_max_distance": 7, "attention_window": 2},
     "factorised, shared layers": {"embedding_width": 14, "layer_groups": 1},
+    "learned sinks, gated output": {"attention_sinks": True, "output_gate": True},
     "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 
@@ -69,7 +70,7 @@ def tiny(seed: int = 1, **changes: Any) -> TextEncoder:
                 parameter.copy_(noise)
             elif "norm" in name:
                 parameter.copy_(1.0 + noise)
-            elif "relative_bias" in name:
+            elif "relative_bias" in name or "sinks" in name:
                 parameter.copy_(3.0 * noise)
     return model
 

@@ -166,7 +166,14 @@ def attention(
             if not visible(config, layer, i, j, mask):
                 scores[:, i, j] = MASKED
     pattern = np.stack([[softmax(row) for row in head] for head in scores])  # [H, T, T]
+    if config.attention_sinks:
+        sinks = w[f"{name}.attention.sinks"]
+        pattern = np.stack(
+            [[softmax(np.append(row, sink))[:-1] for row in head] for head, sink in zip(scores, sinks, strict=True)]
+        )
     z = np.einsum("hij,hjk->hik", pattern, v)
+    if config.output_gate:
+        z = z / (1.0 + np.exp(-(x @ w[f"{name}.attention.w_gate.weight"].T))).T[..., None]
     ours = f"layers.{layer}"
     seen |= {f"{ours}.q": q, f"{ours}.k": k, f"{ours}.v": v, f"{ours}.scores": scores}
     seen |= {f"{ours}.attention": pattern, f"{ours}.z": z}

@@ -23,7 +23,6 @@ from encoder.causal import (
     knock_out_edits,
     likeliest_word,
     patch,
-    prune_curve,
     rank_correlation,
     token_effects,
 )
@@ -186,26 +185,6 @@ def test_knock_out():
         assert float(found[layer, 6]) == pytest.approx(expected, abs=2e-6)
 
 
-def test_prune_curve():
-    model, texts = tiny(), [CLEAN, "a big red bus"]
-    curve = prune_curve(model, texts, seeds=(0, 1))
-    assert curve.counts == (0, 2, 3, 4, 6, 8, 9, 10, 12, 14, 15)
-    assert curve.by_importance.shape == (11,)
-    assert curve.random.shape == (2, 11)
-    assert sorted(curve.order) == [(layer, head) for layer in range(L) for head in range(H)]
-    assert np.abs(curve.by_importance[0]) < 1e-6
-    np.testing.assert_allclose(curve.random[:, -1], curve.by_importance[-1], atol=1e-6)
-    sizes = torch.stack([ablate_each_head(model, text).abs() for text in texts]).mean(0)
-    assert np.all(np.diff([float(sizes[place]) for place in curve.order]) >= 0)
-    edits = [AblateHead(*place) for place in curve.order[:4]]
-    means = []
-    for text in texts:
-        plain, edited = model.trace(text), model.trace(text, edits=edits)
-        vectors = [model.pool(trace.output[None], trace.mask[None])[0] for trace in (plain, edited)]
-        means.append(float(torch.cosine_similarity(*vectors, dim=0)) - 1)
-    assert curve.by_importance[3] == pytest.approx(np.mean(means), abs=2e-6)
-
-
 def test_progress_and_closing(monkeypatch: pytest.MonkeyPatch):
     from encoder.causal import effects
 
@@ -238,7 +217,6 @@ def test_progress_and_closing(monkeypatch: pytest.MonkeyPatch):
         (lambda m: patch(m, CLEAN, CORRUPTED, where="z"), "residual, attention_out, ffn_out, head"),
         (lambda m: knock_out(m, CLEAN, 12), "query 12.*0 to 11"),
         (lambda m: knock_out(m, CLEAN, 1, window=0), "1 layer or more"),
-        (lambda m: prune_curve(m, CLEAN), "list"),
         (lambda m: list(run_variants(m, m.trace(CLEAN), [(AblateHead(3, 0),)])), "0 to 2"),
         (lambda m: list(run_variants(m, m.trace(CLEAN), [(DropPositions(),)])), "run of its own"),
         (lambda m: list(run_variants(m, m.trace(CLEAN, edits=[AblateHead(0, 0)]), [()])), "without edits"),

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoder import EncoderConfig, EncoderError, TextEncoder
-from encoder.edits import MAX_SCORE, AblateHead, AttentionEdit, Edit, MaskKeys, SetScore, Site
+from encoder.edits import AblateHead, AttentionEdit, Edit, MaskKeys, SetScore, Site
+from encoder.edits.base import MAX_NUMBER
 from tests.engine import reference
 from tests.engine.conftest import VARIANTS, tiny
 
@@ -176,7 +177,7 @@ def test_a_score_is_a_finite_number(value: object):
         SetScore(0, 0, 0, 0, value)
 
 
-@pytest.mark.parametrize("value", [MAX_SCORE, -MAX_SCORE])
+@pytest.mark.parametrize("value", [MAX_NUMBER, -MAX_NUMBER])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_largest_score_is_one_in_every_number_type(value: float, dtype: torch.dtype):
     site = Site("scores", 0, range(1), range(1))

@@ -80,7 +80,8 @@ def test_padding(variant: TextEncoder, request_: tuple[str, ...]):
         torch.testing.assert_close(trace.output[:n], alone.output, atol=2e-5, rtol=2e-5)
         for layer in range(variant.config.n_layers):
             pattern = trace.layer_attention(layer)
-            torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:2]), atol=1e-6, rtol=0)
+            if not variant.config.attention_sinks:
+                torch.testing.assert_close(pattern.sum(-1), torch.ones(pattern.shape[:2]), atol=1e-6, rtol=0)
             close(pattern, expected[f"layers.{layer}.attention"])
             assert pattern[:, :n, n:].abs().sum() == 0
             torch.testing.assert_close(pattern[:, :n, :n], alone.layer_attention(layer), atol=2e-6, rtol=1e-5)

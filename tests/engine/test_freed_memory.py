@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from encoder.cli import main
+from encoder.cli import app, main
 from tests.conftest import ROOT
 
 #: Prints how many bytes a later trace faults in, as a share of the bytes that it holds.
@@ -41,28 +41,28 @@ def run(settings: dict[str, str]) -> float:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library's allocator")
 def test_a_later_trace_fetches_hardly_any_memory():
     """With the environment of the app; with thresholds of 100 kB, near glibc's own defaults, it fetches all."""
-    kept = run(main.malloc_settings({}))
-    returned = run(main.MALLOC | dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "100000"))
+    kept = run(app.malloc_settings({}))
+    returned = run(app.MALLOC | dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "100000"))
     assert kept < 0.3 < 0.6 < returned  # a few small blocks remain, more or fewer by the allocator's luck
 
 
 @pytest.mark.parametrize(
-    "environment", [{name: "1"} for name in main.MALLOC] + [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}]
+    "environment", [{name: "1"} for name in app.MALLOC] + [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}]
 )
 def test_an_environment_that_configures_malloc_stays_as_it_is(environment: dict[str, str]):
-    assert main.malloc_settings(environment) == {}
-    assert main.malloc_settings({"GLIBC_TUNABLES": "glibc.cpu.x=1", "MALLOC_TOP_PAD_": "2"}) == main.MALLOC
+    assert app.malloc_settings(environment) == {}
+    assert app.malloc_settings({"GLIBC_TUNABLES": "glibc.cpu.x=1", "MALLOC_TOP_PAD_": "2"}) == app.MALLOC
 
 
 @pytest.mark.parametrize("configured", [False, True])
 def test_the_command_starts_the_app_with_these_settings(monkeypatch: pytest.MonkeyPatch, configured: bool):
     started = []
-    monkeypatch.setattr(main, "_hand_over", lambda command, environment: started.append(environment) or 0)
+    monkeypatch.setattr(app, "_hand_over", lambda command, environment: started.append(environment) or 0)
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    for name in main.MALLOC:
+    for name in app.MALLOC:
         monkeypatch.delenv(name, raising=False)
     if configured:
         monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "5")
     assert main.main(["--no-browser"]) == 0
-    found = {name: value for name, value in started[0].items() if name in main.MALLOC}
-    assert found == ({"MALLOC_TRIM_THRESHOLD_": "5"} if configured else main.MALLOC)
+    found = {name: value for name, value in started[0].items() if name in app.MALLOC}
+    assert found == ({"MALLOC_TRIM_THRESHOLD_": "5"} if configured else app.MALLOC)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from encoder.measure import aggregate, head_types, tiled_attention
-from encoder.measure.head_map import DenseMap, LongMap, dense_map, small_maps
+from encoder.measure import aggregate, head_types
+from encoder.measure.head_map import LongMap, TokenMap, dense_map, small_maps
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
 
@@ -23,7 +23,7 @@ def trace():
 def test_long_and_dense_maps_say_the_same(trace):
     for special in aggregate.SPECIAL_TOKENS:
         for layer, head in ((1, 3), (None, 3), (1, None), (None, None)):
-            dense: DenseMap = dense_map(trace, layer, head, special=special)
+            dense: TokenMap = dense_map(trace, layer, head, special=special)
             long = LongMap(trace, layer, head, special)
             torch.testing.assert_close(long.from_rows([2, 5]), dense.from_rows([2, 5]))
             torch.testing.assert_close(long.to_columns([4]), dense.to_columns([4]))
@@ -37,8 +37,8 @@ def test_averages_are_means_over_heads_and_layers(trace):
     expected = {(None, None): every.mean((0, 1)), (2, None): every[2].mean(0), (None, 4): every[:, 4].mean(0)}
     for (layer, head), mean in expected.items():
         torch.testing.assert_close(dense_map(trace, layer, head).weights, mean)
-        torch.testing.assert_close(tiled_attention.attention_rows(trace, layer, head, "show", slice(1, 3)), mean[1:3])
-        torch.testing.assert_close(tiled_attention.pooled_window(trace, layer, head, size=512)[0], mean)
+        torch.testing.assert_close(LongMap(trace, layer, head).rows(slice(1, 3)), mean[1:3])
+        torch.testing.assert_close(LongMap(trace, layer, head).window(512)[0], mean)
 
 
 def test_whole_words_sum_keys_and_average_queries(trace):

@@ -12,13 +12,18 @@ from encoder import TextEncoder
 from encoder.edits import MaskKeys
 from encoder.measure import head_types, heads
 from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
-from encoder.measure.head_types import HEAD_TYPES, Thresholds, badges, find
+from encoder.measure.head_types import HEAD_TYPES, Thresholds, find
 from encoder.measure.heads import HeadMeasures, head_measures, survey, uniform_share
 from encoder.trace import trace as trace_module
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
 N = 50
+
+
+def badges(measures: HeadMeasures) -> tuple[tuple[str, ...], ...]:
+    """The badge of each head's first type, "" where it has none."""
+    return tuple(tuple(some[0].head_type.badge if some else "" for some in layer) for layer in find(measures))
 
 
 def by_hand_measures(*maps: np.ndarray, **options) -> HeadMeasures:

@@ -144,7 +144,7 @@ def test_windows_that_cannot_be(options: dict[str, int], message: str):
 def test_python_lines_make_the_selected_window(minilm: TextEncoder):
     text = "the cat sat " * 400
     names: dict[str, object] = {}
-    exec(python_code.python_lines(python_code.ModelOrigin("minilm"), text, None, "shown = trace.tokens", 2), names)
+    exec(python_code.python_lines(python_code.Origin("minilm"), text, None, "shown = trace.tokens", 2), names)
     assert names["shown"] == list(minilm.trace_windows(text))[2].trace.tokens
 
 

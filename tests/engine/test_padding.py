@@ -115,7 +115,8 @@ def test_what_padding_does(name: str):
     assert (effect.n_real, effect.n_padding) == (n, 19 - n)
     maps = torch.stack([padded.layer_attention(layer) for layer in range(3)])
     assert effect.leaked == float(maps[..., :n, n:].max()) == 0.0
-    assert effect.row_sums == pytest.approx((1.0, 1.0), abs=1e-6)
+    if not model.config.attention_sinks:
+        assert effect.row_sums == pytest.approx((1.0, 1.0), abs=1e-6)
     assert effect.difference == pytest.approx(float((padded.output[:n] - alone.output).abs().max()), abs=1e-9)
     assert effect.difference < 1e-5 * effect.largest
     assert effect.largest == pytest.approx(float(alone.output.abs().max()))

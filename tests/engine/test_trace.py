@@ -106,8 +106,11 @@ def test_chunks_put_together_are_the_whole(monkeypatch: pytest.MonkeyPatch, vari
             assert [row for chunk in rows for row in range(12)[chunk]] == list(range(12))
             whole = trace.layer_attention(layer)[heads or slice(None)]
             torch.testing.assert_close(torch.cat(patterns, dim=1), whole, atol=1e-6, rtol=1e-5)
-            torch.testing.assert_close(torch.softmax(torch.cat(scores, dim=1), -1), whole, atol=1e-6, rtol=1e-5)
-        z = torch.softmax(trace.scores(layer, 2), -1) @ trace.v[layer, 2]
+            again = trace.contexts[layer].pattern(torch.cat(scores, dim=1), heads=heads or slice(None))
+            torch.testing.assert_close(again, whole, atol=1e-6, rtol=1e-5)
+        z = trace.attention(layer, 2) @ trace.v[layer, 2]
+        if (gate := trace.values.get(f"layers.{layer}.gate")) is not None:
+            z = z * gate[2]
         torch.testing.assert_close(trace.z(layer, 2), z, atol=1e-5, rtol=1e-5)
 
 
@@ -177,7 +180,7 @@ def test_the_block_of_a_pooled_map():
             assert -(-n // block) <= size
 
 
-@pytest.mark.parametrize(("layer", "head"), [(3, 0), (-1, 0), (0, 5), (0, -1), (999, 999)])
+@pytest.mark.parametrize(("layer", "head"), [(3, 0), (-4, 0), (0, 5), (0, -6), (999, 999)])
 def test_a_layer_or_head_that_is_not_there(layer: int, head: int):
     trace = tiny().trace("cat")
     wrong, count, name = (layer, 3, "layer") if not 0 <= layer < 3 else (head, 5, "head")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import encoder
 from encoder.measure import aggregate, ranking, tiled_attention
+from encoder.measure.tiled_attention import LongMap
 from encoder.model.map_pooling import block_max
 from encoder.trace import trace as trace_module
 from encoder.trace.trace import Trace
@@ -22,9 +23,9 @@ def trace() -> Trace:
 @pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
 def test_rows_equal_the_whole(trace: Trace, special: str) -> None:
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
-    torch.testing.assert_close(tiled_attention.attention_rows(trace, 2, 3, special), whole)
-    torch.testing.assert_close(tiled_attention.attention_rows(trace, 2, 3, special, slice(3, 7)), whole[3:7])
-    torch.testing.assert_close(tiled_attention.attention_column(trace, 2, 3, special, 5), whole[:, 5])
+    torch.testing.assert_close(LongMap(trace, 2, 3, special).rows(), whole)
+    torch.testing.assert_close(LongMap(trace, 2, 3, special).rows(slice(3, 7)), whole[3:7])
+    torch.testing.assert_close(LongMap(trace, 2, 3, special).column(5), whole[:, 5])
 
 
 @pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
@@ -34,7 +35,7 @@ def test_pooled_windows_equal_the_whole(
 ) -> None:
     monkeypatch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk)
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
-    pooled, block = tiled_attention.pooled_window(trace, 2, 3, special, 4, slice(1, 12), slice(0, 9))
+    pooled, block = LongMap(trace, 2, 3, special).window(4, slice(1, 12), slice(0, 9))
     assert block == 3
     torch.testing.assert_close(pooled, block_max(whole[None, 1:12, 0:9], block)[0])
 
@@ -43,7 +44,7 @@ def test_pooled_windows_equal_the_whole(
 def test_strongest_pairs(trace: Trace, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk)
     whole = trace.attention(2, 3)
-    found = tiled_attention.strongest_pairs(trace, 2, 3, k=4)
+    found = LongMap(trace, 2, 3).strongest(4)
     assert [weight for *_, weight in found] == pytest.approx(whole.flatten().sort(descending=True).values[:4].tolist())
     for query, key, weight in found:
         assert float(whole[query, key]) == pytest.approx(weight)
@@ -62,7 +63,7 @@ def test_any_window_equals_that_part_of_the_whole(
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk * trace.n_tokens)
-        pooled, block = tiled_attention.pooled_window(trace, 2, 3, special, size, queries, keys)
+        pooled, block = LongMap(trace, 2, 3, special).window(size, queries, keys)
     assert max(pooled.shape) <= size
     torch.testing.assert_close(pooled, block_max(whole[None, queries, keys], block)[0])
 
@@ -70,7 +71,7 @@ def test_any_window_equals_that_part_of_the_whole(
 def test_padding_is_never_among_the_strongest() -> None:
     short = encoder.load("minilm").trace_batch(["a", "a much longer sentence than the other one"])[0]
     assert short.n_real < short.n_tokens
-    found = tiled_attention.strongest_pairs(short, 0, 2, k=50)
+    found = LongMap(short, 0, 2).strongest(50)
     assert all(query < short.n_real for query, _, _ in found)
     assert sum(weight for *_, weight in found) == pytest.approx(short.n_real, abs=1e-4)
 
@@ -86,11 +87,11 @@ def test_chunks_are_bounded() -> None:
 @pytest.mark.parametrize("special", ["show", "zero", "renormalise"])
 def test_one_walk_finds_the_pooled_map_and_what_each_key_receives(trace: Trace, special: str) -> None:
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
-    seen = tiled_attention.overview(trace, 2, 3, special, size=4)
+    seen = LongMap(trace, 2, 3, special).in_blocks(4)
     assert seen.block == 4
     torch.testing.assert_close(seen.pooled, block_max(whole[None], 4)[0])
     torch.testing.assert_close(seen.received, whole.mean(0))
-    values = [weight for *_, weight in tiled_attention.strongest_pairs(trace, 2, 3, special, k=7, seen=seen)]
+    values = [weight for *_, weight in LongMap(trace, 2, 3, special, lambda: seen).strongest(7)]
     assert values == pytest.approx(whole.flatten().sort(descending=True).values[:7].tolist())
 
 
@@ -100,7 +101,7 @@ def test_the_walk_through_a_layer_finds_what_each_of_its_heads_does(
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", 12 * trace.n_tokens * 4)  # four rows at a time
     every = tiled_attention.layer_overview(trace, 2, size=7)
     for head in (0, 3, 11):
-        alone = tiled_attention.overview(trace, 2, head, size=7)
+        alone = LongMap(trace, 2, head).in_blocks(7)
         torch.testing.assert_close(every.of(head).pooled, alone.pooled)
         torch.testing.assert_close(every.of(head).received, alone.received)
     assert every.coarser(4).shape == (12, 4, 4)
@@ -110,5 +111,5 @@ def test_the_walk_through_a_layer_finds_what_each_of_its_heads_does(
 def test_padding_gives_and_receives_nothing_in_an_overview() -> None:
     short = encoder.load("minilm").trace_batch(["a", "a much longer sentence than the other one"])[0]
     expected = short.attention(1, 4)[: short.n_real].mean(0)
-    torch.testing.assert_close(tiled_attention.overview(short, 1, 4, size=4).received, expected)
+    torch.testing.assert_close(LongMap(short, 1, 4).in_blocks(4).received, expected)
     torch.testing.assert_close(tiled_attention.layer_overview(short, 1, size=4).of(4).received, expected)

@@ -32,6 +32,7 @@ SCRATCH = {
         "relative_buckets": 8, "relative_max_distance": 12, "position_offset": 2, "pad_position": 1,
     },
     "post, shared layers, narrow tables": {"layer_groups": 1, "embedding_width": 10, "position": "sinusoidal"},
+    "pre, learned sinks, gated output": {"norm_placement": "pre", "attention_sinks": True, "output_gate": True},
     "pre, one head, wide head": {
         "norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False, "activation": "quick_gelu",
     },

@@ -21,8 +21,7 @@ def test_a_token_in_the_residual_stream(traced: tuple[Trace, Recomputation]):
     trace, _ = traced
     config, token = trace.config, 2
     flow = explain.token_flow(trace, token)
-    norms = {name: float(value[token].norm()) for name, value in trace.residual.items()}
-    assert near(flow.start, np.array(norms["embedding"]))
+    assert near(flow.start, trace.values["embedding"][token].norm())
     assert len(flow.stages) == 2 * config.n_layers + config.final_norm
     for stage in flow.stages[: 2 * config.n_layers]:
         after = trace.values[f"layers.{stage.layer}.after_{stage.part}"][token]
@@ -31,14 +30,7 @@ def test_a_token_in_the_residual_stream(traced: tuple[Trace, Recomputation]):
         assert near(stage.before, np.linalg.norm(step.before))
         assert near(stage.total, np.linalg.norm(step.total))
         assert abs(stage.update - np.linalg.norm(step.update)) <= 1e-3 * np.linalg.norm(step.total)
-        assert stage.normed == (config.norm_placement == "post" and step.norm is not None)
-        if stage.part == "attention":
-            mean = trace.layer_attention(stage.layer)[:, token].mean(0)
-            at, weight = stage.attended[0]
-            assert weight == pytest.approx(float(mean.max()), abs=1e-6)
-            assert float(mean[at]) == pytest.approx(weight, abs=1e-6)
     assert near(flow.stages[-1].after, trace.output[token].norm())
-    assert flow.largest >= max(norms.values()) * (1 - 1e-6)
     table = tables.flow_frame(flow)
     assert table["update"].isna().sum() == config.final_norm
     assert near(table["after"].to_numpy(), np.array([stage.after for stage in flow.stages]))

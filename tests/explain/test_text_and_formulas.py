@@ -52,26 +52,24 @@ def test_word_pieces_try_the_longest_first(minilm: TextEncoder):
 
 
 def test_three_norms_are_torchs(minilm: TextEncoder):
-    trace = minilm.trace(TEXT)
-    name = "layers.2.ffn_norm"
-    comparison = explain.compare_norms([trace], name)
-    x = trace.norms[name].input
-    eps = trace.norms[name].eps
+    trace, other, name = minilm.trace(TEXT), minilm.trace(SHORT), "layers.2.ffn_norm"
+    x, eps = trace.norms[name].input, trace.norms[name].eps
+    outputs = explain.norm.three_norms(x.numpy(), eps)
     expected = {
         "layer": F.layer_norm(x, x.shape[-1:], eps=eps),
         "rms": F.rms_norm(x, x.shape[-1:], eps=eps),
         "batch": F.batch_norm(x, None, None, training=True, eps=eps),
     }
+    found = explain.norm_moments(trace, other, name)
+    assert list(found.moments) == ["input", "layer", "rms", "batch"]
     for kind, output in expected.items():
-        assert np.abs(comparison.outputs[kind] - output.numpy()).max() < 1e-4, kind
-    assert comparison.apart == {"layer": None, "rms": None, "batch": None}
-    mean, std = comparison.token_statistics("layer")
-    assert (np.abs(mean) < 1e-5).all()
-    assert std == pytest.approx(1.0, abs=1e-4)
-    batch, rms = comparison.outputs["batch"], comparison.outputs["rms"]
-    assert (np.abs(batch.mean(axis=0)) < 1e-4).all()
-    assert batch.std(axis=0) == pytest.approx(1.0, abs=1e-3)
-    assert np.sqrt((rms**2).mean(axis=1)) == pytest.approx(1.0, abs=1e-4)
+        assert np.abs(outputs[kind] - output.numpy()).max() < 1e-4, kind
+        mean, std = found.moments[kind]
+        np.testing.assert_allclose(mean, output.mean(-1).numpy(), atol=1e-5)
+        np.testing.assert_allclose(std, output.std(-1, correction=0).numpy(), atol=1e-4)
+    assert (np.abs(found.moments["layer"][0]) < 1e-5).all()
+    assert found.moments["layer"][1] == pytest.approx(1.0, abs=1e-4)
+    assert outputs["batch"].std(axis=0) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_rmsnorm_sets_the_root_mean_square_to_1_and_not_the_deviation():
@@ -86,24 +84,10 @@ def test_orthogonal_vectors_have_cosine_0():
     assert explain.arithmetic.cosine(x, x[:1]).tolist() == [1.0, 0.0, 1.0, -1.0]
 
 
-def test_what_is_kept_of_three_norms(minilm: TextEncoder):
-    trace, other, name = minilm.trace(TEXT), minilm.trace(SHORT), "layers.2.ffn_norm"
-    kept, whole = explain.norm_moments(trace, other, name), explain.compare_norms([trace], name)
-    assert list(kept.moments) == ["input", "layer", "rms", "batch"]
-    for kind, (mean, std) in kept.moments.items():
-        expected = whole.token_statistics(kind)
-        assert np.array_equal(mean, expected[0])
-        assert np.array_equal(std, expected[1])
-    assert kept.apart == explain.compare_norms([trace, other], name).apart
-    assert kept.apart["layer"] < 1e-5 < kept.apart["batch"]
-
-
 def test_only_batch_norm_depends_on_the_company(minilm: TextEncoder):
-    traces = [minilm.trace(TEXT), minilm.trace("Something else entirely."), minilm.trace(SHORT)]
-    comparison = explain.compare_norms(traces, "layers.0.attention_norm")
-    assert comparison.apart["layer"] == comparison.apart["rms"] == 0
-    assert comparison.apart["batch"] > 0.1
-    assert len(comparison.labels) == len(comparison.sentence) == len(comparison.input)
+    apart = explain.norm_moments(minilm.trace(TEXT), minilm.trace(SHORT), "layers.0.attention_norm").apart
+    assert apart["layer"] == apart["rms"] == 0
+    assert apart["batch"] > 0.1
 
 
 def test_norms_that_are_not_there(minilm: TextEncoder):
@@ -111,9 +95,7 @@ def test_norms_that_are_not_there(minilm: TextEncoder):
     with pytest.raises(EncoderError, match="no norm 'final_norm'"):
         explain.normalised(trace, "final_norm", 0)
     with pytest.raises(EncoderError, match="no norm 'nonsense'"):
-        explain.compare_norms([trace], "nonsense")
-    with pytest.raises(EncoderError, match="at least one"):
-        explain.compare_norms([], "embedding_norm")
+        explain.norm_moments(trace, trace, "nonsense")
 
 
 def test_share_that_is_off():

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from encoder.figures import gradients, placements, words
+from encoder.figures import gradients, placements, token_bars
 from tests.test_theme import contrast
 
 COLOURS = placements.PLACEMENT_COLOURS
@@ -102,7 +102,7 @@ def test_gradients_and_norms_by_layer(depth: int) -> None:
 
 
 def test_words_as_bars() -> None:
-    figure = words.word_bars(["<s>", "cat", "cat"], [0.5, 0.25, 1e-5], placement="pre", largest=0.8, marked="cat")
+    figure = token_bars.word_bars(["<s>", "cat", "cat"], [0.5, 0.25, 1e-5], placement="pre", largest=0.8, marked="cat")
     bars = figure.data[0]
     assert list(bars.x) == pytest.approx([0.5, 0.25, 1e-5])
     assert list(bars.y) == [0, 1, 2]  # the same word twice stays two bars
@@ -111,4 +111,4 @@ def test_words_as_bars() -> None:
     assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
     assert list(bars.marker.line.width) == [0, 2.5, 2.5]
     with pytest.raises(ValueError, match="specify one each"):
-        words.word_bars(["a"], [0.1, 0.2])
+        token_bars.word_bars(["a"], [0.1, 0.2])

@@ -16,7 +16,7 @@ import torch
 
 from encoder.classify.class_heads import head_from_bytes, head_to_bytes
 from encoder.errors import EncoderError
-from encoder.inputs import rows
+from encoder.inputs import read as reading
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.train import single_file
 from encoder.train.settings import TaskSettings
@@ -90,13 +90,13 @@ def _changed(data: bytes, chance: random.Random) -> bytes:
 
 
 def _table(chance: random.Random) -> None:
-    suffix = chance.choice(rows.FORMATS)
+    suffix = chance.choice(reading.FORMATS)
     texts = [text_of(chance) for _ in range(chance.choice((0, 1, 20)))]
     data = WRITERS[suffix](texts)
     for _ in range(chance.choice((0, 0, 1, 8))):
         at = chance.randrange(len(data) + 1)
         data = data[:at] + chance.randbytes(chance.choice((1, 4))) + data[at + chance.choice((0, 4)) :]
-    found = rows.read_texts(data, f"a{suffix}")
+    found = reading.read_texts(data, f"a{suffix}")
     if not all(text.strip() for text in found.texts):
         raise Found(f"a blank text of {suffix}")
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from encoder.cli.main import streamlit_command
+from encoder.cli.app import streamlit_command
 from tests.conftest import ROOT, Server, free_port
 from tests.fuzz.checkpoints import Found
 from tests.fuzz.texts import text_of

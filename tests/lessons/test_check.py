@@ -19,11 +19,15 @@ needs: nothing
 ---
 ## A page that is not there
 
+Text.
+
 ```view
 page: nowhere
 ```
 
 ## A layer that the model does not have
+
+Text.
 
 ```view
 page: heads
@@ -31,6 +35,8 @@ layer: 99
 ```
 
 ## A word that the text does not have
+
+Text.
 
 ```view
 page: heads
@@ -44,6 +50,8 @@ query: zebra
 ```
 
 ## A poll
+
+Text.
 
 ```question
 kind: choice
@@ -73,7 +81,7 @@ def test_several_files_and_folders_are_checked(tmp_path: Path, capsys: pytest.Ca
     assert command.main(["check", str(alone), str(folder)]) == 1
     said = capsys.readouterr().out
     assert f"{alone}: every view opens" in said
-    assert [said.count(f"{folder / name}:28: ") for name in ("first.md", "second.md")] == [1, 1]
+    assert [said.count(f"{folder / name}:34: ") for name in ("first.md", "second.md")] == [1, 1]
     (folder / "first.md").unlink()
     (folder / "second.md").unlink()
     assert command.main(["check", str(folder)]) == 2
@@ -91,8 +99,8 @@ def test_check_names_line_and_reason(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "bad.md"
     file.write_text(BAD)
     found = {finding.line: finding.reason for finding in check(file)}
-    assert list(found) == [10, 16, 28, 36]
-    for line, named in ((10, "nowhere"), (16, "99"), (28, "zebra"), (36, "choice")):
+    assert list(found) == [12, 20, 34, 44]
+    for line, named in ((12, "nowhere"), (20, "99"), (34, "zebra"), (44, "choice")):
         assert named in found[line]
     assert command.main(["check", str(file)]) == 1
-    assert f"{file}:28: " in capsys.readouterr().out
+    assert f"{file}:34: " in capsys.readouterr().out

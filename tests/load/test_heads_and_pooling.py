@@ -126,11 +126,6 @@ def test_splade(pooling: str, activation: str, folder: Path):
             logits = ours.mlm_head(trace.output, ours.encoder.embedding.tokens.weight)
             assert [int(logits[:, number].argmax()) for number in found.ids] == list(found.sources)
             assert pooling == "sum" or set(found.shares) == {1.0}
-            assert sum(len(found.of_token(token)) for token in range(trace.n_tokens)) == len(found.ids)
-        vectors = [classify.sparse_vector(ours, ours.trace(text)) for text in TEXTS[:2]]
-        total, parts = classify.shared_words(*vectors)
-        assert total == pytest.approx(float(expected[0] @ expected[1]), rel=1e-5)
-        assert sum(part for _, part in parts) == pytest.approx(total)
 
 
 def test_splade_needs_a_masked_word_head(checkpoint: Callable):
@@ -238,7 +233,7 @@ def test_settings_that_are_wrong_are_named(folder: Path):
     reference.SparseEncoder(modules=[first, SpladePooling()], device="cpu").save(str(folder / "saved"))
     saved = folder / "saved"
     for name, content, word in (
-        ("1_SpladePooling/config.json", '{"pooling_strategy": "mean"}', "max or sum"),
+        ("1_SpladePooling/config.json", '{"pooling_strategy": "mean"}', "max, sum"),
         ("1_SpladePooling/config.json", '{"activation_function": "gelu"}', "gelu"),
         ("config_sentence_transformers.json", '{"prompts": {"a": 3}}', "prompts"),
         ("config_sentence_transformers.json", '{"prompts": {}, "default_prompt_name": "q"}', "default_prompt_name"),

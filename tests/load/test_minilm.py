@@ -129,7 +129,7 @@ def test_loading_it_imports_no_compiler_and_no_reference():
 
 
 def test_saved_as_our_own_it_is_the_same(minilm: TextEncoder, tmp_path_factory: pytest.TempPathFactory):
-    folder = encoder.save(minilm, tmp_path_factory.mktemp("own") / "minilm")
+    folder = encoder.save(minilm, tmp_path_factory.mktemp("own") / "minilm", layout="encoderscope")
     again = encoder.load(folder, device="cpu")
     assert again.name == minilm.name
     assert again.max_embed_tokens == 256

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 from pathlib import Path
@@ -20,6 +21,8 @@ from encoder.load.weights import WeightFiles
 from encoder.model.config import Patches
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]
+save = functools.partial(encoder.save, layout="encoderscope")
+
 PLAIN = EncoderConfig(vocab_size=len(WORDS), d_model=12, n_layers=2, n_heads=3, d_ffn=20, max_positions=17)
 VARIANTS = {
     "plain": PLAIN,
@@ -66,7 +69,7 @@ def make(config: EncoderConfig = PLAIN, head: MLMHeadConfig | None = None, **fie
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 def test_what_is_saved_comes_back_to_the_last_bit(config: EncoderConfig, tmp_path: Path):
     model = make(config, MLMHeadConfig(activation="gelu_tanh", norm_eps=1e-5), pooling="cls", normalise=True)
-    back = encoder.load(encoder.save(model, tmp_path / "saved"), device="cpu")
+    back = encoder.load(save(model, tmp_path / "saved"), device="cpu")
     assert back.config == config
     assert (back.name, back.pooling, back.normalise, back.max_embed_tokens) == ("a small one", "cls", True, None)
     text = "the cat [MASK] on a mat"
@@ -88,19 +91,19 @@ def test_what_is_saved_comes_back_to_the_last_bit(config: EncoderConfig, tmp_pat
 )
 def test_every_kind_of_head_comes_back(head: MLMHeadConfig, tmp_path: Path):
     model = make(head=head)
-    back = encoder.load(encoder.save(model, tmp_path / "saved"), device="cpu")
+    back = encoder.load(save(model, tmp_path / "saved"), device="cpu")
     trace = model.trace("a [MASK] sat [MASK]")
     assert back.predict_masked(trace, len(WORDS)) == model.predict_masked(trace, len(WORDS))
 
 
 def test_a_model_without_a_head_stays_without_one(tmp_path: Path):
-    back = encoder.load(encoder.save(make(), tmp_path / "saved"), device="cpu")
+    back = encoder.load(save(make(), tmp_path / "saved"), device="cpu")
     assert back.mlm_head is None
 
 
 def test_float16_on_disk_is_float32_in_memory(tmp_path: Path):
     model = make(head=MLMHeadConfig())
-    folder = encoder.save(model, tmp_path / "saved", dtype="float16")
+    folder = save(model, tmp_path / "saved", dtype="float16")
     assert {weight.dtype for weight in load_file(folder / "model.safetensors").values()} == {torch.float16}
     back = encoder.load(folder, device="cpu")
     for name, weight in back.encoder.state_dict().items():
@@ -113,23 +116,23 @@ def test_a_number_beyond_float16_is_named_and_nothing_is_written(tmp_path: Path)
     with torch.no_grad():
         model.encoder.layers[1].ffn.w_in.weight[0, 0] = 70_000.0
     with pytest.raises(EncoderError, match=r"layers\.1\.ffn\.w_in\.weight reaches 70000\b.* 65504\b"):
-        encoder.save(model, tmp_path / "saved", dtype="float16")
+        save(model, tmp_path / "saved", dtype="float16")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_saving_again_replaces_the_checkpoint_while_the_old_one_is_in_use(tmp_path: Path):
     first = make()
-    folder = encoder.save(first, tmp_path / "saved")
+    folder = save(first, tmp_path / "saved")
     in_use = encoder.load(folder, device="cpu")
     second = make(PLAIN.replace(norm_placement="pre"))
-    encoder.save(second, folder)
+    save(second, folder)
     assert torch.equal(in_use.trace("a cat").output, first.trace("a cat").output)
     assert encoder.load(folder, device="cpu").config.norm_placement == "pre"
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
 def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    folder = encoder.save(make(), tmp_path / "saved")
+    folder = save(make(), tmp_path / "saved")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def full_disk(*_: object, **__: object) -> None:
@@ -137,7 +140,7 @@ def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monke
 
     monkeypatch.setattr(native.json, "dumps", full_disk)
     with pytest.raises(encoder.SaveError, match="No space left"):
-        encoder.save(make(PLAIN.replace(norm_placement="pre")), folder)
+        save(make(PLAIN.replace(norm_placement="pre")), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
@@ -146,7 +149,7 @@ def test_a_failed_save_leaves_the_old_checkpoint_as_it_was(tmp_path: Path, monke
 def test_ctrl_c_while_a_checkpoint_is_replaced_leaves_a_whole_one(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    folder = encoder.save(make(), tmp_path / "saved")
+    folder = save(make(), tmp_path / "saved")
     before = (folder / "config.json").read_bytes()
     rename = Path.rename
 
@@ -160,7 +163,7 @@ def test_ctrl_c_while_a_checkpoint_is_replaced_leaves_a_whole_one(
 
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        encoder.save(make(PLAIN.replace(norm_placement="pre")), folder)
+        save(make(PLAIN.replace(norm_placement="pre")), folder)
     assert (folder / "config.json").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
@@ -169,12 +172,12 @@ def test_ctrl_c_while_a_checkpoint_is_replaced_leaves_a_whole_one(
 def test_saving_removes_no_pipe(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(EncoderError, match="pipe is a file"):
-        encoder.save(make(), tmp_path / "pipe")
+        save(make(), tmp_path / "pipe")
     assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_file_that_is_cut_short_while_it_is_read(tmp_path: Path):
-    folder = encoder.save(make(), tmp_path / "saved")
+    folder = save(make(), tmp_path / "saved")
     files = WeightFiles(folder)
     os.truncate(folder / "model.safetensors", 2_000)
     with pytest.raises(LoadError, match="cut short"):
@@ -182,12 +185,12 @@ def test_a_file_that_is_cut_short_while_it_is_read(tmp_path: Path):
 
 
 def test_a_folder_that_is_replaced_while_it_is_read(tmp_path: Path):
-    folder = encoder.save(first := make(), tmp_path / "saved")
+    folder = save(first := make(), tmp_path / "saved")
     files = WeightFiles(folder)
     other = make(PLAIN.replace(d_ffn=40))
     with torch.no_grad():
         other.encoder.layers[0].attention.w_q.weight.zero_()
-    encoder.save(other, folder)
+    save(other, folder)
     name = "layers.0.attention.w_q.weight"
     assert torch.equal(files.read(name), first.encoder.state_dict()[name])
 
@@ -196,17 +199,17 @@ def test_saving_never_overwrites_what_it_did_not_write(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("dear diary")
     with pytest.raises(EncoderError, match=r"notes .*another folder"):
-        encoder.save(make(), tmp_path / "notes")
+        save(make(), tmp_path / "notes")
     with pytest.raises(EncoderError, match=r"diary\.txt is a file"):
-        encoder.save(make(), tmp_path / "notes" / "diary.txt")
+        save(make(), tmp_path / "notes" / "diary.txt")
     assert (tmp_path / "notes" / "diary.txt").read_text() == "dear diary"
     (tmp_path / "empty").mkdir()
-    assert encoder.load(encoder.save(make(), tmp_path / "empty"), device="cpu").config == PLAIN
+    assert encoder.load(save(make(), tmp_path / "empty"), device="cpu").config == PLAIN
 
 
 def test_an_unknown_number_type_is_refused(tmp_path: Path):
     with pytest.raises(EncoderError, match=r"dtype='int8'.* float32, float16, bfloat16"):
-        encoder.save(make(), tmp_path / "saved", dtype="int8")
+        save(make(), tmp_path / "saved", dtype="int8")
 
 
 # --- strict -----------------------------------------------------------------------------------------------------------
@@ -245,14 +248,14 @@ def change_weights(folder: Path, change) -> None:
     ],
 )
 def test_a_field_that_is_wrong_is_named(change, message: str, tmp_path: Path):
-    folder = encoder.save(make(head=MLMHeadConfig()), tmp_path / "saved")
+    folder = save(make(head=MLMHeadConfig()), tmp_path / "saved")
     change_fields(folder, change)
     with pytest.raises(LoadError, match=message):
         encoder.load(folder)
 
 
 def test_a_field_that_came_later_takes_its_default(tmp_path: Path):
-    folder = encoder.save(make(), tmp_path / "saved")
+    folder = save(make(), tmp_path / "saved")
     change_fields(folder, lambda fields: fields["encoder"].pop("causal"))
     assert encoder.load(folder, device="cpu").config.causal is False
 
@@ -273,7 +276,7 @@ def test_a_field_that_came_later_takes_its_default(tmp_path: Path):
     ],
 )
 def test_a_weight_that_is_wrong_is_named(change, message: str, tmp_path: Path):
-    folder = encoder.save(make(head=MLMHeadConfig()), tmp_path / "saved")
+    folder = save(make(head=MLMHeadConfig()), tmp_path / "saved")
     change_weights(folder, change)
     with pytest.raises(LoadError, match=message):
         encoder.load(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,10 @@ def test_the_example_of_the_docs_scores_a_model(capsys: pytest.CaptureFixture[st
         hits += (query, int(weights.argmax())) in pairs
     assert found.precision[layer, head] == pytest.approx(hits / len({query for query, _ in pairs}))
     out = tmp_path / "heads.csv"
-    assert main(["align", FIRST_SENTENCE, "--pairs", str(example), "--device", "cpu", "--out", str(out)]) == 0
-    assert f"L{layer} H{head}" in capsys.readouterr().out
+    command = ["align", "minilm", "--text", FIRST_SENTENCE, "--pairs", str(example), "--device", "cpu"]
+    assert main(command) == 0
+    assert re.search(rf"\n +{layer} +{head} +{found.precision[layer, head]:.3f} ", capsys.readouterr().out)
+    assert main([*command, "--out", str(out)]) == 0
     assert len(out.read_text().splitlines()) == 1 + found.precision.size
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from streamlit.runtime.context import ContextProxy as Context
 from streamlit.testing.v1 import AppTest
 
-from pages.classroom import desk, results, strip
+from pages.classroom import desk, results, strip, votes
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import read_question
 from pages.core.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.core.teaching.rooms.events import Tries
 from pages.core.teaching.rooms.store import RoomError
+from pages.state import kept
 from tests.pages.apps import sentences, visit, words
 
 TEXT = "The keys to the cabinet are old."
@@ -27,18 +27,24 @@ TEXT = "The keys to the cabinet are old."
 class Person:
     """One session. `line` is what its strip says; `press` does what a click there does."""
 
-    def __init__(self, school: School, page: str = "classroom", **query: str) -> None:
+    def __init__(self, school: School, page: str = "classroom", *, seat: dict[str, str] | None = None, **query: str):
+        """seat: what its browser kept."""
         self.school, self.line, self.queue = school, {}, []
         school.now = self
-        self.app = visit(page, closed=True, **query)
+        token = {kept.TOKEN: kept.give({"seat": seat})} if seat else {}
+        self.app = visit(page, closed=True, **token, **query)
+        self._follow()
 
     def run(self, act: Callable[[], AppTest] | None = None) -> Person:
         self.school.now, self.line = self, {}
         (act or self.app.run)()
+        self._follow()
+        return self
+
+    def _follow(self) -> None:
         assert not self.app.exception
         if "_room_page" in self.app.session_state:  # AppTest does not note where st.switch_page leads
             self.app.switch_page(f"pages/{self.app.session_state['_room_page']}/page.py")
-        return self
 
     def tell(self, **event: Any) -> Person:
         self.queue.append(event)
@@ -179,7 +185,7 @@ def test_two_tabs_of_a_teacher_agree(school: School) -> None:
     first, code = school.teacher()
     first.open("heads").type(TEXT)
     key = first.line["key"]
-    second = Person(school, "classroom", room=code).tell(event="greet", kept={"key": key})
+    second = Person(school, "classroom", room=code, seat={"code": code, "key": key})
     assert second.line["key"] == key
     second.open("heads")
     second.type("From the second tab.")
@@ -195,7 +201,8 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     ada, eve = (school.student(code, name) for name in ("Ada", "=EVE()"))
     teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand")
     teacher.click("desk:begin")
-    for number in (1, 2, 3):
+    assert "minute 0 to 3" in words(teacher.app)
+    for number in (0, 1, 2, 3):
         teacher.click(f"desk:next:{number}")
     question = school.room(code).question
     assert question
@@ -208,7 +215,7 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
         student.click(f"{key}:give")
         assert not student.app.success
     assert sorted(school.store.answers(code, question.id).values()) == ["2", "8"]
-    ada = Person(school, "heads", room=code).tell(event="greet", kept={"member": ada.line["member"]})
+    ada = Person(school, "heads", room=code, seat={"code": code, "member": ada.line["member"]})
     teacher.run().click("room:reveal")
     assert "data-right" in teacher.html()
     ada.news()
@@ -218,13 +225,103 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     assert ada.app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
-    teacher.click("desk:next:4")
+    assert "minute 14 to 18" in words(teacher.app)
+    teacher.click("desk:path:3")
     assert school.room(code).question != question
     assert question.id in {one.id for one in school.room(code).past}
     teacher.press("page").click("lesson:back")
     asked = school.room(code).question
     assert asked
     assert read_question(asked.definition).ask in words(teacher.app), "the run that asks shows the question"
+
+
+def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.open("heads")
+    students = [school.student(code) for _ in range(3)]
+    definition = {
+        "kind": "number", "ask": "?", "quantity": {"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}},
+        "within": 0.01, "mistakes": [{"answer": 4, "says": "Took the largest weight."}],
+    }  # fmt: skip
+    first = school.store.change(code, lambda room: ask(room, definition, hides=True)).question
+    assert first
+
+    def vote(student: Person, question: str, number: str) -> None:
+        student.news()
+        student.put("text_input", f"room:{question}:number", number)
+        student.click(f"room:{question}:give")
+
+    for student, number in zip(students, ("3", "4", "4"), strict=True):
+        vote(student, first.id, number)
+    assert "33% right" in words(teacher.press("desk").run().app)
+    assert "Discussion pays" in words(teacher.app)
+    teacher.click("room:again")
+    second = school.room(code).question
+    assert second
+    assert (second.before, second.hides, second.definition) == (first.id, True, definition)
+    students[0].news()
+    assert "number" in words(students[0].app)
+    assert not votes.may_follow(second)
+    vote(students[1], second.id, "3")
+    vote(students[2], second.id, "4")
+    assert "Took the largest" not in students[2].html()
+    teacher.run().click("room:reveal")
+    assert len(school.store.answers(code, first.id)) == 3, "the first vote stays as it was"
+    assert "Took the largest weight." in teacher.html()
+    assert {"First vote: 3, 33% right", "After the discussion: 2, 50% right"} <= {
+        one.value for one in teacher.app.caption
+    }
+    assert "50% of those who voted twice" in words(teacher.app)
+    rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
+    assert sorted(row[3:] for row in rows[1:]) == sorted(
+        [["1", "1", ""], ["0", "1", "Took the largest weight."], ["0", "1", "Took the largest weight."],
+         ["1", "2", ""], ["0", "2", "Took the largest weight."]]
+    )  # fmt: skip
+    assert {row[1] for row in rows[1:] if row[4] == "2"} < {row[1] for row in rows[1:] if row[4] == "1"}
+
+
+def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
+    teacher, code = school.teacher()
+    teacher.app.session_state["lazy:desk-test"] = teacher.app.session_state["lazy:desk-end"] = True
+    students = [school.student(code) for _ in range(3)]
+    for form, right in (("A", 2), ("B", 8)):
+        teacher.run().click(f"desk:test:{form}")
+        asked = school.room(code).question
+        assert asked
+        truth = read_question(asked.definition).truth(look_of({})).value
+        for student in students:
+            student.news()
+            key = f"room:{asked.id}"
+            for number, true in enumerate(truth):
+                chosen = true if number < right else (true + 1) % 3
+                student.app.radio(key=f"{key}:item:{number}").set_value(chosen)
+            student.run(lambda student=student: next(
+                one for one in student.app.button if one.label == "Send all answers").click().run())  # fmt: skip
+            assert "sent" in words(student.app)
+        assert len(school.store.answers(code, asked.id)) == 3
+        teacher.run()
+        assert not [one for one in teacher.app.button if one.key in ("room:reveal", "room:again")]
+        teacher.click("room:close-question")
+    assert desk.export(school.room(code)) == b"", "the concept test has a table without names"
+    said = words(teacher.run().app)
+    assert "**0.75**, 95% interval 0.75 to 0.75" in said
+    assert "of 3 students" in said
+    assert teacher.app.button(key="desk:test:A").disabled
+    teacher.click("desk:close")
+    assert school.store.find(code) is None, "the answers are deleted with the room"
+
+
+def test_pairs_gave_different_answers() -> None:
+    first = {f"member {n}": str(n % 2) for n in range(9)}
+    found = votes.pairs(first)
+    numbers = {member: own for member, (own, _) in found.items()}
+    assert sorted(numbers.values()) == list(range(1, 10))
+    members = {own: member for member, own in numbers.items()}
+    groups = {frozenset({own, *partners}) for own, partners in found.values()}
+    assert sorted(map(len, groups)) == [2, 2, 2, 3]
+    assert all(len({first[members[own]] for own in group}) == 2 for group in groups)
+    assert votes.pairs({"one": "1"}) == {"one": (1, ())}
+    assert votes.pairs({}) == {}
 
 
 def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
@@ -283,63 +380,62 @@ def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
     assert question.truth(look).value[0] == max(question.choices(look), key=lambda at: row[at])
 
 
-def test_a_reload_takes_the_same_seat(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reload_takes_the_same_seat(school: School) -> None:
     teacher, code = school.teacher(named=True)
     teacher.open("heads").type(TEXT)
     student = school.student(code, "Ada").news()
     member = student.line["member"]
-    again = Person(school, "heads", room=code)
-    assert again.line["asks"]
-    again.tell(event="greet", kept={"member": member})
+    again = Person(school, "heads", room=code, seat={"code": code, "member": member})
     assert again.line["member"] == member
-    assert again.news().values()["text"] == TEXT
+    assert again.values()["text"] == TEXT
     assert [one.nickname for one in school.store.members(code).values()] == ["Ada"]
-    stranger = Person(school, "heads", room=code).tell(event="greet", kept={"key": "guess", "member": "../../x"})
-    assert "key" not in stranger.line or not stranger.line["key"]
-    assert stranger.app.text_input(key="classroom:nickname") is not None
+    for kept_seat in (
+        {"code": code, "key": "guess", "member": "../../x"}, {"code": code, "member": "x" * 22},
+        {"code": "ACD347", "member": member}, {},
+    ):  # fmt: skip
+        stranger = Person(school, "heads", room=code, seat=kept_seat)
+        assert not stranger.line.get("key")
+        assert stranger.app.text_input(key="classroom:nickname") is not None
     assert len(school.store.members(code)) == 1
-    with monkeypatch.context() as kept:  # a cookie spares the question to the browser
-        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{member}"})
-        assert Person(school, "heads", room=code).run().values()["text"] == TEXT
-        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{'x' * 22}"})
-        assert Person(school, "heads", room=code).line["asks"]
-    assert len(school.store.members(code)) == 1
-    lost = Person(school, "heads", room="ACD347").tell(event="greet", kept={})
+    lost = Person(school, "heads", room="ACD347")
     assert "ACD347" in sentences(lost.app)
     assert "room" not in lost.values()
 
 
-def test_a_member_who_opens_the_page_classroom_is_in_her_room(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_who_opens_the_page_classroom_is_in_her_room(school: School) -> None:
     _, code = school.teacher(named=True)
     mia = school.student(code, "Mia").line["member"]
-    with monkeypatch.context() as kept:
-        kept.setattr(Context, "cookies", {session.COOKIE: f"{code}.{mia}"})
-        again = Person(school).run()
-        assert "as **Mia**" in words(again.app)
-        assert again.values()["room"] == code
-        assert len(school.store.members(code)) == 1
-        again.click("classroom:leave")
-        assert again.app.text_input(key="classroom:code") is not None, "who leaves does not return by herself"
-        assert "room" not in again.run().values()
-
-        invited = Person(school, room=code).tell(event="greet", kept={})
-        assert "Mia" not in words(invited.app), "an invitation gives a second student a seat of her own"
-        school.store.close(code)
-        assert Person(school).run().app.text_input(key="classroom:code") is not None
-    for cookie in ("", "ACD347", f"ACD347.{mia}", f"{code}.{'x' * 22}", f"<b>.{mia}"):
-        monkeypatch.setattr(Context, "cookies", {session.COOKIE: cookie})
-        assert Person(school).run().app.text_input(key="classroom:code") is not None
+    last = {"code": code, "member": mia}
+    again = Person(school, seat=last)
+    assert "as **Mia**" in words(again.app)
+    assert again.values()["room"] == code
+    assert len(school.store.members(code)) == 1
+    again.click("classroom:leave")
+    assert again.app.text_input(key="classroom:code") is not None, "who leaves does not return by herself"
+    assert "room" not in again.run().values()
+    unknown = Person(school, seat={"code": code, "member": "x" * 22})
+    school.store.close(code)
+    for person in (unknown, Person(school, seat=last), Person(school, seat={"code": "<b>"})):
+        assert person.app.text_input(key="classroom:code") is not None
+        assert "room" not in person.values()
+        assert not sentences(person.app)
 
 
-def test_a_member_returns_when_the_store_is_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, code = school.teacher()
-    member = school.student(code).line["member"]
-    monkeypatch.setattr(Context, "cookies", {session.COOKIE: f"{code}.{member}"})
+@pytest.mark.parametrize("named", [True, False])
+def test_a_member_of_the_page_classroom_returns_when_the_store_is_back(
+    school: School, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    _, code = school.teacher(named=named)
+    member = school.student(code, "Mia" if named else "").line["member"]
     with monkeypatch.context() as away:
-        away.setattr(school.store, "members", lambda _: (_ for _ in ()).throw(StoreUnavailable("away")))
-        late = Person(school).run()
-        assert "room" not in late.values()
-    assert late.run().values()["room"] == code
+        for name in ("find", "members"):
+            away.setattr(school.store, name, lambda _: (_ for _ in ()).throw(StoreUnavailable("away")))
+        late = Person(school, seat={"code": code, "member": member})
+        assert late.line["asks"]
+        assert late.values()["room"] == code, "a further reload returns, too"
+        assert "away" in sentences(late.app)
+    assert late.news().line["member"] == member
+    assert not late.line["asks"]
 
 
 def test_a_student_is_no_teacher(school: School) -> None:
@@ -425,8 +521,7 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
         assert student.line["stale"]
         assert "away" in student.line["note"]
         teacher.type("Typed meanwhile.")
-    student.news()
-    student.click(f"{key}:give")  # the choice is still there
+    student.news()  # the answer arrives by itself
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert teacher.news().values()["text"] == "Typed meanwhile."
     assert school.room(code).view["text"] == "Typed meanwhile."
@@ -446,19 +541,19 @@ def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypa
     with monkeypatch.context() as gone:
         for name in ("find", "join", "members"):
             gone.setattr(school.store, name, away)
-        for page, kept in people.items():
-            person = Person(school, page, room=code)
-            for _ in range(2):  # the browser greets until the store answers
-                person.tell(event="greet", kept=kept)
+        for page, own in people.items():
+            person = Person(school, page, room=code, seat={"code": code, **own})
+            for _ in range(2):  # the browser asks until the store answers
                 assert person.values()["room"] == code
                 assert person.line["asks"]
                 assert person.line["stale"]
                 assert "away" in sentences(person.app)
+                person.news()
             reloaded.append(person)
-    for person, kept in zip(reloaded, people.values(), strict=True):
-        person.tell(event="greet", kept=kept)
-        assert person.line["member"] == kept.get("member", "")
-        assert person.line["key"] == kept.get("key", "")
+    for person, own in zip(reloaded, people.values(), strict=True):
+        person.news()
+        assert person.line["member"] == own.get("member", "")
+        assert person.line["key"] == own.get("key", "")
         assert not person.line["stale"]
     assert reloaded[0].values()["text"] == TEXT
     assert "room" in reloaded[1].values()
@@ -469,7 +564,7 @@ def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
     one, code = school.teacher()
     key = one.line["key"]
     one.open("heads").type(TEXT)
-    other = Person(school, "heads", room=code).tell(event="greet", kept={"key": key})
+    other = Person(school, "heads", room=code, seat={"code": code, "key": key})
     student = school.student(code).news()
     one.open("norms")
     other.open("positions")  # before she has heard of it

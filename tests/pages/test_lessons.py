@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 
 from pages.core.teaching.lessons import library
@@ -13,7 +16,7 @@ def test_the_list_starts_a_lesson_with_its_first_view() -> None:
     app = visit("lessons")
     assert not app.exception
     good, broken = library.lessons()
-    assert len(good) == 10
+    assert len(good) == 12
     assert broken == []
     app.button(key="lessons:04-heads").click().run()
     assert app.query_params["lesson"] == "04-heads"
@@ -51,6 +54,44 @@ def test_next_opens_the_next_view_and_leaving_keeps_it() -> None:
     app.button(key="lesson:leave").click().run()
     assert "lesson" not in app.query_params
     assert app.query_params["text"] == "The cat sat on the mat."
+
+
+def test_answers_of_a_lessons_file_are_added() -> None:
+    app = visit("lessons")
+    given = json.dumps({"lesson": "03b-from-weight-to-output", "answers": {"1": 4, "7": "It is a sum."}})
+    app.text_area(key="lessons:code").set_value("ES1." + base64.b64encode(given.encode()).decode())
+    app.button(key="lessons:take").click().run()
+    assert any("2 answers of “From weight to output”" in one.value for one in app.markdown)
+    assert any("2 of 7 answered" in one.value for one in app.caption)
+    app.text_area(key="lessons:code").set_value("ES1.nonsense")
+    app.button(key="lessons:take").click().run()
+    assert not app.exception
+    assert any("incomplete" in one.value for one in app.markdown)
+
+
+def test_a_reader_simulates_before_she_answers_and_reads_the_reason_of_a_mistake() -> None:
+    app = visit("model", lesson="03-one-weight-by-hand", lesson_step="5")
+    key = "lesson:03-one-weight-by-hand:5"
+    for _ in range(2):
+        app.button(key=f"{key}:simulate").click().run()
+    assert not app.exception
+    tried = app.dataframe[0].value
+    assert list(tried) == ["d_k = 2", "d_k = 4", "d_k = 16"]
+    assert len(tried) == 2
+    app.text_input(key=f"{key}:number").set_value("1").run()
+    app.button(key=f"{key}:give").click().run()
+    assert "The width of a head does not change" in app.warning[0].value
+
+
+def test_a_lesson_opens_with_the_model_and_ends_with_a_conclusion() -> None:
+    app = visit("lessons")
+    app.button(key="lessons:04-heads").click().run()
+    assert app.query_params["lesson_step"] == "0"
+    app = visit("heads", lesson="04-heads", lesson_step="8")
+    key = "lesson:04-heads:8"
+    app.text_area(key=f"{key}:text").set_value("Heads add what each of them finds.").run()
+    app.button(key=f"{key}:give").click().run()
+    assert [one.value for one in app.info if "kept" in one.value]
 
 
 def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:

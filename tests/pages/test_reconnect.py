@@ -1,138 +1,134 @@
-"""After a reconnect no click is lost: what the browser repeats, and what the server lets through when."""
+"""What a connection begins with, and that no click is lost after a reconnect: of the browser, and of the server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import deno
+import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.core.server.reconnect import Reconnected
+from encoder.export.javascript import joined
+from pages.core.server.reconnect import SCRIPT, Reconnected
+from pages.state import kept
 
-IDS = [f"$$ID-{number:032x}-key" for number in range(3)]
+TOKEN = re.compile(rb"kept=([\w-]+)")
+given: list[dict[str, object]] = []
 
 
-def asks(*clicked: str, text: str = "") -> dict[str, object]:
+def asks(*clicked: str, text: str = "", query: str = "") -> dict[str, object]:
     message = BackMsg()
     message.rerun_script.page_script_hash = "of an earlier page"
+    message.rerun_script.query_string = query
     for one in clicked:
         message.rerun_script.widget_states.widgets.add(id=one, trigger_value=True)
     message.rerun_script.widget_states.widgets.add(id="field", string_value=text)
     return {"type": "websocket.receive", "bytes": message.SerializeToString()}
 
 
-def heard(message: dict[str, object]) -> tuple[str, set[str]]:
-    """The text of the field, and what is clicked."""
-    widgets = BackMsg.FromString(message["bytes"]).rerun_script.widget_states.widgets
-    clicked = {one.id for one in widgets if one.WhichOneof("value") == "trigger_value"}
-    return next(one.string_value for one in widgets if one.id == "field"), clicked
+def begins(**said: object) -> dict[str, object]:
+    return {"type": "websocket.receive", "bytes": b"begins " + json.dumps(said).encode()}
 
 
-class Page:
-    """An app that hears messages, and draws and ends runs when a test says so."""
+def heard(*messages: dict[str, object]) -> list[dict[str, object]]:
+    """What an app hears of these messages."""
+    found, rest = [], [*messages, {"type": "websocket.disconnect"}]
 
-    def __init__(self) -> None:
-        self.heard: list[dict[str, object]] = []
-
-    async def __call__(self, scope, receive, send) -> None:
-        self.send = send
+    async def app(_: object, receive: Callable, __: object) -> None:
         while (message := await receive())["type"] != "websocket.disconnect":
-            self.heard.append(message)
+            found.append(message)
+            if token := TOKEN.search(message.get("bytes") or b""):
+                given.append(dict(kept._given[token[1].decode()]))
 
-    async def draws(self, *ids: str) -> None:
-        for one in ids:
-            message = ForwardMsg()
-            message.delta.new_element.button.id = one
-            await self.send({"type": "websocket.send", "bytes": message.SerializeToString()})
+    async def receive() -> dict[str, object]:
+        return rest.pop(0)
 
-    async def ends(self, how: int = ForwardMsg.FINISHED_SUCCESSFULLY) -> None:
-        message = ForwardMsg(script_finished=how)
-        await self.send({"type": "websocket.send", "bytes": message.SerializeToString()})
-
-
-async def said(page: Page, *messages: dict[str, object]):
-    """A connection whose browser has said this: how it goes on saying, and the task."""
-    queue: asyncio.Queue = asyncio.Queue()
-    for one in messages:
-        queue.put_nowait(one)
-
-    async def send(message) -> None:
-        pass
-
-    task = asyncio.ensure_future(Reconnected(page)({"type": "websocket"}, queue.get, send))
-    await settle()
-    return queue, task
+    given.clear()
+    asyncio.run(Reconnected(app)({"type": "websocket"}, receive, None))
+    assert not kept._given, "nothing is kept after the connection"
+    return found
 
 
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
+def test_the_first_request_after_a_reconnect_has_no_clicks() -> None:
+    again = begins(address="heads?room=ACD347&head=3", heard=17, seat={"code": "ACD347", "member": "m"})
+    first, second = heard(again, asks("a", text="x", query="of the page before"), asks("b", text="y"))
+    state = BackMsg.FromString(first["bytes"]).rerun_script
+    assert [one.id for one in state.widget_states.widgets] == ["field"]
+    assert (state.page_name, state.page_script_hash) == ("heads", "")
+    assert re.fullmatch("room=ACD347&head=3&kept=[^&]+", state.query_string)
+    assert [(one["heard"], one["seat"]["member"]) for one in given] == [(17, "m")]
+    assert second == asks("b", text="y")
 
 
-def test_a_click_after_a_reconnect_waits_until_its_widget_is_drawn() -> None:
-    async def whole() -> None:
-        page = Page()
-        again = {"type": "websocket.receive", "bytes": b"again heads?room=ACD347&head=3"}
-        queue, task = await said(page, again, asks(IDS[0], text="a"), asks(IDS[1], text="b"), asks(IDS[2], text="c"))
-        assert [heard(one) for one in page.heard] == [("a", set())], "the first run has no clicks"
-        state = BackMsg.FromString(page.heard[0]["bytes"]).rerun_script
-        assert (state.page_name, state.query_string, state.page_script_hash) == ("heads", "room=ACD347&head=3", "")
-        await page.draws(IDS[0], IDS[2])
-        await page.ends(ForwardMsg.FINISHED_EARLY_FOR_RERUN)
-        await settle()
-        assert len(page.heard) == 1
-        await page.ends()
-        await settle()
-        assert [heard(one) for one in page.heard[1:]] == [("c", {IDS[2]})]
-        await page.draws(IDS[1])
-        await settle()
-        assert len(page.heard) == 2, "a run is not interrupted"
-        await page.ends()
-        await settle()
-        assert [heard(one) for one in page.heard[2:]] == [("b", {IDS[1]})]
-        queue.put_nowait({"type": "websocket.disconnect"})
-        await asyncio.wait_for(task, 5)
-
-    asyncio.run(whole())
+def test_a_first_visit_gets_what_the_browser_kept() -> None:
+    (first,) = heard(begins(texts={"d": "long"}, seat={}), asks("a", query="kept_text=d"))
+    state = BackMsg.FromString(first["bytes"]).rerun_script
+    assert len(state.widget_states.widgets) == 2
+    assert (state.page_script_hash, state.query_string.partition("&")[0]) == ("of an earlier page", "kept_text=d")
+    assert given[0]["texts"] == {"d": "long"}
 
 
-def test_other_connections_are_left_alone() -> None:
-    async def whole() -> None:
-        page = Page()
-        sent = [{"type": "websocket.connect"}, asks(IDS[0], text="a"), asks(IDS[1], text="b")]
-        queue, task = await said(page, *sent)
-        assert page.heard == sent
-        queue.put_nowait({"type": "websocket.disconnect"})
-        await asyncio.wait_for(task, 5)
-        page = Page()
-        broken = {"type": "websocket.receive", "bytes": b"\xff\xff"}
-        again = {"type": "websocket.receive", "bytes": b"again heads"}
-        queue, task = await said(page, again, broken, asks(text="a"))
-        assert page.heard[0] == broken
-        assert heard(page.heard[1]) == ("a", set())
-        queue.put_nowait({"type": "websocket.disconnect"})
-        await asyncio.wait_for(task, 5)
+def test_other_messages_are_left_alone() -> None:
+    broken = {"type": "websocket.receive", "bytes": b"\xff\xff"}
+    sent = [{"type": "websocket.connect"}, broken, asks("a", text="a"), begins(heard=3), asks("b")]
+    assert heard(*sent) == sent
+    for nothing in (b"begins {", b"begins []", b'begins {"seat": {}, "texts": {}}', b"begins " + b"[" * 100_000):
+        said = {"type": "websocket.receive", "bytes": nothing}
+        assert heard(said, asks("a")) == [asks("a")]
 
-    asyncio.run(whole())
+
+def test_a_session_takes_only_what_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "st", SimpleNamespace(session_state={}))
+    token = kept.give({"texts": {"a": "b", "c": 3}, "seat": {"code": "ACD347", "key": None}, "heard": "x"})
+    assert kept.take("guessed") == {}
+    assert kept.take(token) == {"a": "b"}
+    assert (kept.seat(), kept.heard()) == ({"code": "ACD347"}, 0)
+    assert kept.take(token) == {}
+    kept.take(kept.give({"texts": 3, "seat": [1], "heard": 5}))
+    assert (kept.seat(), kept.heard()) == ({}, 5)
 
 
 #: A socket, and what a page says over three connections.
 BROWSER = """
 const wire = [];
 globalThis.window = globalThis;
-globalThis.location = { pathname: "/x/heads", search: "?head=3" };
+globalThis.location = { pathname: "/x/heads", search: "?head=3", hash: "" };
 globalThis.__streamlit = { BACKEND_BASE_URL: "http://a.test/x/" };
 globalThis.WebSocket = class {
   constructor(url) { this.url = url; this.on = {}; }
   addEventListener(name, call) { (this.on[name] ??= []).push(call); }
   tell(name, data) { for (const call of this.on[name] ?? []) call({ data }); }
-  send(data) { wire.push(data.length === 2 ? data[1] : new TextDecoder().decode(data)); }
+  send(data) {
+    if (data.length === 2) return void wire.push(data[1]);
+    const said = JSON.parse(new TextDecoder().decode(data).slice("begins ".length));
+    wire.push({ ...said, heard: said.heard > 1e12 });
+  }
 };
+const storage = () => {
+  const map = new Map();
+  return {
+    getItem: (key) => map.get(key) ?? null,
+    setItem: (key, value) => void map.set(key, value),
+    removeItem: (key) => void map.delete(key),
+  };
+};
+for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(globalThis, name, { value: storage(), configurable: true });
+}
+const classes = new Set();
+globalThis.document = { documentElement: { classList: { contains: (name) => classes.has(name) } } };
+globalThis.history = { replaceState() { location.hash = ""; } };
+const waits = [];
+globalThis.setTimeout = (call, ms) => void waits.push([ms, call]);
+const wait = (most = 1000) => waits.splice(0).forEach(([ms, call]) => ms > most ? waits.push([ms, call]) : call());
 """
 SAYS = """
 const connect = () => {
@@ -146,17 +142,32 @@ const runs = (socket, ...messages) => messages.forEach((one) => socket.tell("mes
 const first = connect();
 asks(first, 1);
 runs(first, STARTED, DRAWN, ENDED);
+location.search = "?head=4";
 asks(first, 2);
 runs(first, STARTED, EARLY, STARTED, DRAWN, ENDED);
 first.send(new Uint8Array([0x60, 9]));
+location.search = "?head=5";
 asks(first, 3);
+location.pathname = "/x/norms"; // of the page that was asked for
+location.search = "";
 runs(first, ENDED); // of the run before
 new window.WebSocket("ws://a.test/x/_stcore/stream"); // nobody answers
 const second = connect();
+asks(second, 4); // waits for the first run
 runs(second, STARTED, DRAWN);
-asks(second, 4);
+wait();
+runs(second, EARLY, STARTED, ENDED);
+classes.add("enc-joins");
+wait();
+asks(second, 5); // of the room's line
+classes.clear();
 runs(second, STARTED, ENDED);
-connect();
+wait();
+runs(second, STARTED, ENDED);
+const third = connect();
+asks(third, 6);
+runs(third, STARTED); // and this run takes long
+wait(1e6);
 new window.WebSocket("ws://a.test/other").tell("open");
 console.log(JSON.stringify(wire));
 """
@@ -176,14 +187,61 @@ def messages() -> str:
     )
 
 
-def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
-    script = tmp_path / "page.js"
-    own = Path(__file__).parents[2] / "pages/core/server/reconnect.js"
-    script.write_text(f"{BROWSER}{messages()}{{{own.read_text(encoding='utf-8')}}}{SAYS}", encoding="utf-8")
+def run(tmp_path: Path, script: str) -> object:
+    """What a script writes, as JSON."""
+    file = tmp_path / "page.js"
+    file.write_text(script, encoding="utf-8")
     done = subprocess.run(
-        [deno.find_deno_bin(), "run", "--no-remote", "--no-config", "--no-prompt", str(script)],
+        [deno.find_deno_bin(), "run", "--no-remote", "--no-config", "--no-prompt", str(file)],
         env={**os.environ, "DENO_DIR": str(tmp_path / "deno"), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
         check=True, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    address = "again heads?head=3"
-    assert json.loads(done.stdout) == [1, 2, 9, 3, address, 2, 3, 4, address, 4]
+    return json.loads(done.stdout)
+
+
+def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
+    said = run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{SAYS}")
+    new, nothing = {"texts": {}, "seat": {}, "heard": False}, {"texts": {}, "seat": {}, "heard": True}
+    before, later = nothing | {"address": "heads?head=5"}, nothing | {"address": "norms?"}
+    assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, 4, 5, later, 5, 6]
+
+
+KEEPS = """
+const own = { member: "own" };
+keepText("d", "long");
+for (let n = 0; n < 9; n++) keepText(`d${n}`, `long ${n}`);
+const found = [Object.values(texts())];
+keepSeat("AAA", own);
+found.push(seat("heads", "AAA"), seat("classroom", ""), seat("classroom", "BBB"), seat("heads", ""));
+sessionStorage = storage(); // another tab
+found.push(seat("heads", "AAA"), seat("classroom", ""), seat("classroom", "AAA"));
+keepSeat("AAA", { member: "of another student" });
+found.push(seat("classroom", ""));
+keepSeat("AAA", own);
+forgetSeat();
+keepSeat("BBB", { key: "k" });
+sessionStorage = storage();
+found.push(seat("classroom", ""), seat("heads", "BBB"));
+location.hash = "#teach=guess";
+found.push(seat("heads", "CCC"), location.hash, Object.keys(JSON.parse(localStorage.getItem("encoderscope:rooms"))));
+localStorage = sessionStorage = { getItem() { throw 1; }, setItem() { throw 1; } };
+keepText("d", "long");
+keepSeat("AAA", own);
+found.push(texts(), seat("heads", "AAA"));
+console.log(JSON.stringify(found));
+"""
+
+
+def test_a_browser_keeps_texts_and_seats(tmp_path: Path) -> None:
+    module = joined(Path(__file__).parents[2] / "pages/components/kept.js")
+    browser = BROWSER.replace("{ value: storage(), configurable: true }", "{ value: storage(), writable: true }")
+    own, nothing = {"code": "AAA", "member": "own"}, {}
+    assert run(tmp_path, browser + module + KEEPS) == [
+        [f"long {n}" for n in range(1, 9)],
+        own, own, nothing, nothing,
+        own, own, nothing,
+        nothing,
+        nothing, {"code": "BBB", "key": "k"},
+        {"code": "CCC", "key": "guess"}, "", ["BBB"],
+        {}, nothing,
+    ]  # fmt: skip

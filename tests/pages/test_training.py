@@ -286,3 +286,47 @@ def test_a_link_to_a_model_that_is_gone() -> None:
         app = visit(model="trained", **link)
         assert not app.exception
         assert len(app.error) == 1
+
+
+def test_the_block_of_each_year_is_shown_and_trains_with_five_seeds() -> None:
+    app = visit("training", train_part="history", train_history="BERT 2018,EuroBERT 2025")
+    assert_well(app)
+    blocks = [one.proto.body for one in app.get("html") if "<section" in one.proto.body]
+    assert len(blocks) == 2
+    assert "RMSNorm" not in blocks[0]
+    assert blocks[1].count("RMSNorm") == 2
+    app.button(key="train-history").click().run()
+    assert_well(app)
+    group = runs_of(app)
+    views = group.poll()
+    assert len(views) == 10
+    header, _ = picture(app)
+    assert [run["name"] for run in header["runs"]] == ["BERT 2018", "EuroBERT 2025"]
+    for run in group.runs.values():
+        run.stop()
+    assert {view.settings.trial for view in views.values()} == set(range(5))
+
+
+def test_switches_make_a_run_for_each_combination() -> None:
+    params = dataclasses.replace(
+        training.Params(), norms=["sandwich"], kinds=["LayerNorm", "RMSNorm"], attention=["gate"], contrast=True
+    )
+    made = training.described(params)
+    assert list(made) == [
+        "sandwich norms, LayerNorm, full attention", "sandwich norms, LayerNorm, with gate",
+        "sandwich norms, RMSNorm, full attention", "sandwich norms, RMSNorm, with gate",
+    ]  # fmt: skip
+    assert all(one.config().output_norms for one in made.values())
+    assert [one.config().output_gate for one in made.values()] == [False, True] * 2
+
+
+def test_the_page_norms_names_the_norm_that_a_model_has() -> None:
+    app = visit("training", **TINY | {"train_norm": "pre", "train_norm_kind": "RMSNorm", "train_attention": "sink"})
+    press(app, "Train")
+    wait_until_still(app)
+    app.button(key="open-pre-norm").click().run()
+    app.switch_page("pages/norms/page.py").run()
+    assert_well(app)
+    assert "RMSNorms of" in written(app)
+    assert "root mean square 1" in written(app)
+    assert not [one.label for one in app.select_slider if "LayerNorm" in one.label]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.core.view.view import EXAMPLES
-from pages.state import params, url_state
-from tests.pages.apps import registered, visit
+from pages.state import kept, params, url_state
+from pages.state.url_state import _digest
+from tests.pages.apps import registered, sentences, visit
 
 
 @pytest.mark.parametrize(
@@ -221,11 +222,18 @@ def test_a_text_too_long_for_the_address_comes_back() -> None:
     assert app.query_params["kept_text"] == digest
 
 
-def test_the_browser_is_asked_for_a_text_that_the_session_does_not_have() -> None:
-    app = visit("heads", kept_text="0123")
-    assert not app.exception
-    assert app.query_params["kept_text"] == "0123"
-    assert not app.text_area
+def test_a_session_takes_the_long_text_that_the_browser_kept() -> None:
+    long = "attention is all you need " * 300
+    digest = _digest(long)
+    app = visit(kept_text=digest, kept=kept.give({"texts": {digest: long, "of another": "text"}}))
+    assert app.text_area(key="view:text").value == long
+    assert app.query_params["kept_text"] == digest
+    assert "kept" not in app.query_params
+    for said in ({}, {"texts": {"0123": long}}):
+        app = visit(kept_text="0123", kept=kept.give(said))
+        assert not app.exception
+        assert "kept_text" not in app.query_params
+        assert "Paste" in sentences(app)
 
 
 def accepts_any_text(param: params.Param) -> bool:

@@ -20,7 +20,7 @@ def test_vectors_are_those_of_the_trace(minilm: TextEncoder, task: Task, feature
         start, end = task.spans[place]
         marked = next(n for n, (a, b) in enumerate(trace.source.offsets) if b > start and a < end and b > a)
         for layer in (0, 3, 6):
-            stream = classify.vectors_before(trace, layer).numpy()
+            stream = trace.before_layer(layer).numpy()
             for view, expected in (
                 ("cls", stream[0]), ("mean", stream.mean(axis=0)), ("max", stream.max(axis=0)),
                 ("token", stream[marked]),
@@ -93,7 +93,7 @@ def test_attention_pooling_begins_as_the_mean_and_weighs_every_token(minilm: Tex
     zero = trained_pooling.start(384, 2)
     _, alpha = trained_pooling._forward(vectors, mask, *zero)
     torch.testing.assert_close(alpha, mask / mask.sum(dim=1, keepdim=True))
-    found = probe.attention_pooling(tokens, task)
+    found = gradual.result(probe.iter_attention_pooling(tokens, task))
     assert [len(row) for row in found.weights] == [len(one) for one in tokens]
     assert all(row.sum() == pytest.approx(1, abs=1e-4) for row in found.weights)
     assert found.score.accuracy > 0.5

@@ -14,6 +14,8 @@ from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
 from pages.core.stores.cache import ModelKey
 from pages.core.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
+from pages.core.teaching.questions.kinds import NumberQuestion
+from pages.core.teaching.questions.open_kinds import ConceptQuestion
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OTHER = "She sat on the bank of the river."
@@ -174,6 +176,84 @@ def test_a_poll(look: Look) -> None:
             graded(question, answer, look)
 
 
+def test_the_probability_of_a_word_without_a_head() -> None:
+    look = Look(ModelKey(source="twin-pre", device="cpu"), "a state in the United [MASK]", None, layer=0, head=2)
+    asked = {"kind": "number", "ask": "?", "quantity": {"missed_word": {"word": "states"}}, "factor": 2}
+    twin = encoder.load("twin-pre", device="cpu")
+    plain, off = twin.trace(look.text), twin.trace(look.text, edits=[AblateHead(0, 2)])
+    measure = encoder.causal.MaskedWord("states", scale="probability").on(twin, plain)
+    with torch.no_grad():
+        before, after = (float(measure(trace.output[None])[0]) for trace in (plain, off))
+    assert read_question(asked).truth(look).value == pytest.approx(before - after, abs=1e-5)
+
+
+def test_the_variance_of_a_dot_product_is_the_width(look: Look) -> None:
+    asked = {"kind": "number", "ask": "?", "quantity": {"dot_variance": {"width": 32}}, "factor": 1.2}
+    trial = {"d_k = 2": {"dot_variance": {"width": 2}}, "d_k = 16": {"dot_variance": {"width": 16}}}
+    question = read_question(asked | {"trial": trial})
+    assert graded(question, 32, look) == (1.0, True)
+    assert isinstance(question, NumberQuestion)
+    for seed in (1, 2):
+        tried = question.tried(look, seed)
+        assert tried["d_k = 2"] == pytest.approx(2, rel=0.1)
+        assert tried["d_k = 16"] == pytest.approx(16, rel=0.1)
+    assert question.tried(look, 1) != question.tried(look, 2)
+
+
+CONCEPT = [
+    {"says": "Half.", "holds": {"left": "n_tokens", "compare": "above", "right": 100}, "misconception": "winner"},
+    {
+        "says": "It has {} tokens.",
+        "quantity": "n_tokens",
+        "holds": {"left": "n_tokens", "compare": "below", "right": 99},
+    },
+]
+
+
+def test_options_of_which_one_holds(look: Look) -> None:
+    question = read_question({"kind": "concept", "ask": "?", "options": CONCEPT})
+    assert isinstance(question, ConceptQuestion)
+    assert question.is_computed
+    assert question.texts(look)[1] == f"It has {look.trace.n_tokens} tokens."
+    assert graded(question, 1, look) == (1.0, True)
+    assert graded(question, 0, look) == (0.0, False)
+    assert question.reason(0, look)[1] == "winner"
+    assert question.reason(1, look) == ("", "")
+    two = read_question({"kind": "concept", "ask": "?", "options": [CONCEPT[1], CONCEPT[1]]})
+    with pytest.raises(QuestionError, match="exactly one"):
+        two.truth(look)
+    for options in ([CONCEPT[0]], [{"says": ""}, {"says": "x"}], [*CONCEPT, {"says": "x", "colour": 1}], "ab",
+                    [*CONCEPT, {"says": "x", "misconception": "none"}]):  # fmt: skip
+        with pytest.raises(QuestionError):
+            read_question({"kind": "concept", "ask": "?", "options": options})
+
+
+def test_a_conclusion_is_kept_and_not_graded(look: Look) -> None:
+    question = read_question({"kind": "conclusion", "ask": "?"})
+    assert question.truth(look).value is None
+    assert graded(question, "A weight is a share.", look) == (1.0, True)
+    for answer in ("", " ", 3, "x" * 301):
+        with pytest.raises(QuestionError):
+            graded(question, answer, look)
+
+
+def test_a_wrong_answer_has_its_reason(look: Look) -> None:
+    quantity = {"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}}
+    mistakes = [
+        {"answer": 4, "misconception": "winner"},
+        {"quantity": {"weighted_sum": {"weights": [0.5, 0.5], "values": [4, 0]}}, "says": "The plain mean."},
+    ]
+    asked = {"kind": "number", "ask": "?", "quantity": quantity, "within": 0.1}
+    question = read_question(asked | {"mistakes": mistakes})
+    assert question.reason(4, look)[1] == "winner"
+    assert question.reason(2.05, look) == ("The plain mean.", "")
+    assert question.reason(3, look) == question.reason(17, look) == ("", "")
+    assert read_question(question.definition()) == question
+    for wrong in ("x", [1], [{"answer": 4, "misconception": "none"}], [{"colour": 1}]):
+        with pytest.raises(QuestionError):
+            read_question(asked | {"mistakes": wrong})
+
+
 @pytest.mark.parametrize(
     "quantity",
     [
@@ -200,6 +280,13 @@ def test_a_poll(look: Look) -> None:
         {"layer_flops": {"n": 128, "part": "scores"}},
         "n_parameters",
         {"config": {"field": "d_ffn"}},
+        "n_pieces",
+        {"weighted_sum": {"weights": [0.5, 0.5], "values": [1, 3]}},
+        {"dot_variance": {"width": 4}},
+        {"transformed_norm": {"key": "it"}},
+        "query_components",
+        {"pooled_cosine": {"rule": "mean"}},
+        {"padding_cosine": {"length": 24}},
     ],
     ids=str,
 )
@@ -209,8 +296,11 @@ def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
 
 
 def test_every_kind_and_quantity_is_tested() -> None:
-    assert set(KINDS) == {"token", "head", "number", "order", "true or false", "draw", "sentence", "choice"}
-    assert len(QUANTITIES) == 22
+    assert set(KINDS) == {
+        "token", "head", "number", "order", "true or false", "draw", "sentence", "choice", "concept", "conclusion",
+        "test",
+    }  # fmt: skip
+    assert len(QUANTITIES) == 30
 
 
 def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
@@ -240,6 +330,16 @@ def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
     assert value({"softmax": {"scores": [2, 1], "at": 0}}) == pytest.approx(1 / (1 + math.exp(-1)))
     assert value("n_parameters") == 22_713_216
     assert value("n_tokens") == len(trace.labels)
+    assert value("n_pieces") == len(trace.labels) - 2
+    assert value({"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}}) == 3
+    width = 32
+    w_o = trace.encoder.block(4).attention.w_o.weight[:, 9 * width : 10 * width].double()
+    transformed = w_o @ trace.layer_qkv(4)[2][9][i].double()
+    assert value({"transformed_norm": {"key": "it"}}) == pytest.approx(float(transformed.detach().norm()), rel=1e-5)
+    assert value("query_components") == 384
+    assert value({"pooled_cosine": {"rule": "mean"}}) == pytest.approx(1, abs=1e-6)
+    assert value({"pooled_cosine": {"rule": "cls"}}) < 0.99
+    assert value({"padding_cosine": {"length": 24}}) == pytest.approx(1, abs=1e-6)
     model = encoder.load("minilm", device="cpu")
     one, two = model.embed([TEXT, OTHER])
     assert value({"sentence_cosine": {"other": OTHER}}) == pytest.approx(float(one @ two), abs=1e-5)
@@ -284,6 +384,8 @@ def test_a_wrong_definition_is_named(definition: object, named: str) -> None:
         {"layer_flops": {"n": 8, "part": "soul"}},
         {"config": {"field": "__class__"}},
         {"softmax": {"scores": [2, 1], "at": 2}},
+        {"dot_variance": {"width": 0}},
+        {"pooled_cosine": {"rule": "sum"}},
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ from encoder import EncoderError, TextEncoder, similarity
 from encoder.model.hooks import current_visitor
 from encoder.model.pooling import POOLINGS, Dense, DenseConfig
 from encoder.similarity import attribution, paths
+from encoder.trace import gradual
 from tests.engine.conftest import WORDS, tiny
 from tests.similarity.full_jacobians import attributed
 
@@ -201,13 +202,14 @@ def test_chunks_change_nothing(make_tiny: Callable[..., TextEncoder], monkeypatc
     model = make_tiny()
     whole = similarity.attribute(model, TINY_A, TINY_B, steps=4)
     monkeypatch.setattr(paths, "CHUNK_NUMBERS", 1)
-    moments = list(similarity.attribute_gradually(model, TINY_A, TINY_B, steps=4))
-    np.testing.assert_allclose(moments[-1].attribution.matrix, whole.matrix, atol=1e-6)
-    assert len(moments) == 4 * (7 + 6) + 1
+    moments: list[similarity.Progress] = []
+    work = similarity.attribute_gradually(model, TINY_A, TINY_B, steps=4)
+    found = gradual.result(gradual.reported(work, moments.append))
+    np.testing.assert_allclose(found.matrix, whole.matrix, atol=1e-6)
+    assert len(moments) == 4 * (7 + 6)
     shares = [moment.share for moment in moments]
     assert shares == sorted(shares)
     assert shares[-1] == 1
-    assert all(moment.attribution is None for moment in moments[:-1])
 
 
 def test_a_cancelled_run_leaves_nothing_behind(make_tiny: Callable[..., TextEncoder]):
@@ -236,3 +238,11 @@ def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
     assert len(found) == 4
     for matrix in found:
         np.testing.assert_array_equal(matrix, alone)
+
+
+def test_the_cells_have_an_error_of_their_own():
+    model = tiny()
+    found, fine = (similarity.attribute(model, "the cat", "the dog", steps=steps) for steps in (3, 64))
+    estimated = similarity.cell_error(model, found)
+    assert estimated == pytest.approx(np.abs(found.matrix - fine.matrix).max(), rel=0.5)
+    assert similarity.cell_error(model, similarity.attribute(model, "the cat", "the dog", layer=3)) == 0

@@ -6,7 +6,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 from urllib.parse import urlencode
 
 from websockets.exceptions import WebSocketException
@@ -15,6 +14,9 @@ from benchmarks.protocol import Run
 from benchmarks.rooms import Follower
 from pages.core.teaching.rooms import new_secret
 from pages.core.words.markdown import plain
+from pages.state import url_state
+from pages.state.former import FORMER
+from tests.pages.apps import registered
 from tests.soak.soak import Soak
 from tests.soak.visitor import Visitor
 
@@ -65,13 +67,12 @@ class Person:
         """The next action."""
         raise NotImplementedError
 
-    async def greet(self) -> Any:
-        """What the browser tells a new session."""
+    async def does(self, what: str, act: Callable[[], Awaitable[Run]], **changes: object) -> bool:
+        """Act, and note the wait; whether it came to its end. changes: the values of the address that this sets,
+        None where another value may follow, as a token of a text that becomes shorter.
 
-    async def does(self, what: str, act: Callable[[], Awaitable[Run]]) -> bool:
-        """Act, and note the wait; whether it came to its end.
-
-        If the process ended: return with the address. If the page works for long: leave it at that.
+        If the process ended: return, and look for the values of before and those of the act, which is sent again. If
+        the page works for long: leave it at that.
         """
         before = self.visitor.values
         try:
@@ -80,15 +81,33 @@ class Person:
             self.soak.note(f"{what}, left early", self.visitor.run_seconds, self.visitor.silence)
             return False
         except (WebSocketException, OSError):
-            seconds = await self.visitor.returns(self.greet)
+            seconds = await self.visitor.returns()
             self.soak.note("returns after the process ended", seconds, self.visitor.silence)
-            after = self.visitor.values
-            kept = {name: value for name, value in before.items() if name not in self.shared}
-            if missing := {name: value for name, value in kept.items() if after.get(name) != value}:
-                self.soak.lose(f"{type(self).__name__} returned without {missing}")
+            after, wanted = self.visitor.values, with_changes(before, changes)
+            kept = {name: value for name, value in wanted.items() if name not in self.shared and value is not None}
+            if missing := {name: value for name, value in kept.items() if after.get(name, default(name)) != value}:
+                self.soak.lose(f"{type(self).__name__} ({what}) returned without {missing}")
             return False
         self.soak.note(what, run.seconds, self.visitor.silence)
         return True
+
+
+def with_changes(values: dict[str, str], changes: dict[str, object]) -> dict[str, str | None]:
+    """An address after these changes: of a text that is too long for it, it has the digest."""
+    wanted = values | {name: None if value is None else str(value) for name, value in changes.items()}
+    if f"{url_state.KEPT}text" in values and changes.keys() & {"text", "i", "j"}:
+        wanted |= dict.fromkeys(("i", "j"))  # a cell of its map is one of many tokens
+    if "text" in changes:
+        wanted.pop(f"{url_state.KEPT}text", None)
+        if url_state._too_long(wanted["text"]):
+            wanted[f"{url_state.KEPT}text"] = url_state._digest(wanted.pop("text"))
+    return wanted
+
+
+def default(name: str) -> str | None:
+    """What an address without this value means."""
+    param = registered().get(name)
+    return None if param is None or param.default is None else param.format(param.default)
 
 
 class Reader(Person):
@@ -99,13 +118,14 @@ class Reader(Person):
         visitor, chance = self.visitor, self.chance
         what = chance.choices(("head", "cell", "sentence"), (7, 2, 1))[0]
         if what == "head":
-            await self.does(
-                "another head", lambda: visitor.open_head(chance.randrange(LAYERS), chance.randrange(HEADS))
-            )
+            layer, head = chance.randrange(LAYERS), chance.randrange(HEADS)
+            await self.does("another head", lambda: visitor.open_head(layer, head), layer=layer, head=head)
         elif what == "cell":
-            await self.does("a cell", lambda: visitor.select_cell(chance.randrange(9), chance.randrange(9)))
+            i, j = chance.randrange(9), chance.randrange(9)
+            await self.does("a cell", lambda: visitor.select_cell(i, j), i=i, j=j)
         else:
-            await self.does("a sentence", lambda: visitor.fill("view:text", self.sentence(9)))
+            text = self.sentence(9)
+            await self.does("a sentence", lambda: visitor.fill("view:text", text), text=text)
 
 
 class LongReader(Reader):
@@ -115,7 +135,7 @@ class LongReader(Reader):
         """A long text, then clicks."""
         if self.chance.random() < 0.4:
             text = self.sentence(self.chance.choice((200, 900, 1_400)))
-            await self.does("a long text", lambda: self.visitor.fill("view:text", text))
+            await self.does("a long text", lambda: self.visitor.fill("view:text", text), text=text)
         else:
             await super().act()
 
@@ -125,7 +145,9 @@ class Walker(Person):
 
     async def act(self) -> None:
         """Another page."""
-        page = self.chance.choice([name for name in self.visitor.pages if name and "_" not in name])
+        # An address of a former page is a link: it sets the values that it leaves out, too.
+        names = [name for name in self.visitor.pages if name and name not in FORMER]
+        page = self.chance.choice(names)
         await self.does(f"the page {page}", lambda: self.visitor.go(page))
 
 
@@ -145,6 +167,7 @@ class Trainer(Person):
     """Training, watched through its channel; the address finds the runs again."""
 
     page, values = "training", {"steps": "60"}
+    shared = ("training_run",)  # ends with its process, and the click that is sent again begins another one
 
     async def act(self) -> None:
         """One training from its start to its end, then a reload."""
@@ -183,7 +206,7 @@ class Uploader(Person):
         if not await self.does("a file", lambda: visitor.upload("search:file", "texts.txt", file)):
             return
         wanted = self.chance.choice(lines)
-        if not await self.does("a query", lambda: visitor.fill("view:query", wanted)):
+        if not await self.does("a query", lambda: visitor.fill("view:query", wanted), query=wanted):
             return
         self._check(wanted)
         if await self.does("another page", lambda: visitor.go("heads")) and await self.does(
@@ -206,7 +229,6 @@ class Teacher(Reader):
         """Open a room and go to a page."""
         while "room" not in self.visitor.values:
             await self.does("a room opens", lambda: self.visitor.press("classroom:open"))
-        self.key = self.visitor.strip["key"]
         await self.does("another page", lambda: self.visitor.go("heads"))
         self.soak.room.set_result(self.visitor.values["room"])
 
@@ -219,16 +241,12 @@ class Teacher(Reader):
         assert before
         frozen = not before.frozen
         press = {"event": "press", "name": "freeze" if frozen else "unfreeze"}
-        await self.does("freezes", lambda: say(self.visitor, press))
+        await self.does("freezes", lambda: self.visitor.tell_room(press))
         room = await self.soak.look()
         if stops == self.soak.stops:  # else the line says that the store is away
             self.soak.clicks += 1
             if room is None or room.frozen != frozen:
                 self.soak.lose("a click of the teacher")
-
-    async def greet(self) -> Run:
-        """The key, which the browser kept."""
-        return await say(self.visitor, {"event": "greet", "kept": {"key": getattr(self, "key", "")}})
 
 
 class Student(Person):
@@ -243,11 +261,10 @@ class Student(Person):
     async def live(self) -> None:
         """Join, and follow until the end."""
         self.code = self.visitor.code = await self.soak.room
-        self.visitor.member = self.member
+        self.visitor.member, self.visitor.seat = self.member, {"code": self.code, "member": self.member}
         self.visitor.query = urlencode({"room": self.code})
         async with self.visitor:
             await self.does("opens a page", self.visitor.open)
-            await self.does("joins", self.greet)
             self.soak.members.append(self.member)
             await self.soak.begin()
             while self.soak.left:
@@ -264,37 +281,27 @@ class Student(Person):
                     break
 
     async def _reload(self) -> None:
-        """Reload while the store is away, and greet until it is back, as room_strip.js does."""
+        """Reload while the store is away, and ask until it is back, as room_strip.js does."""
         began = time.perf_counter()
         await self.visitor.reloads()
         while not self.visitor.strip.get("member"):
             if time.perf_counter() - began > 30.0 or self.visitor.values.get("room") != self.code:
                 self.soak.lose(f"a member who reloaded: {self.visitor.values}")
                 return
-            await self.does("greets", self.greet)
+            await self.does("asks for the seat", lambda: self.visitor.tell_room({"event": "news"}))
             await asyncio.sleep(1.0)
         self.soak.reloads += 1
-        self.soak.note("joins after the store was away", time.perf_counter() - began)
+        self.soak.note("joins after the store was away", time.perf_counter() - began, self.visitor.silence)
 
     async def _follow(self, version: int) -> None:
         began = time.perf_counter()
-        if await self.does("the teacher's change", lambda: say(self.visitor, {"event": "news"})):
+        if await self.does("the teacher's change", lambda: self.visitor.tell_room({"event": "news"})):
             room, seen = await self.soak.look(), self.visitor.values
             if self.soak.away.is_set() or room is None:
                 return
             if room.version == version and any(room.view.get(name) != seen.get(name) for name in self.shared):
                 self.soak.lose(f"a student sees {seen}, the class {dict(room.view)}")
         self.soak.note("a change reaches a student", time.perf_counter() - began)
-
-    async def greet(self) -> Run:
-        """The id, which the browser kept."""
-        return await say(self.visitor, {"event": "greet", "kept": {"member": self.member}})
-
-
-async def say(visitor: Visitor, what: dict[str, Any]) -> Run:
-    """One event of the room's line."""
-    value = what if what["event"] == "greet" else {**what, "id": time.time_ns() // 1_000_000}
-    return await visitor._trigger("room-strip", {"event": "said", "value": value})
 
 
 #: One of each kind first; then the mixture of a class.

@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,11 +20,15 @@ from pages.core.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 from tests.conftest import Server
 from tests.soak.__main__ import run
-from tests.soak.people import FIRST, Teacher, say
+from tests.soak.people import FIRST, Reader, Teacher
 from tests.soak.served import Served, serve
 from tests.soak.soak import Soak
 
 CONNECTIONS: list[http.client.HTTPConnection] = []
+UPGRADE = {
+    "Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +72,7 @@ def test_visitors_stay_with_their_process_and_a_room_is_everywhere(served: Serve
         assert time.monotonic() < deadline, given
         given.add(named(request(server, "/")))
     assert {named(request(server, "/_stcore/health", one)) for one in (1, 2)} == {""}
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
-               "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
-    opened = request(server, "/_stcore/stream", 1, **upgrade)
+    opened = request(server, "/_stcore/stream", 1, **UPGRADE)
     assert opened.status == 101
     opened.close()
     refused = request(server, "/_stcore/upload_file/none/upload", 1)
@@ -121,17 +124,51 @@ def test_what_is_lost_late_or_larger_is_a_fault() -> None:
     assert len(soak.faults()) == 3
 
 
+def test_every_click_whose_process_died_is_there_with_all_else(served: Served) -> None:
+    long = "attention " * 900
+    clicks = {
+        "a head": lambda visitor: (visitor.open_head(3, 7), {"layer": 3, "head": 7}),
+        "a cell": lambda visitor: (visitor.select_cell(2, 0), {"i": 2, "j": 0}),
+        "a sentence": lambda visitor: (visitor.fill("view:text", "three new words"), {"text": "three new words"}),
+        "a long text": lambda visitor: (visitor.fill("view:text", long), {"text": long}),
+        "a page": lambda visitor: (visitor.go("norms"), {}),
+    }
+
+    async def whole() -> Soak:
+        soak = Soak(served, 1, seconds=60.0)
+        people = [Reader(soak, number) for number in range(2 * len(clicks))]
+        await asyncio.to_thread(takes_over, served, 2)
+        for number, person in enumerate(people):
+            person.visitor.choose_process(2)
+            await person.visitor.__aenter__()
+            await person.visitor.open()
+            if number >= len(clicks):
+                await person.visitor.fill("view:text", long + str(number))
+            await person.visitor.open_head(1, 1)
+            await person.visitor.select_cell(1, 1)
+        served.kill(1)
+        for person, name in zip(people, [*clicks, *clicks], strict=True):
+            act, changes = clicks[name](person.visitor)
+            await person.does(name, lambda act=act: act, **changes)
+            assert person.visitor.page == ("norms" if name == "a page" else "heads")
+            await person.visitor.socket.close()
+        assert len(soak.waits["returns after the process ended"]) == len(people)
+        return soak
+
+    assert not asyncio.run(whole()).lost
+
+
 def test_a_click_whose_process_died_is_heard_once(served: Served) -> None:
     async def freezes() -> Room | None:
         soak = Soak(served, 1, seconds=60.0)
         teacher = Teacher(soak, 1)
+        teacher.visitor.choose_process(1)  # the others died before, and the front may not know that they are back
         async with teacher.visitor:
             await teacher.visitor.open()
             await teacher.arrive()
-            number = int(re.search(r"encoderscope=(\d)", teacher.visitor.headers["Cookie"])[1])
-            await asyncio.to_thread(takes_over, served, 3 - number)
-            served.kill(number - 1)
-            await teacher.does("freezes", lambda: say(teacher.visitor, {"event": "press", "name": "freeze"}))
+            await asyncio.to_thread(takes_over, served, 2)
+            served.kill(0)
+            await teacher.does("freezes", lambda: teacher.visitor.tell_room({"event": "press", "name": "freeze"}))
             assert "returns after the process ended" in soak.waits
         return soak.store.find(await soak.room)
 
@@ -146,3 +183,26 @@ def takes_over(served: Served, number: int) -> None:
     while named(request(served.server, "/_stcore/health", number)):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_who_comes_to_a_process_that_is_back_is_not_refused(served: Served) -> None:
+    takes_over(served, 1)
+    takes_over(served, 2)
+    died = time.monotonic()
+    served.kill(1)
+    assert named(request(served.server, "/_stcore/health", 2)) == "1"
+    while served.process(1) is None or not listens(served.worker + 1):
+        assert time.monotonic() < died + 60
+        time.sleep(0.1)
+    time.sleep(max(0.0, died + 11 - time.monotonic()))  # nginx forgets a failure after ten seconds
+    opened = request(served.server, "/_stcore/stream", 2, **UPGRADE)  # a request that does not end
+    assert opened.status == 101
+    served.kill(0)
+    assert {request(served.server, "/_stcore/health", 2).status for _ in range(3)} == {200}
+    opened.close()
+
+
+def listens(port: int) -> bool:
+    """Whether a program of this machine answers at a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

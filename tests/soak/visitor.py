@@ -8,7 +8,6 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -31,7 +30,7 @@ class Visitor(Session):
     """One browser. page: the folder of the page that it opens; query: the values in its address.
 
     After `open`, `ids` has the widgets and components of the page by their keys, `texts` what the last run wrote, and
-    `kept` what the page asked the browser to keep.
+    `kept` and `seat` what the page asked the browser to keep.
     """
 
     run_seconds = 20.0  # then this visitor does something else
@@ -42,13 +41,15 @@ class Visitor(Session):
         self.texts: list[str] = []
         self.pages: dict[str, str] = {}
         self.kept: dict[str, str] = {}
-        self._wanted: list[str] = []
+        self.seat: dict[str, str] = {}
         self._cookies: dict[str, str] = {}
         self.strip: dict[str, Any] = {}  # what the room's line says
         self.session = self._hash = ""
         self._heard = self.silence = 0.0
         self._done: bytes | None = None  # the last request whose run has ended, and the one whose run has not
         self._open: bytes | None = None
+        self._before = ""  # the address at which the latter was sent
+        self._sent = 0  # when the former was, in milliseconds
         first = BackMsg()
         first.rerun_script.query_string = query
         super().__init__(url, Template(first.SerializeToString(), self.ids), query)
@@ -66,33 +67,35 @@ class Visitor(Session):
         self._cookies |= dict(one.split(";")[0].split("=", 1) for one in given)
         self.headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
 
+    def choose_process(self, number: int) -> None:
+        """Have the cookie of a process, counted from 1."""
+        self._cookies["encoderscope"] = str(number)
+        self.headers = {"Cookie": f"encoderscope={number}"}
+
     @property
     def values(self) -> dict[str, str]:
         """What the address says."""
         return {name: values[0] for name, values in parse_qs(self.query).items()}
 
     async def open(self) -> Run:
-        """The first run, with the text that only this browser has if the address names one."""
+        """The first run, with the text and the seat that only this browser has."""
         message = BackMsg()
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = self.page
-        run = await self._send(message)
-        again = await self._give_kept()
-        return Run(run.seconds + again.seconds, run.received + again.received)
+        await self._begin({})
+        return await self._send(message)
 
-    async def _give_kept(self) -> Run:
-        """Give the page the texts that it asks for, if it does."""
-        if not self._wanted:
-            return Run(0.0, 0)
-        found = {name: self.kept.get(name) for name in self._wanted}
-        return await self._trigger("kept-text", {"event": "found", "value": {"texts": found, "id": time.time_ns()}})
+    async def _begin(self, more: dict[str, Any]) -> None:
+        """What every connection of a browser begins with (pages/core/server/reconnect.js)."""
+        said = {"texts": self.kept, "seat": self.seat, **more}
+        await self.socket.send(f"begins {json.dumps(said)}".encode())
 
     async def go(self, page: str) -> Run:
         """Another page in the same session, as a click on its name."""
         self.widgets.clear()  # those of the page that is left
         message = self._message()
         message.rerun_script.query_string = ""  # Streamlit's client drops it with the page
-        message.rerun_script.page_script_hash, self.page = self.pages[page], page
+        message.rerun_script.page_script_hash = self.pages[page]
         return await self._send(message)
 
     async def press(self, key: str) -> Run:
@@ -164,20 +167,22 @@ class Visitor(Session):
         self._done = self._open = None
         return await self.returns()
 
-    async def returns(self, greet: Callable[[], Any] | None = None) -> float:
+    async def returns(self) -> float:
         """A new session with the address and what the browser kept; returns the seconds until the page is whole.
 
-        A click whose run had not ended is sent again. greet: what the browser says then. `silence` counts the time
-        without a connection, too. Raises TimeoutError if nobody answers.
+        A click whose run had not ended is sent again. `silence` counts the time without a connection, too. Raises
+        TimeoutError if nobody answers.
         """
-        began, query = time.perf_counter(), self.query
+        began = time.perf_counter()
+        self.query = self._before if self._open else self.query
+        query = self.query
         while True:
             try:
                 self.ids.clear(), self.widgets.clear(), self.known.clear()
                 self.query = query
                 await self.__aenter__()
                 away = time.perf_counter() - began
-                silence = max(away, await self._again(greet))
+                silence = max(away, await self._again())
             except TimeoutError:  # the page still works
                 return time.perf_counter() - began
             except (OSError, WebSocketException):
@@ -188,42 +193,42 @@ class Visitor(Session):
                 self.silence = max(silence, self.silence)
                 return time.perf_counter() - began
 
-    async def _again(self, greet: Callable[[], Any] | None) -> float:
-        """What a browser says after a reconnect (pages/core/server/reconnect.js); the longest silence."""
+    async def _again(self) -> float:
+        """What a browser says after a reconnect; the longest silence."""
         if self._done is None:
             await self.open()
-            silence = self.silence
-            if greet:
-                await greet()
-            return silence
-        done, click = self._done, self._open
+            return self.silence
+        done, click, before = self._done, self._open, self._before
         try:
-            await self.socket.send(f"again {self.page}?{self.query}".encode())
+            await self._begin({"address": f"{self.page}?{self.query}", "heard": self._sent})
             await self._send(BackMsg.FromString(done))
             silence = self.silence
-            await self._give_kept()
+            while self.strip.get("asks"):  # the room store is away: the room's line asks again
+                await asyncio.sleep(1.0)
+                await self.tell_room({"event": "news"})
             if click:
-                await self.socket.send(click)
-            if greet:
-                await greet()
-            if click:
-                await self._hear()
+                self._open = click
+                await self._send(BackMsg.FromString(click))
         except BaseException:
-            self._done, self._open = done, click  # for the next try
+            self._done, self._open, self._before = done, click, before  # for the next try
             raise
-        self._done, self._open = click or done, None
         return silence
+
+    async def tell_room(self, what: dict[str, Any]) -> Run:
+        """One event of the room's line."""
+        value = {**what, "id": time.time_ns() // 1_000_000}
+        return await self._trigger("room-strip", {"event": "said", "value": value})
 
     async def _send(self, message: BackMsg) -> Run:
         """As before; afterwards `silence` is the longest time in which the page showed nothing new, in seconds."""
         self._heard, self.silence = time.perf_counter(), 0.0
-        self._open = message.SerializeToString()
+        self._open, self._before, sent = message.SerializeToString(), self.query, time.time_ns() // 1_000_000
         try:
             run = await super()._send(message)
         except TimeoutError:
             self.silence = max(self.silence, time.perf_counter() - self._heard)
             raise
-        self._done, self._open = self._open, None
+        self._done, self._open, self._sent = self._open, None, sent
         return run
 
     def heard(self, message: ForwardMsg) -> None:
@@ -233,10 +238,11 @@ class Visitor(Session):
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self.session = message.new_session.initialize.session_id or self.session
-            self.texts, self._wanted = [], []
+            self.texts, self.strip = [], {}
         elif kind == "navigation":
             self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
             self._hash = message.navigation.page_script_hash
+            self.page = next(path for path, one in self.pages.items() if one == self._hash)
         elif kind == "delta":
             self._learn(message.delta)
 
@@ -252,14 +258,11 @@ class Visitor(Session):
         if (parts := re.fullmatch(r"\$\$ID-[0-9a-f]+-(.+)", identity)) and parts[1] != "None":
             self.ids[parts[1]] = identity
             if parts[1] == "kept-text":
-                self._keep(header(content.bytes))
-
+                self.kept.update(header(content.bytes)["save"])
             if parts[1] == "room-strip":
                 self.strip = header(content.bytes)
-
-    def _keep(self, said: dict[str, Any]) -> None:
-        self.kept.update(said["save"])
-        self._wanted = said["want"]
+                if self.strip["member"] or self.strip["key"]:
+                    self.seat = {name: self.strip[name] for name in ("code", "member", "key")}
 
     def _message(self) -> BackMsg:
         message = BackMsg()

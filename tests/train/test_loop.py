@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import encoder
-from encoder.errors import ConfigError, EncoderError
+from encoder.errors import ConfigError
 from encoder.model import device
 from encoder.train import loop
 from encoder.train.loop import TaskRun
@@ -88,8 +88,6 @@ def test_the_steps_of_the_curve_and_of_the_frames():
     assert [point["step"] for point in view.curve] == [10, 20, 30, 40]
     assert [frame.step for frame in view.frames] == [0, 10, 20, 30, 40]
     assert view.progress == 1.0
-    assert view.frame_at(25).step == 20
-    assert view.frame_at(40).step == 40
     frame = view.frames[2]
     assert frame.sample.shape == frame.mean.shape == (1, 1, 5, 5)
     assert np.allclose(frame.sample.sum(-1), 1.0, atol=1e-5)
@@ -285,11 +283,6 @@ def test_an_error_in_the_thread_is_a_status(monkeypatch: pytest.MonkeyPatch):
 def test_settings_out_of_bounds_are_refused(changes: dict, message: str):
     with pytest.raises(ConfigError, match=message):
         TaskSettings(**changes)
-
-
-def test_no_frame_before_the_start():
-    with pytest.raises(EncoderError, match="start the run first"):
-        TaskRun(SHORT).poll().frame_at(0)
 
 
 # --- saving -----------------------------------------------------------------------------------------------------------

@@ -6,97 +6,37 @@ a learned query pools its images. Each tower is a family of its own, which a che
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
+from collections.abc import Callable
 
 from torch import nn
 
 from encoder.errors import LoadError
-from encoder.load.families.family import ClassifierNames, Family, Fields, Part, VectorNames, both
-from encoder.load.families.vit import square
-from encoder.model.config import EncoderConfig, Patches
+from encoder.load.families.family import ClassifierNames, Family, VectorNames
+from encoder.load.families.names import Part, both, layer
+from encoder.load.families.reader import PRE, STANDARD, Fields, Key
+from encoder.load.families.vit import grid
+from encoder.model.config import EncoderConfig
 from encoder.model.pooling import Dense, DenseConfig
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
-#: What config.json of a tower leaves out, by its model_type: the defaults of transformers' configurations.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "clip_text_model": {"hidden_size": 512, "intermediate_size": 2048, "num_attention_heads": 8, "vocab_size": 49_408,
-                        "max_position_embeddings": 77, "hidden_act": "quick_gelu", "layer_norm_eps": 1e-5},
-    "clip_vision_model": {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "patch_size": 32,
-                          "hidden_act": "quick_gelu", "layer_norm_eps": 1e-5},
-    "siglip_text_model": {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
-                          "vocab_size": 32_000, "max_position_embeddings": 64, "hidden_act": "gelu_pytorch_tanh",
-                          "layer_norm_eps": 1e-6},
-    "siglip_vision_model": {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12, "patch_size": 16,
-                            "hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6},
-}  # fmt: skip
+USUAL = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+CLIP_USUAL = {"hidden_act": "quick_gelu", "layer_norm_eps": 1e-5}
+SIGLIP_USUAL = {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6}
+TOWER = STANDARD.but(dropout=0.0, attention_dropout=Key("attention_dropout", 0.0), **PRE)
+TEXT_CONFIG = TOWER.but(pad_id=Key("pad_token_id", 1)).taking(**USUAL)
+IMAGE_CONFIG = TOWER.but(vocab_size=0, max_positions=1, pad_id=0).taking(**USUAL)
 
 
-def filled(fields: Fields) -> Fields:
-    """A tower's fields with the defaults of its kind."""
-    return Fields({"num_hidden_layers": 12, **DEFAULTS[fields["model_type"]], **fields})
-
-
-def tower_fields(fields: Fields) -> dict[str, Any]:
-    """The fields of EncoderConfig that both towers share."""
-    fields.check_is_encoder()
-    return {
-        "d_model": fields.integer("hidden_size"),
-        "n_layers": fields.layers(),
-        "n_heads": fields.integer("num_attention_heads"),
-        "d_ffn": fields.integer("intermediate_size"),
-        "norm_placement": "pre",
-        "final_norm": True,
-        "norm_eps": fields.number("layer_norm_eps", 1e-5),
-        "activation": fields.activation("hidden_act"),
-        "attention_dropout": fields.number("attention_dropout", 0.0),
-    }
-
-
-def text_config(fields: Fields) -> EncoderConfig:
-    """A text tower's config.json."""
-    fields = filled(fields)
-    return EncoderConfig(
-        **tower_fields(fields),
-        vocab_size=fields.integer("vocab_size"),
-        max_positions=fields.integer("max_position_embeddings"),
-        embedding_norm=False,
-        causal=fields["model_type"] == "clip_text_model",
-        pad_id=fields.pad_id(default=1),
+def text_vector(bias: bool, key: str) -> Callable[[Fields, EncoderConfig], nn.Module]:
+    """The linear map of a text's last token, to the width in this field, or else to the tower's."""
+    return lambda fields, config: Dense(
+        DenseConfig(config.d_model, fields.unless_null(key, config.d_model), bias=bias, activation="none")
     )
-
-
-def image_config(fields: Fields) -> EncoderConfig:
-    """A vision tower's config.json."""
-    fields, clip = filled(fields), fields["model_type"] == "clip_vision_model"
-    patches = Patches(
-        square(fields, "image_size", 224), square(fields, "patch_size", 16), fields.integer("num_channels", 3),
-        cls=clip, bias=not clip,
-    )  # fmt: skip
-    return EncoderConfig(
-        **tower_fields(fields),
-        vocab_size=0,
-        max_positions=patches.n_tokens,
-        embedding_norm=clip,
-        patches=patches,
-    )
-
-
-def clip_text_projection(fields: Fields, config: EncoderConfig) -> nn.Module:
-    """CLIP's projection of a text's last token."""
-    width = fields.integer("projection_dim", 512)
-    return Dense(DenseConfig(config.d_model, width, bias=False, activation="none"))
 
 
 def clip_image_projection(fields: Fields, config: EncoderConfig) -> nn.Module:
     """CLIP's projection of [CLS]."""
     return VectorHead(config.d_model, VectorHeadConfig("cls", fields.integer("projection_dim", 512)))
-
-
-def siglip_text_head(fields: Fields, config: EncoderConfig) -> nn.Module:
-    """SigLIP's linear map of the last of the 64 tokens."""
-    width = config.d_model if fields.get("projection_size") is None else fields.integer("projection_size")
-    return Dense(DenseConfig(config.d_model, width, activation="none"))
 
 
 def siglip_image_head(fields: Fields, config: EncoderConfig) -> nn.Module:
@@ -113,19 +53,20 @@ def siglip_image_head(fields: Fields, config: EncoderConfig) -> nn.Module:
     return VectorHead(config.d_model, head)
 
 
-LAYERS = {
-    **both("layers.{l}.attention_norm", "encoder.layers.{l}.layer_norm1"),
-    **both("layers.{l}.attention.w_q", "encoder.layers.{l}.self_attn.q_proj"),
-    **both("layers.{l}.attention.w_k", "encoder.layers.{l}.self_attn.k_proj"),
-    **both("layers.{l}.attention.w_v", "encoder.layers.{l}.self_attn.v_proj"),
-    **both("layers.{l}.attention.w_o", "encoder.layers.{l}.self_attn.out_proj"),
-    **both("layers.{l}.ffn_norm", "encoder.layers.{l}.layer_norm2"),
-    **both("layers.{l}.ffn.w_in", "encoder.layers.{l}.mlp.fc1"),
-    **both("layers.{l}.ffn.w_out", "encoder.layers.{l}.mlp.fc2"),
-}
+LAYERS = layer(
+    "encoder.layers.{l}", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "mlp.fc1 mlp.fc2",
+    "layer_norm1 layer_norm2",
+)  # fmt: skip
 
 CLIP_TEXT = Family(
-    config=text_config,
+    config=TEXT_CONFIG.but(causal=True).taking(
+        **CLIP_USUAL,
+        vocab_size=49_408,
+        max_position_embeddings=77,
+        hidden_size=512,
+        intermediate_size=2048,
+        num_attention_heads=8,
+    ),
     names={
         "embedding.tokens.weight": "embeddings.token_embedding.weight",
         "embedding.positions.table.weight": "embeddings.position_embedding.weight",
@@ -133,13 +74,13 @@ CLIP_TEXT = Family(
         **both("final_norm", "final_layer_norm"),
     },
     prefixes=("text_model.", ""),
-    vector=VectorNames(clip_text_projection, {"linear.weight": "text_projection.weight"}),
+    vector=VectorNames(text_vector(bias=False, key="projection_dim"), {"linear.weight": "text_projection.weight"}),
     pooling="last",
     dropped={r"embeddings\.position_ids": ""},
 )
 
 CLIP_IMAGE = Family(
-    config=image_config,
+    config=IMAGE_CONFIG.but(grid(32, bias=False), embedding_norm=True).taking(**CLIP_USUAL),
     names={
         **both("embedding.tokens.projection", "embeddings.patch_embedding"),
         "embedding.tokens.cls": Part("embeddings.class_embedding", wrap=2),
@@ -162,17 +103,18 @@ CLIP_IMAGE = Family(
     },
 )  # fmt: skip
 
-SIGLIP_TEXT = dataclasses.replace(
-    CLIP_TEXT,
+SIGLIP_TEXT = CLIP_TEXT.but(
+    config=TEXT_CONFIG.taking(**SIGLIP_USUAL, vocab_size=32_000, max_position_embeddings=64),
     vector=VectorNames(
-        siglip_text_head, {"linear.weight": "{encoder}head.weight", "linear.bias": "{encoder}head.bias"}
+        text_vector(bias=True, key="projection_size"),
+        both("linear", "{encoder}head"),
     ),
     filled=True,
 )
 
 _HEAD = "{encoder}head"
-SIGLIP_IMAGE = dataclasses.replace(
-    CLIP_IMAGE,
+SIGLIP_IMAGE = CLIP_IMAGE.but(
+    config=IMAGE_CONFIG.but(grid(16, cls=False, bias=True)).taking(**SIGLIP_USUAL),
     vector=VectorNames(
         siglip_image_head,
         {
@@ -188,3 +130,10 @@ SIGLIP_IMAGE = dataclasses.replace(
     classifiers={"sequence": ClassifierNames(options=lambda fields: {"pooling": "mean"})},
     preparation={"resample": 3},
 )  # fmt: skip
+
+FAMILIES = {
+    "clip_text_model": CLIP_TEXT,
+    "clip_vision_model": CLIP_IMAGE,
+    "siglip_text_model": SIGLIP_TEXT,
+    "siglip_vision_model": SIGLIP_IMAGE,
+}

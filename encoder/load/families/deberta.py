@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from encoder.load.families.bert import BERT, EMBEDDING_NAMES, LAYER_NAMES, POST_NORMS, TAGGER, bert_fields
-from encoder.load.families.family import HEADS_DROPPED, ClassifierNames, Family, Fields, Part, both, unsupported
-from encoder.model.config import EncoderConfig
+from encoder.load.families.bert import BERT, LAYER, MAPS, POST_NORMS, TABLES, TAGGER
+from encoder.load.families.family import ClassifierNames, Family
+from encoder.load.families.names import HEADS_DROPPED, QKV, blocks, both, layer
+from encoder.load.families.reader import STANDARD, Fields, Key, unsupported
 from encoder.model.disentangled import Disentangled
 
 
-def deberta_config(fields: Fields, first: bool) -> EncoderConfig:
-    """DeBERTa's config.json. first: of version 1, whose distances are clipped and whose keys have no bias."""
-    width = fields.integer("hidden_size")
-    fields.only("embedding_size", width, "choose a model whose token vectors have the width of its layers")
+def deberta_fields(fields: Fields) -> dict[str, Any]:
+    """The vectors of distances, and the terms that they make. Those of version 1 are clipped."""
     if fields.get("conv_kernel_size"):
         raise unsupported("conv_kernel_size", fields["conv_kernel_size"], "choose a model without a convolution")
-    fields.only("talking_head", False, "choose a model whose heads are not mixed")
     learned = fields.flag("position_biased_input", True)
-    found = bert_fields(fields) | {"n_segments": fields.integer("type_vocab_size", 0)}
-    found |= {"position": "learned" if learned else "none", "norm_eps": fields.number("layer_norm_eps", 1e-7)}
-    if first:
-        found["key_bias"] = False
-    if fields.flag("relative_attention", False):
-        found["disentangled"] = distances(fields, first)
-    return EncoderConfig(**found)
-
-
-def distances(fields: Fields, first: bool) -> Disentangled:
-    """The vectors of distances, and the terms that they make."""
+    found: dict[str, Any] = {"position": "learned" if learned else "none"}
+    if not fields.flag("relative_attention", False):
+        return found
     longest = fields.integer("max_relative_positions", -1)
     longest = fields.integer("max_position_embeddings") if longest < 1 else longest
     kinds: Any = fields.get("pos_att_type") or []
@@ -37,29 +26,36 @@ def distances(fields: Fields, first: bool) -> Disentangled:
     if not isinstance(kinds, list) or any(kind not in ("c2p", "p2c") for kind in kinds):
         raise unsupported("pos_att_type", kinds, "choose c2p, p2c or both")
     terms = {"to_position": "c2p" in kinds, "to_content": "p2c" in kinds}
-    if first:
-        return Disentangled(longest, shared=False, norm=False, key_bias=False, **terms)
+    if fields.get("model_type") == "deberta":
+        return found | {"disentangled": Disentangled(longest, shared=False, norm=False, key_bias=False, **terms)}
     buckets = fields.integer("position_buckets", -1)
     norm = fields.get("norm_rel_ebd", "none")
     if norm not in ("none", "layer_norm"):
         raise unsupported("norm_rel_ebd", norm, "choose none or layer_norm")
-    return Disentangled(
+    shape = Disentangled(
         span=buckets if buckets > 0 else longest,
         farthest=longest if buckets > 0 else 0,
         shared=fields.flag("share_att_key", False),
         norm=norm == "layer_norm",
         **terms,
     )
+    return found | {"disentangled": shape}
 
 
-SELF = "encoder.layer.{l}.attention.self"
+SELF = f"{LAYER}.attention.self"
 DEBERTA_V2 = Family(
-    config=lambda fields: deberta_config(fields, first=False),
+    config=STANDARD.but(
+        deberta_fields, n_segments=Key("type_vocab_size", 0), norm_eps=Key("layer_norm_eps", 1e-7)
+    ).refusing(
+        embedding_size=(
+            lambda fields: fields.integer("hidden_size"),
+            "choose a model whose token vectors have the width of its layers",
+        ),
+        talking_head=(False, "choose a model whose heads are not mixed"),
+    ),
     names={
-        **EMBEDDING_NAMES, **LAYER_NAMES, **POST_NORMS,
-        **both("layers.{l}.attention.w_q", f"{SELF}.query_proj"),
-        **both("layers.{l}.attention.w_k", f"{SELF}.key_proj"),
-        **both("layers.{l}.attention.w_v", f"{SELF}.value_proj"),
+        **TABLES, **MAPS, **POST_NORMS,
+        **layer(SELF, "query_proj key_proj value_proj"),
         **both("layers.{l}.attention.w_pos_k", f"{SELF}.pos_key_proj"),
         **both("layers.{l}.attention.w_pos_q", f"{SELF}.pos_query_proj"),
         "distances.weight": "encoder.rel_embeddings.weight",
@@ -81,17 +77,16 @@ DEBERTA_V2 = Family(
     renamed=BERT.renamed,
 )  # fmt: skip
 
-#: Version 1 saves q, k and v of each head side by side, and the biases of q and v.
-DEBERTA = dataclasses.replace(
-    DEBERTA_V2,
-    config=lambda fields: deberta_config(fields, first=True),
-    names={
-        **DEBERTA_V2.names,
-        **{f"layers.{{l}}.attention.w_{one}.weight": Part(f"{SELF}.in_proj.weight", index, 3, per_head=True)
-           for index, one in enumerate("qkv")},
+#: Version 1 saves q, k and v of each head side by side, and the biases of q and v. Its keys have none.
+DEBERTA = DEBERTA_V2.but(
+    {
+        **blocks(QKV, f"{SELF}.in_proj", per_head=True),
         "layers.{l}.attention.w_q.bias": f"{SELF}.q_bias",
         "layers.{l}.attention.w_v.bias": f"{SELF}.v_bias",
         **both("layers.{l}.attention.w_pos_k", f"{SELF}.pos_proj"),
         **both("layers.{l}.attention.w_pos_q", f"{SELF}.pos_q_proj"),
     },
-)  # fmt: skip
+    config=DEBERTA_V2.config.but(key_bias=False),
+)
+
+FAMILIES = {"deberta": DEBERTA, "deberta-v2": DEBERTA_V2}

@@ -1,73 +1,120 @@
-"""ModernBERT (Warner et al. 2024): pre-norm, rotary positions, windows in most layers, gates, no biases."""
+"""Encoders of texts with rotary positions: NomicBERT, Jina v3, GTE, and ModernBERT with windows and pre-norm."""
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from encoder.load.families.family import ClassifierNames, Family, Fields, HeadNames, blocks, both, unsupported
+from encoder.load.families.bert import BERT, LM_HEAD, POOLER, SEGMENTS
+from encoder.load.families.family import ClassifierNames, Family, HeadNames
+from encoder.load.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
+from encoder.load.families.reader import STANDARD, Fields, Key, Reader, unsupported
 from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields
-from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHeadConfig
+
+
+def post_norm(base: float, segments: int = 1, **more: Any) -> Reader:
+    """Post-norm encoders with this rotary base and number of segments, where config.json has neither."""
+
+    def rotary(fields: Fields) -> dict[str, Any]:
+        heads = max(1, fields.integer("num_attention_heads"))
+        return rotary_fields(fields, fields.integer("hidden_size") // heads, default=base)
+
+    return STANDARD.but(rotary, n_segments=Key("type_vocab_size", segments), **more)
+
+
+STEM = {
+    "embedding.tokens.weight": "embeddings.word_embeddings.weight",
+    "embedding.segments.weight": SEGMENTS,
+    **both("embedding.norm", "emb_ln"),
+    **POOLER,
+}
+LAYER = "encoder.layers.{l}"
+#: Nussbaum et al. 2024: fc12 has the activation, fc11 is the gate.
+NOMIC = Family(
+    config=post_norm(
+        1000.0, segments=2, gated=True, attention_bias=False, ffn_bias=False, activation=Key("hidden_act", "silu")
+    ),
+    names={
+        **STEM,
+        **blocks(QKV, f"{LAYER}.attn.Wqkv"),
+        **both("layers.{l}.attention.w_o", f"{LAYER}.attn.out_proj"),
+        **layer(LAYER, ffn="mlp.fc12 mlp.fc11 mlp.fc2", norms="norm1 norm2"),
+    },
+    prefixes=("nomic_bert.", "bert.", ""),
+    head=BERT.head,
+    dropped=BERT.dropped,
+)
+#: Sturua et al. 2024, in the form with all of its adapters left out.
+JINA_V3 = NOMIC.but(
+    {
+        **blocks(QKV, f"{LAYER}.mixer.Wqkv"),
+        **both("layers.{l}.attention.w_o", f"{LAYER}.mixer.out_proj"),
+        **layer(LAYER, ffn="mlp.fc1 mlp.fc2"),
+    },
+    config=post_norm(20_000.0).taking(pad_token_id=1, layer_norm_eps=1e-5),
+    prefixes=("roberta.", "jina_embeddings_v3.", ""),
+    head=LM_HEAD,
+    dropped=HEADS_DROPPED,
+)
+GTE_LAYER = "encoder.layer.{l}"
+#: Zhang et al. 2024 (gte-*-v1.5 and gte-multilingual).
+GTE = Family(
+    config=post_norm(160_000.0, gated=True, ffn_in_bias=False).taking(pad_token_id=1),
+    names={
+        **STEM,
+        **both("embedding.norm", "embeddings.LayerNorm"),
+        **blocks(QKV, f"{GTE_LAYER}.attention.qkv_proj"),
+        **both("layers.{l}.attention.w_o", f"{GTE_LAYER}.attention.o_proj"),
+        **blocks(IN_GATE[::-1], f"{GTE_LAYER}.mlp.up_gate_proj"),
+        **both("layers.{l}.ffn.w_out", f"{GTE_LAYER}.mlp.down_proj"),
+        **layer(GTE_LAYER, norms="attn_ln mlp_ln"),
+    },
+    prefixes=("gte.", "new.", ""),
+    dropped=HEADS_DROPPED | {r"lm_head\..*": "a masked-word head"},
+)
 
 #: kind of layer -> (field of the rotary base in older files, its default).
 BASES = {FULL: ("global_rope_theta", 160_000.0), SLIDING: ("local_rope_theta", 10_000.0)}
 
 
-def modernbert_config(fields: Fields) -> EncoderConfig:
-    """ModernBERT's config.json, of transformers 4 (global_attn_every_n_layers) and of 5 (layer_types)."""
-    fields.check_is_encoder()
-    kinds, n_heads = modernbert_kinds(fields), max(1, fields.integer("num_attention_heads"))
-    rotary = rotary_fields(fields, fields.integer("hidden_size") // n_heads, kinds, BASES)
-    # local_attention counts both sides of the token; sliding_window counts one and, as in transformers, comes first.
-    both_sides = fields.integer("local_attention", 128)
-    window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
-    return EncoderConfig(
-        vocab_size=fields.integer("vocab_size"),
-        d_model=fields.integer("hidden_size"),
-        n_layers=fields.layers(),
-        n_heads=fields.integer("num_attention_heads"),
-        d_ffn=fields.integer("intermediate_size"),
-        max_positions=fields.integer("max_position_embeddings", 8192),
-        norm_placement="pre",
-        first_norm=False,
-        final_norm=True,
-        norm_eps=fields.number("norm_eps", 1e-5),
-        norm_bias=fields.flag("norm_bias", False),
-        **rotary,
-        attention_window=tuple(window if kind == SLIDING else None for kind in kinds),
-        activation=fields.activation("hidden_activation"),
-        gated=True,
-        attention_bias=fields.flag("attention_bias", False),
-        ffn_bias=fields.flag("mlp_bias", False),
-        dropout=fields.number("mlp_dropout", 0.0),
-        attention_dropout=fields.number("attention_dropout", 0.0),
-        pad_id=fields.pad_id(default=50_283),
-    )
-
-
-def modernbert_kinds(fields: Fields) -> list[str]:
-    """Global or local, for every layer."""
+def kinds_of(fields: Fields) -> list[str]:
+    """Global or local, for every layer, in config.json of transformers 4 and of 5 (layer_types)."""
     every = fields.integer("global_attn_every_n_layers", 3)
     if every < 1:
         raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
-    return layer_kinds(fields, [SLIDING if layer % every else FULL for layer in range(fields.layers())])
+    return layer_kinds(fields, [SLIDING if place % every else FULL for place in range(fields.layers())])
+
+
+def rotary_by_kind(fields: Fields) -> dict[str, Any]:
+    """A rotary base for each kind of layer."""
+    heads = max(1, fields.integer("num_attention_heads"))
+    return rotary_fields(fields, fields.integer("hidden_size") // heads, kinds_of(fields), BASES)
+
+
+def windows(fields: Fields) -> dict[str, Any]:
+    """local_attention counts both sides of a token; sliding_window counts one and, as in transformers, comes first."""
+    both_sides = fields.integer("local_attention", 128)
+    window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
+    return {"attention_window": tuple(window if kind == SLIDING else None for kind in kinds_of(fields))}
+
+
+def windows_before(fields: Fields) -> dict[str, Any]:
+    """The decoder's: a window of n tokens counts the token itself, and the others before."""
+    if fields.get("local_attention") is None:
+        raise unsupported("local_attention", None, "give the size of the windows")
+    size = fields.integer("local_attention") // 2
+    return {"attention_window": tuple(size - 1 if kind == SLIDING else None for kind in kinds_of(fields))}
 
 
 def modernbert_head(fields: Fields) -> MLMHeadConfig:
     """ModernBERT's masked-word head."""
     return MLMHeadConfig(
-        activation=fields.activation("classifier_activation"),
-        norm_eps=fields.number("norm_eps", 1e-5),
-        norm_bias=fields.flag("norm_bias", False),
-        dense_bias=fields.flag("classifier_bias", False),
-        decoder_bias=fields.flag("decoder_bias", True),
-        tied=fields.tied,
-    )
+        **classifier_options(fields), decoder_bias=fields.flag("decoder_bias", True), tied=fields.tied
+    )  # fmt: skip
 
 
 def classifier_options(fields: Fields) -> dict[str, Any]:
-    """ModernBERT's classifiers: the dense map and norm of the masked-word head."""
+    """The dense map and norm of the masked-word head, which ModernBERT's classifiers share."""
     return {
         "activation": fields.activation("classifier_activation"),
         "dense_bias": fields.flag("classifier_bias", False),
@@ -84,19 +131,24 @@ def sequence_options(fields: Fields) -> dict[str, Any]:
     return {**classifier_options(fields), "pooling": pooling}
 
 
+MODERN = STANDARD.but(
+    rotary_by_kind, norm_placement="pre", first_norm=False, final_norm=True, norm_eps=Key("norm_eps", 1e-5),
+    norm_bias=Key("norm_bias", False), max_positions=Key("max_position_embeddings", 8192),
+    activation=Key("hidden_activation", "gelu"), gated=True, attention_bias=Key("attention_bias", False),
+    ffn_bias=Key("mlp_bias", False), dropout=Key("mlp_dropout", 0.0), pad_id=Key("pad_token_id", 50_283),
+    attention_dropout=Key("attention_dropout", 0.0),
+)  # fmt: skip
+#: Warner et al. 2024: pre-norm, rotary positions, windows in most layers, gates, no biases.
 MODERNBERT = Family(
-    config=modernbert_config,
+    config=MODERN.but(windows),
     names={
         "embedding.tokens.weight": "embeddings.tok_embeddings.weight",
         **both("embedding.norm", "embeddings.norm"),
-        **both("layers.{l}.attention_norm", "layers.{l}.attn_norm"),
-        **blocks(
-            ("layers.{l}.attention.w_q", "layers.{l}.attention.w_k", "layers.{l}.attention.w_v"), "layers.{l}.attn.Wqkv"
-        ),
+        **blocks(QKV, "layers.{l}.attn.Wqkv"),
         **both("layers.{l}.attention.w_o", "layers.{l}.attn.Wo"),
-        **both("layers.{l}.ffn_norm", "layers.{l}.mlp_norm"),
-        **blocks(("layers.{l}.ffn.w_in", "layers.{l}.ffn.w_gate"), "layers.{l}.mlp.Wi"),
+        **blocks(IN_GATE, "layers.{l}.mlp.Wi"),
         **both("layers.{l}.ffn.w_out", "layers.{l}.mlp.Wo"),
+        **layer("layers.{l}", norms="attn_norm mlp_norm"),
         **both("final_norm", "final_norm"),
     },
     prefixes=("model.", ""),
@@ -114,29 +166,10 @@ MODERNBERT = Family(
         r"qa_outputs\.(weight|bias)": "a question-answering head",
     },
 )
-
-
-def decoder_config(fields: Fields) -> EncoderConfig:
-    """The decoder (Weller et al. 2025): causal. A window of n tokens counts the token itself, and the others before."""
-    if fields.get("local_attention") is None:
-        raise unsupported("local_attention", None, "give the size of the windows")
-    plain = Fields({name: value for name, value in fields.items() if name != "sliding_window"})
-    config = modernbert_config(plain)
-    size = fields.integer("local_attention") // 2
-    kinds = modernbert_kinds(fields)
-    return config.replace(causal=True, attention_window=tuple(size - 1 if kind == SLIDING else None for kind in kinds))
-
-
-#: q, k and v are apart, and its head for the next token is left out.
-MODERNBERT_DECODER = dataclasses.replace(
-    MODERNBERT,
-    config=decoder_config,
-    names={
-        **MODERNBERT.names,
-        **both("layers.{l}.attention.w_q", "layers.{l}.attn.q_proj"),
-        **both("layers.{l}.attention.w_k", "layers.{l}.attn.k_proj"),
-        **both("layers.{l}.attention.w_v", "layers.{l}.attn.v_proj"),
-    },
+#: Weller et al. 2025: causal; q, k and v are apart, and its head for the next token is left out.
+MODERNBERT_DECODER = MODERNBERT.but(
+    layer("layers.{l}", "attn.q_proj attn.k_proj attn.v_proj"),
+    config=MODERN.but(windows_before, causal=True),
     head=None,
     classifiers={},
     dropped={
@@ -145,3 +178,11 @@ MODERNBERT_DECODER = dataclasses.replace(
         r"decoder\.(weight|bias)": "a head that predicts the next token",
     },
 )
+
+FAMILIES = {
+    "gte": GTE,
+    "jina_embeddings_v3": JINA_V3,
+    "modernbert": MODERNBERT,
+    "modernbert-decoder": MODERNBERT_DECODER,
+    "nomic_bert": NOMIC,
+}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from encoder.load.families.family import Fields, unsupported
+from encoder.load.families.reader import Fields, unsupported
 from encoder.model.rotary import RotaryScaling
 
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -67,6 +67,8 @@ def _scaling(key: str, settings: Fields, fields: Fields, base: float) -> RotaryS
     if kind not in ("linear", "yarn", "llama3"):
         raise unsupported(key, kind, "choose a model whose rotary positions are scaled by linear, yarn or llama3")
     factor = settings.number("factor", 1.0)
+    if factor < 1:  # transformers warns; the angles may be too large for float32
+        raise unsupported("factor", factor, "choose 1 or more")
     if kind == "linear":
         return RotaryScaling(kind, factor)
     original = settings.integer("original_max_position_embeddings", fields.integer("max_position_embeddings"))

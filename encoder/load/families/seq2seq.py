@@ -2,193 +2,140 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from encoder.load.families.family import Family, Fields, both, unsupported
-from encoder.load.families.llama import ATTENTION, FFN, FOUR_NORMS, gains, gemma2_fields
-from encoder.model.config import EncoderConfig
+from encoder.load.families.family import Family
+from encoder.load.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, windows
+from encoder.load.families.names import both, layer
+from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
 
 DECODER = {
     r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
     r"(model\.)?final_logits_bias": "",
     r"encoder\.embed_tokens\.weight": "",
 }
-#: Tokens that T5's encoder takes where config.json has no limit: its biases by distance have none.
-T5_TOKENS = 4096
-
-
-def t5_config(fields: Fields, per_layer: bool = False) -> EncoderConfig:
-    """T5 (Raffel et al. 2020), mT5 (Xue et al. 2021) and, with a table of biases for each layer, UMT5 (2023)."""
-    fields.check_is_encoder(with_decoder=True)
-    name = fields.get("feed_forward_proj", feed_forward_of(fields))
-    if not isinstance(name, str):
-        raise unsupported("feed_forward_proj", name, "give the name of an activation")
-    gated = name.startswith("gated-")
-    # "gated-gelu" means the tanh form, as in the reference.
-    named = {"act": "gelu_new" if name == "gated-gelu" else name.removeprefix("gated-")}
-    rate = fields.number("dropout_rate", 0.1)
-    return EncoderConfig(
-        vocab_size=fields.integer("vocab_size"),
-        d_model=fields.integer("d_model"),
-        n_layers=fields.layers("num_layers"),
-        n_heads=fields.integer("num_heads"),
-        d_ffn=fields.integer("d_ff"),
-        d_head=fields.integer("d_kv"),
-        max_positions=fields.integer("n_positions", T5_TOKENS),
-        norm_kind="rms",
-        norm_placement="pre",
-        norm_bias=False,
-        embedding_norm=False,
-        final_norm=True,
-        norm_eps=fields.number("layer_norm_epsilon", 1e-6),
-        position="none",
-        relative_buckets=fields.integer("relative_attention_num_buckets", 32),
-        relative_max_distance=fields.integer("relative_attention_max_distance", 128),
-        relative_per_layer=per_layer,
-        attention_scale=1.0,
-        activation=Fields(named).activation("act"),
-        gated=gated,
-        attention_bias=False,
-        ffn_bias=False,
-        dropout=rate,
-        attention_dropout=rate,
-        pad_id=fields.pad_id(),
-    )
+NEXT_TO_DECODER = STANDARD.allowing("is_encoder_decoder")
 
 
 def feed_forward_of(fields: Fields) -> str:
-    """The feed-forward layer where config.json does not name it: T5's has ReLU, those of mT5 and UMT5 have a gate."""
-    return "relu" if fields.get("model_type") == "t5" else "gated-gelu"
+    """The name of the FFN. Where config.json has none, T5's has ReLU, and those of mT5 and UMT5 have a gate."""
+    usual = "relu" if fields.get("model_type") == "t5" else "gated-gelu"
+    name = fields.get("feed_forward_proj", usual)
+    if not isinstance(name, str):
+        raise unsupported("feed_forward_proj", name, "give the name of an activation")
+    return name
+
+
+def t5_fields(fields: Fields) -> dict[str, Any]:
+    """What has a form of its own in T5's config.json. "gated-gelu" means the tanh form, as in the reference."""
+    name = feed_forward_of(fields)
+    named = Fields({"act": "gelu_new" if name == "gated-gelu" else name.removeprefix("gated-")})
+    return {"activation": named.activation("act"), "gated": name.startswith("gated-")}
 
 
 BLOCK = "encoder.block.{l}.layer"
-T5 = Family(
-    config=t5_config,
+BIAS = "SelfAttention.relative_attention_bias.weight"
+T5_LAYER = "SelfAttention.q SelfAttention.k SelfAttention.v SelfAttention.o"
+#: Raffel et al. 2020, mT5 (Xue et al. 2021) and UMT5 (2023). Their biases by distance have no limit: where config.json
+#: has none, 4,096 tokens are taken.
+T5_PLAIN = Family(
+    config=NEXT_TO_DECODER.but(
+        t5_fields, d_model=Key("d_model"), n_layers=Key("num_layers"), n_heads=Key("num_heads"), d_ffn=Key("d_ff"),
+        d_head=Key("d_kv"), max_positions=Key("n_positions", 4096), norm_eps=Key("layer_norm_epsilon", 1e-6),
+        norm_kind="rms", norm_bias=False, position="none", attention_scale=1.0, attention_bias=False, ffn_bias=False,
+        relative_buckets=Key("relative_attention_num_buckets", 32), dropout=Key("dropout_rate", 0.1),
+        relative_max_distance=Key("relative_attention_max_distance", 128), attention_dropout=Key("dropout_rate", 0.1),
+        relative_per_layer=lambda fields: fields.get("model_type") == "umt5", **PRE,
+    ),
     names={
         "embedding.tokens.weight": "shared.weight",
-        "relative_bias.weight": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-        "layers.{l}.attention.relative_bias.weight": f"{BLOCK}.0.SelfAttention.relative_attention_bias.weight",
-        **{f"layers.{{l}}.attention.w_{one}.weight": f"{BLOCK}.0.SelfAttention.{one}.weight" for one in "qkvo"},
-        "layers.{l}.attention_norm.weight": f"{BLOCK}.0.layer_norm.weight",
-        "layers.{l}.ffn.w_in.weight": f"{BLOCK}.1.DenseReluDense.wi.weight",
-        "layers.{l}.ffn.w_out.weight": f"{BLOCK}.1.DenseReluDense.wo.weight",
-        "layers.{l}.ffn_norm.weight": f"{BLOCK}.1.layer_norm.weight",
-        "final_norm.weight": "encoder.final_layer_norm.weight",
+        "relative_bias.weight": f"encoder.block.0.layer.0.{BIAS}",
+        "layers.{l}.attention.relative_bias.weight": f"{BLOCK}.0.{BIAS}",
+        **layer(f"{BLOCK}.0", T5_LAYER),
+        **layer(f"{BLOCK}.1", ffn="DenseReluDense.wi DenseReluDense.wo"),
+        **layer(BLOCK, norms="0.layer_norm 1.layer_norm"),
+        **both("final_norm", "encoder.final_layer_norm"),
     },
     prefixes=("", "transformer."),
     dropped=DECODER,
-)
+)  # fmt: skip
 #: Shazeer 2020: wi_0 has the activation.
-T5_GATED = dataclasses.replace(
-    T5,
-    names={
-        **T5.names,
-        "layers.{l}.ffn.w_in.weight": f"{BLOCK}.1.DenseReluDense.wi_0.weight",
-        "layers.{l}.ffn.w_gate.weight": f"{BLOCK}.1.DenseReluDense.wi_1.weight",
-    },
-)
-UMT5 = dataclasses.replace(T5, config=lambda fields: t5_config(fields, per_layer=True))
-UMT5_GATED = dataclasses.replace(T5_GATED, config=UMT5.config)
+T5_GATED = T5_PLAIN.but(layer(f"{BLOCK}.1", ffn="DenseReluDense.wi_0 DenseReluDense.wi_1 DenseReluDense.wo"))
+T5 = T5_PLAIN.but(other=(lambda fields: feed_forward_of(fields).startswith("gated-"), T5_GATED))
 
 
-def bart_config(
-    fields: Fields, offset: int = 0, default_pad: int = 1, default_activation: str = "gelu", **more: Any
-) -> EncoderConfig:
-    """BART (Lewis et al. 2020) and those after it. offset: rows of the table of positions before the first."""
-    fields.check_is_encoder(with_decoder=True)
-    width = fields.integer("d_model")
-    found: dict[str, Any] = {
-        "vocab_size": fields.integer("vocab_size"),
-        "d_model": width,
-        "n_layers": fields.layers("encoder_layers"),
-        "n_heads": fields.integer("encoder_attention_heads"),
-        "d_ffn": fields.integer("encoder_ffn_dim"),
-        "max_positions": fields.integer("max_position_embeddings", 1024) + offset,
-        "position_offset": offset,
-        "norm_eps": 1e-5,
-        "embedding_scale": width**0.5 if fields.flag("scale_embedding", False) else 1.0,
-        "activation": fields.activation("activation_function", default_activation),
-        "dropout": fields.number("dropout", 0.1),
-        "attention_dropout": fields.number("attention_dropout", 0.0),
-        "pad_id": fields.pad_id(default_pad),
-    }
-    return EncoderConfig(**found | more)
+def scale_of(fields: Fields) -> float:
+    """The factor of the tokens' vectors."""
+    return fields.integer("d_model") ** 0.5 if fields.flag("scale_embedding", False) else 1.0
 
 
-PRE: dict[str, Any] = {"norm_placement": "pre", "final_norm": True}
-BART_LAYER = "encoder.layers.{l}"
+def rows_before(fields: Fields) -> dict[str, Any]:
+    """BART's table of positions has two rows before the first."""
+    return {"max_positions": fields.integer("max_position_embeddings", 1024) + 2, "position_offset": 2}
+
+
+def sines(fields: Fields) -> dict[str, Any]:
+    """M2M100's sines count from the row after that of padding, and are not saved."""
+    pad = fields.pad_id(default=1)
+    return {"position": "sinusoidal", "sine_halves": True, "position_offset": pad + 1, "pad_position": pad}
+
+
+MARIAN_CONFIG = NEXT_TO_DECODER.but(
+    d_model=Key("d_model"), n_layers=Key("encoder_layers"), n_heads=Key("encoder_attention_heads"),
+    d_ffn=Key("encoder_ffn_dim"), max_positions=Key("max_position_embeddings", 1024), norm_eps=1e-5,
+    embedding_scale=scale_of, activation=Key("activation_function", "gelu"), dropout=Key("dropout", 0.1),
+    attention_dropout=Key("attention_dropout", 0.0), pad_id=Key("pad_token_id", 58_100), embedding_norm=False,
+)  # fmt: skip
+BART_CONFIG = MARIAN_CONFIG.but(rows_before, pad_id=Key("pad_token_id", 1), embedding_norm=True)
+#: Lewis et al. 2020.
 BART = Family(
-    config=lambda fields: bart_config(fields, offset=2),
+    config=BART_CONFIG,
     names={
         "embedding.tokens.weight": "shared.weight",
         "embedding.positions.table.weight": "encoder.embed_positions.weight",
         **both("embedding.norm", "encoder.layernorm_embedding"),
-        **both("layers.{l}.attention.w_q", f"{BART_LAYER}.self_attn.q_proj"),
-        **both("layers.{l}.attention.w_k", f"{BART_LAYER}.self_attn.k_proj"),
-        **both("layers.{l}.attention.w_v", f"{BART_LAYER}.self_attn.v_proj"),
-        **both("layers.{l}.attention.w_o", f"{BART_LAYER}.self_attn.out_proj"),
-        **both("layers.{l}.attention_norm", f"{BART_LAYER}.self_attn_layer_norm"),
-        **both("layers.{l}.ffn.w_in", f"{BART_LAYER}.fc1"),
-        **both("layers.{l}.ffn.w_out", f"{BART_LAYER}.fc2"),
-        **both("layers.{l}.ffn_norm", f"{BART_LAYER}.final_layer_norm"),
+        **layer(
+            "encoder.layers.{l}", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "fc1 fc2",
+            "self_attn_layer_norm final_layer_norm",
+        ),
         **both("final_norm", "encoder.layer_norm"),
     },
     prefixes=("model.", ""),
     dropped=DECODER,
-)
-#: Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
-MBART = dataclasses.replace(BART, config=lambda fields: bart_config(fields, offset=2, **PRE))
-#: Zhang et al. 2020. Its sines are saved as a table.
-PEGASUS = dataclasses.replace(
-    BART, config=lambda fields: bart_config(fields, default_pad=0, embedding_norm=False, **PRE)
-)
-#: Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
-MARIAN = dataclasses.replace(BART, config=lambda fields: bart_config(fields, default_pad=58_100, embedding_norm=False))
-#: Fan et al. 2021, and NLLB (2022): sines that are not saved.
-M2M100 = dataclasses.replace(
-    BART,
-    config=lambda fields: bart_config(
-        Fields({"scale_embedding": True, **fields}),
-        default_activation="relu",
-        embedding_norm=False,
-        position="sinusoidal",
-        sine_halves=True,
-        position_offset=fields.pad_id(default=1) + 1,
-        pad_position=fields.pad_id(default=1),
-        **PRE,
+)  # fmt: skip
+
+#: Zhang et al. 2025: the encoder is Gemma 2 in which every token attends to every token.
+T5GEMMA = GEMMA2.but(
+    less_one(
+        {
+            **FOUR_NORMS,
+            **both("layers.{l}.attention_norm", f"{LAYER}.pre_self_attn_layernorm"),
+            **both("layers.{l}.attention_out_norm", f"{LAYER}.post_self_attn_layernorm"),
+        }
     ),
-)
-
-
-def t5gemma_config(fields: Fields) -> EncoderConfig:
-    """T5Gemma (Zhang et al. 2025): the encoder is Gemma 2 in which every token attends to every token."""
-    inner = fields.get("encoder")
-    if not isinstance(inner, dict):
-        raise unsupported("encoder", inner, "give the fields of the encoder")
-    fields = Fields({"head_dim": 256, "num_key_value_heads": 4, "attn_logit_softcapping": 50.0, **inner})
-    found = gemma2_fields(fields, causal=False)
-    # Both ways, the size of the window is a radius that includes its ends.
-    size = fields.integer("sliding_window", 4096)
-    window = tuple(None if one is None else size for one in found["attention_window"])
-    return EncoderConfig(**found | {"attention_window": window})
-
-
-T5GEMMA = Family(
-    config=t5gemma_config,
-    names={
-        "embedding.tokens.weight": "embed_tokens.weight",
-        **ATTENTION,
-        **FFN,
-        **gains(
-            FOUR_NORMS
-            | {
-                "layers.{l}.attention_norm": "layers.{l}.pre_self_attn_layernorm",
-                "layers.{l}.attention_out_norm": "layers.{l}.post_self_attn_layernorm",
-            },
-            1.0,
-        ),
-    },
+    config=GEMMA2_CONFIG.but(windows(every=2, radius=True), causal=False)
+    .taking(num_key_value_heads=4, attn_logit_softcapping=50.0)
+    .within("encoder"),
     prefixes=("model.encoder.", "encoder."),
     dropped={r"(model\.)?(decoder|lm_head|score)\..*": "the decoder and its heads"},
 )
+
+FAMILIES = {
+    "bart": BART,
+    # Fan et al. 2021, and NLLB (2022).
+    "m2m_100": BART.but(
+        config=MARIAN_CONFIG.but(
+            sines, activation=Key("activation_function", "relu"), pad_id=Key("pad_token_id", 1), **PRE
+        ).taking(scale_embedding=True)
+    ),
+    # Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
+    "marian": BART.but(config=MARIAN_CONFIG),
+    # Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
+    "mbart": BART.but(config=BART_CONFIG.but(norm_placement="pre", final_norm=True)),
+    "mt5": T5,
+    # Zhang et al. 2020. Its sines are saved as a table.
+    "pegasus": BART.but(config=MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 0), **PRE)),
+    "t5": T5,
+    "t5gemma": T5GEMMA,
+    "umt5": T5,
+}

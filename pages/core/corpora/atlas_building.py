@@ -106,7 +106,7 @@ def _work(view: View, given: Given) -> long_work.Work[tuple[Atlas, Folder]]:
         vector_layers=tuple(sorted({(n_layers + 1) // 2, n_layers})), vector_texts=limits.ATLAS_VECTORS.value,
         block_texts=250,
     )  # fmt: skip
-    for progress in corpus.build(view.loaded, source, folder.path / "atlas", settings, seconds=3600.0):
+    for progress in corpus.iter_build(view.loaded, source, folder.path / "atlas", settings, seconds=3600.0):
         share = progress.done / max(1, progress.n_texts)
         yield share, f"Texts: {progress.done:,} of {progress.n_texts:,}"
     return corpus.open_atlas(folder.path / "atlas"), folder

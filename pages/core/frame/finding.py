@@ -36,8 +36,8 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
     for term in TERMS:
         yield _entry("Term", term.name, term.definition, "glossary", term=term.key)
     for lesson in library.lessons()[0]:
-        for number, step in enumerate(lesson.steps, 1):
-            title = lesson.title if number == 1 else step.title
+        for number, step in lesson.numbered():
+            title = lesson.title if number == lesson.first else step.title
             values = {"lesson": lesson.name, "lesson_step": str(number)}
             yield _entry("Lesson", title, f"{lesson.title}, step {number}", "", **values)
     for name in BUNDLED:
@@ -63,7 +63,7 @@ def _entry(kind: str, title: str, detail: str, page: str, **values: str) -> dict
 def _open(page: str, values: Mapping[str, str]) -> None:
     """Open what was chosen; a value that is not one of its page is left out."""
     lesson, number = library.find(values.get("lesson", "")), values.get("lesson_step", "1")
-    if lesson is not None and number.isascii() and number.isdigit() and 1 <= int(number) <= len(lesson.steps):
+    if lesson is not None and number.isascii() and number.isdigit() and lesson.nearest(int(number)) == int(number):
         progress.open_step(lesson, int(number))
         return
     place = {}

@@ -34,14 +34,10 @@ if (!window.__encoderscopeFrame) {
     start.tabIndex = -1;
     start.focus();
   }, true);
-  // A session that the server has dropped reads its view from here: pages/components/kept_text.js sends it.
-  window.__encoderscopeBefore = "";
   // What a person does is one step of the history, however often the address changes because of it.
   let acted = false;
   const push = history.pushState.bind(history);
   history.pushState = (state, unused, url) => {
-    const next = new URL(url ?? location.href, location.href);
-    if (next.pathname !== location.pathname && !next.search) window.__encoderscopeBefore = location.search;
     if (acted) push(state, unused, url);
     else history.replaceState(state, unused, url);
     acted = false;

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,7 +17,7 @@ from streamlit.navigation.page import StreamlitPage
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
-from pages.components.kept_text import VIEW, kept_text
+from pages.components.kept_text import kept_text
 from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
@@ -33,8 +32,6 @@ from pages.core.work import page_slots
 from pages.state.url_state import HOME, OF_ANY_PAGE, state
 
 _VIEW, _TITLE = "_current_view", "_current_title"
-#: Whether the browser is asked for the view before: no run of this session has ended yet.
-_ASKS_VIEW = "_asks_view"
 #: Modules of core that register values, and that the frame imports for nothing else.
 SHARED_VALUES = (
     "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.place", "widgets.occlusion",
@@ -82,8 +79,6 @@ def run(
     st.session_state[PAGE_TAKES] = entry.takes
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
-    if is_first_run and not st.query_params:  # a new visitor, or one whose session the server has dropped
-        st.session_state[_ASKS_VIEW] = True
     state.begin()
     is_whole = False
     try:
@@ -93,15 +88,8 @@ def run(
         go_on = placement_toggle.before_controls(page)
         with area:
             presentation.draw()
-        save, missing = state.kept(), state.missing()
-        with area:
-            want = [*missing.values(), *([VIEW] if st.session_state.get(_ASKS_VIEW) else [])]
-            if save or want:
-                kept_text(save, want, key="kept-text", on_found=_found)
-            if missing:
-                st.info("The text of this link is fetched from this browser tab.")
-                is_whole = True
-                return
+            if texts := state.kept():
+                kept_text(texts, key="kept-text")
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if entry.uses:
@@ -115,19 +103,9 @@ def run(
                 glossary_panel.draw(entry.folder)
         is_whole = True
     finally:
-        if is_whole:
-            st.session_state.pop(_ASKS_VIEW, None)
         # However the page ended, the address names the view and nothing typed is lost.
         state.end(home=home, is_whole=is_whole)
         cache.collect_garbage()
-
-
-def _found(texts: Mapping[str, str | None]) -> None:
-    """Take what the browser has kept. texts: digest or VIEW -> text."""
-    if texts.get(VIEW):
-        state.adopt(dict(parse_qsl(texts[VIEW])))
-    if state.missing():
-        state.found(texts)
 
 
 def _nothing() -> None:

@@ -29,7 +29,8 @@ def draw() -> None:
     if presenting:
         st.html(TYPE)
     st.button(
-        "Leave" if presenting else "Present", key="leave-presentation" if presenting else "present", type="tertiary",
+        "Leave presentation" if presenting else "Present",
+        key="leave-presentation" if presenting else "present", type="tertiary",
         icon=":material/close_fullscreen:" if presenting else ":material/slideshow:",
         help=LEAVE_HELP if presenting else "Presentation mode: press F",
         on_click=state.put, args=(ViewParams.present, not presenting),

@@ -9,12 +9,12 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder.errors import EncoderError
-from encoder.inputs.rows import FORMATS
+from encoder.inputs.read import FORMATS
 from pages.components.lazy import expander
 from pages.core.words.markdown import plain
 
 V = TypeVar("V")
-#: Endings of the files that `encoder.inputs.rows` reads, and of those with columns.
+#: Endings of the files that `encoder.inputs.read` reads, and of those with columns.
 ENDINGS = [one.removeprefix(".") for one in FORMATS]
 TABLES = [one for one in ENDINGS if one != "txt"]
 #: Sentences about what was left out that a page lists.

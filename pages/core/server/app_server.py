@@ -1,4 +1,4 @@
-"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/main.py does.
+"""Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/app.py does.
 
 Only public parts of Streamlit are used, but for quicker.py, which changes one version of it and is not needed:
 
@@ -8,7 +8,7 @@ Only public parts of Streamlit are used, but for quicker.py, which changes one v
 - A process behind a front loads what every visit needs before it listens (warm.py).
 - Streamlit's own scripts are sent compressed (gzip_static.py).
 - The page that a browser loads first has the app's style (first_paint.py).
-- A click that comes just after a reconnect waits until the page has run (reconnect.py).
+- A session gets what its browser kept; after a reconnect the page runs before a click is heard (reconnect.py).
 - Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
   (rooms/events.py).
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited

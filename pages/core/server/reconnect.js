@@ -1,11 +1,23 @@
-// Streamlit's client reconnects without a message. If the server's process was stopped, the next click reaches a session
-// that has never run and knows no callback. So a new connection first repeats the last message whose run had ended, and
-// then those whose run had not; pages/core/server/reconnect.py runs the first one without its clicks.
+// Every connection begins with what this browser kept (pages/state/kept.py). Streamlit's client reconnects without a
+// message: if the server's process was stopped, the next click would reach a session that has never run and knows no
+// callback. So after a reconnect the last message whose run had ended is repeated, which runs the page without its clicks
+// (pages/core/server/reconnect.py); when it has run, those whose run had not.
+import { seat, texts } from "../../components/kept.js";
+
 const RERUN = 0x5a; // the first byte of a request for a run (BackMsg.rerun_script)
 const [STARTED, ENDED, FOR_ANOTHER] = [0x22, 0x30, 2]; // ForwardMsg.new_session, script_finished and one of its values
-let done = null; // the last request whose run has ended
+// Milliseconds for which the last run's messages are still drawn, and for which requests wait for the first run at most.
+const [DRAWN, LATEST] = [100, 15_000];
+let done = null; // the last request whose run has ended, and when it was sent
 let waiting = []; // the requests since then
+let address = ""; // before the first of them
 let hasStarted = false; // a run since the newest of them
+let returning = null; // a socket whose first run goes on after a reconnect
+
+const here = () =>
+  location.pathname.slice(new URL(window.__streamlit.BACKEND_BASE_URL).pathname.length) + location.search;
+// The room store does not answer: the page is not drawn, and the room's line asks again.
+const joins = () => document.documentElement.classList.contains("enc-joins");
 
 // What a message of the server is: its field of protobuf, and the length or value there; 0 for all that do not matter.
 function kind(bytes) {
@@ -24,12 +36,39 @@ function kind(bytes) {
   return [0, 0];
 }
 
-function hear({ data }) {
+function hear(socket, data) {
   const [field, value] = kind(new Uint8Array(data));
   if (field === STARTED) hasStarted = true;
   if (field !== ENDED || value === FOR_ANOTHER || !hasStarted) return;
+  if (returning === socket) {
+    setTimeout(() => joins() || goOn(socket), DRAWN);
+    return;
+  }
   done = waiting.at(-1) ?? done;
   waiting = [];
+}
+
+// The requests that no run has answered, after the first run.
+function goOn(socket) {
+  if (returning !== socket) return;
+  returning = null;
+  hasStarted = false;
+  for (const { data } of waiting) socket.say(data);
+}
+
+function begin(socket) {
+  const [at, query] = (waiting.length ? address : here()).split("?");
+  const said = {
+    texts: texts(),
+    seat: seat(at, new URLSearchParams(query).get("room") ?? ""),
+    ...(done && { address: `${at}?${query ?? ""}`, heard: done.sent }),
+  };
+  socket.say(new TextEncoder().encode(`begins ${JSON.stringify(said)}`));
+  if (!done) return; // Streamlit asks for the first run
+  hasStarted = false;
+  returning = socket;
+  socket.say(done.data);
+  setTimeout(() => goOn(socket), LATEST);
 }
 
 window.WebSocket = class extends WebSocket {
@@ -37,19 +76,19 @@ window.WebSocket = class extends WebSocket {
     super(url, protocols);
     this.isStream = String(url).endsWith("/_stcore/stream");
     if (!this.isStream) return;
-    this.addEventListener("message", hear);
-    this.addEventListener("open", () => { // before Streamlit's own message
-      if (!done) return;
-      hasStarted = false;
-      const page = location.pathname.slice(new URL(window.__streamlit.BACKEND_BASE_URL).pathname.length);
-      super.send(new TextEncoder().encode(`again ${page}${location.search}`));
-      for (const message of [done, ...waiting]) super.send(message);
-    });
+    this.addEventListener("message", ({ data }) => hear(this, data));
+    this.addEventListener("open", () => begin(this)); // before Streamlit's own message
+  }
+
+  say(data) {
+    super.send(data);
   }
 
   send(data) {
     if (this.isStream && data[0] === RERUN) {
-      waiting.push(data);
+      if (!waiting.length) address = here();
+      waiting.push({ data, sent: Date.now() });
+      if (returning && !joins()) return;
       hasStarted = false;
     }
     super.send(data);

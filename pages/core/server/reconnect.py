@@ -1,35 +1,32 @@
-"""After a reconnect the page runs before a click is heard, so that no click is lost with the process that died.
+"""A connection begins with what its browser kept; after a reconnect the page runs before a click is heard.
 
-reconnect.js begins such a connection with the page's address, the last message whose run had ended, and the messages
-whose run had not. A new session calls no callbacks in its first run. So the first message runs the page without its
-clicks. Later ones wait for the end of that run, and a click until its widget has been drawn: a room is joined first.
+reconnect.js says first what it kept (pages/state/kept.py). After a reconnect it repeats the last request whose run had
+ended, and when the page has run, those whose run had not. A new session calls no callbacks in its first run, so the
+first request runs the page without its clicks.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import re
+import json
 from pathlib import Path
+from typing import Any
 
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-SCRIPT = "{" + Path(__file__).with_suffix(".js").read_text(encoding="utf-8") + "}"
-#: What the first message of a connection says before the page's address. No message of Streamlit begins so.
-AGAIN = b"again "
-#: Seconds for which a message waits at most.
-MOST = 15.0
-#: The part of a widget's id that depends on its key and its options.
-_ID = re.compile(r"\$\$ID-[0-9a-f]{32}")
-#: A longer message from the server does not say that a run has ended.
-_SHORT = 400
+from encoder.export.javascript import joined
+from pages.state import kept
+
+SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"
+#: What the first message of a connection says before its JSON. No message of Streamlit begins so.
+BEGINS = b"begins "
+#: Bytes of that message, at most: more than a browser keeps.
+MOST = 20_000_000
 
 
 class Reconnected:
-    """ASGI middleware: sessions that begin again hear clicks after their first run. Others pass unchanged."""
+    """ASGI middleware: gives the first request of a websocket what the browser kept. All else passes unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -39,138 +36,58 @@ class Reconnected:
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
-        connection = _Connection(receive, send)
+        address: str | None = None
+        token, is_first = "", True
+
+        async def heard() -> Message:
+            nonlocal address, token, is_first
+            message = await receive()
+            if is_first and (content := message.get("bytes") or b"").startswith(BEGINS):
+                kept.forget(token)
+                said = _said(content.removeprefix(BEGINS))
+                token, address = kept.give(said), said.get("address")
+                message = await receive()
+            if is_first and (asked := _request(message)) is not None:
+                is_first = False
+                message = {**message, "bytes": _first(asked, address, token)}
+            return message
+
         try:
-            await self._app(scope, connection.receive, connection.send)
+            await self._app(scope, heard, send)
         finally:
-            await connection.close()
+            kept.forget(token)
 
 
-class _Connection:
-    """One websocket. It changes nothing unless the first message says AGAIN."""
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive, self._send = receive, send
-        self._address: str | None = None
-        self._waits_until: float | None = None
-        self._is_first, self._runs = True, True
-        self._drawn: set[str] = set()
-        self._held: list[Message] = []
-        self._changed = asyncio.Event()
-        self._next: asyncio.Future[Message] | None = None
-
-    async def receive(self) -> Message:
-        """The next message that the app may hear."""
-        if not self._is_first and self._waits_until is None:
-            return await self._receive()
-        while True:
-            if (ready := next(filter(self._may_pass, self._held), None)) is not None:
-                self._held.remove(ready)
-                self._runs = True
-                return ready
-            message = await self._arrived()
-            if message is None:
-                continue
-            if message["type"] != "websocket.receive":
-                return message
-            content = message.get("bytes") or b""
-            if self._is_first and content.startswith(AGAIN):
-                self._address = content.removeprefix(AGAIN).decode("utf-8", "replace")
-                self._waits_until = asyncio.get_running_loop().time() + MOST
-                self._is_first = False
-                continue
-            self._is_first = False
-            if self._waits_until is None:
-                return message
-            if not _asks_for_a_run(message):
-                return message
-            if self._address is not None:
-                first, self._address = _without_clicks(message, self._address), None
-                return first
-            self._held.append(message)
-
-    async def _arrived(self) -> Message | None:
-        """The next message of the browser; None if something else has changed."""
-        if self._next is None:
-            self._next = asyncio.ensure_future(self._receive())
-        changed = asyncio.ensure_future(self._changed.wait())
-        left = None if self._waits_until is None else self._waits_until - asyncio.get_running_loop().time()
-        try:
-            await asyncio.wait(
-                {self._next, changed}, timeout=left if left is None else max(0.0, left),
-                return_when=asyncio.FIRST_COMPLETED,
-            )  # fmt: skip
-        finally:
-            changed.cancel()
-        self._changed.clear()
-        if not self._next.done():
-            self._end_waiting()
-            return None
-        message, self._next = self._next.result(), None
-        return message
-
-    def _end_waiting(self) -> None:
-        if self._waits_until is not None and asyncio.get_running_loop().time() >= self._waits_until:
-            self._waits_until = None
-
-    def _may_pass(self, message: Message) -> bool:
-        return self._waits_until is None or (not self._runs and _clicked(message) <= self._drawn)
-
-    async def send(self, message: Message) -> None:
-        """Send, and note which widgets are drawn."""
-        await self._send(message)
-        content = message.get("bytes") if self._waits_until is not None else None
-        if content:
-            self._drawn.update(_ID.findall(content.decode("latin-1")))
-            if len(content) < _SHORT and _ends_run(content):
-                self._runs = False
-                self._changed.set()
-
-    async def close(self) -> None:
-        """End what waits for the browser."""
-        if self._next is not None:
-            self._next.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await self._next
-
-
-def _ends_run(content: bytes) -> bool:
-    message = ForwardMsg.FromString(content)
-    ended = message.WhichOneof("type") == "script_finished"
-    return ended and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
-
-
-def _asks_for_a_run(message: Message) -> bool:
-    return _read(message).WhichOneof("type") == "rerun_script"
-
-
-def _read(message: Message) -> BackMsg:
-    """What the browser says; nothing for bytes that say nothing: Streamlit says what is wrong with them."""
+def _said(content: bytes) -> dict[str, Any]:
+    """What the browser kept; nothing for a message that says nothing."""
     try:
-        return BackMsg.FromString(message.get("bytes") or b"")
+        said = json.loads(content) if len(content) <= MOST else None
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _request(message: Message) -> BackMsg | None:
+    """A request for a run; None for another message. Streamlit says what is wrong with bytes that say nothing."""
+    try:
+        asked = BackMsg.FromString(message.get("bytes") or b"")
     except DecodeError:
-        return BackMsg()
+        return None
+    return asked if asked.WhichOneof("type") == "rerun_script" else None
 
 
-def _is_click(kind: str | None) -> bool:
-    return (kind or "").endswith("trigger_value")
-
-
-def _clicked(message: Message) -> set[str]:
-    """The ids of the widgets that a message clicks."""
-    widgets = _read(message).rerun_script.widget_states.widgets
-    return {found for one in widgets if _is_click(one.WhichOneof("value")) for found in _ID.findall(one.id)[:1]}
-
-
-def _without_clicks(message: Message, address: str) -> Message:
-    """A request for a run of the page at this address, with the contents of the browser's widgets."""
-    asked = _read(message)
-    page, _, query = address.partition("?")
+def _first(asked: BackMsg, address: object, token: str) -> bytes:
+    """The first request, with the token. address: of the page after a reconnect, where the request has no clicks."""
     state = asked.rerun_script
-    kept = [one for one in state.widget_states.widgets if not _is_click(one.WhichOneof("value"))]
-    del state.widget_states.widgets[:]
-    state.widget_states.widgets.extend(kept)
-    state.query_string, state.page_name = query, page
-    for name in ("page_script_hash", "fragment_id", "cached_message_hashes", "is_auto_rerun"):
-        state.ClearField(name)
-    return {**message, "bytes": asked.SerializeToString()}
+    if isinstance(address, str):
+        state.page_name, _, state.query_string = address.partition("?")
+        stays = [
+            one for one in state.widget_states.widgets if not (one.WhichOneof("value") or "").endswith("trigger_value")
+        ]
+        del state.widget_states.widgets[:]
+        state.widget_states.widgets.extend(stays)
+        for name in ("page_script_hash", "fragment_id", "cached_message_hashes", "is_auto_rerun"):
+            state.ClearField(name)
+    if token:
+        state.query_string = "&".join(filter(None, (state.query_string, f"{kept.TOKEN}={token}")))
+    return asked.SerializeToString()

@@ -6,19 +6,30 @@ for torch and for the model: at the start of a lesson, or when a process has jus
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
+from pathlib import Path
 
 #: Set by `encoderscope serve` for its processes.
 FRONT = "ENCODERSCOPE_FRONT"
+PAGES = Path(__file__).parents[2]
 
 
 def begin(environment: Mapping[str, str]) -> None:
-    """Behind a front: import the engine, the frame and what pages import late; run a text through the first model."""
+    """Behind a front: import what pages import, read the lessons, and run a text through the first model."""
     if FRONT not in environment:
         return
+    import pyarrow.parquet  # noqa: F401
     import sklearn.decomposition  # noqa: F401
 
-    from pages.core.frame import frame  # noqa: F401
+    from pages.core.frame import frame
     from pages.core.stores import cache
+    from pages.core.teaching.lessons import library
 
+    frame.import_params()
+    folders = {path.parent for path in PAGES.glob("*/page.py")}
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        if path.name not in ("page.py", "__init__.py"):  # the former draws
+            importlib.import_module(".".join(("pages", *path.relative_to(PAGES).with_suffix("").parts)))
+    library.lessons()
     cache.trace(cache.ModelKey(), "Warm")

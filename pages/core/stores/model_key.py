@@ -6,28 +6,19 @@ import dataclasses
 from dataclasses import dataclass
 
 from encoder.edits import Edit
-from encoder.model.config import EncoderConfig
+from encoder.export.python_code import Origin
 
 
 @dataclass(frozen=True)
-class ModelKey:
-    """Which model runs, where and how.
+class ModelKey(Origin):
+    """Which model runs, where and how: its origin, and what a trace depends on besides.
 
-    source: a bundled name, a folder, a Hub id, or TRAINED and the id of a model that was trained here; tower: which
-    encoder of a model of images and text ("text", "image"), "" for any other; scratch, seed: the architecture of an
-    untrained model; norm: "trained" keeps the checkpoint's placement, "pre" and "post" move it;
+    source: also TRAINED and the id of a model that was trained here;
     window: number of the sliding window of a long text, None: its beginning; stride: tokens between windows, None: half
     a window; pad: padded length, None: no padding; padding: whether the trace keeps padding's rows and columns; edits:
     changes to the forward pass.
     """
 
-    source: str = "minilm"
-    tower: str = ""
-    scratch: EncoderConfig | None = None
-    seed: int = 0
-    norm: str = "trained"
-    device: str = "auto"
-    dtype: str = "float32"
     window: int | None = None
     stride: int | None = None
     pad: int | None = None

@@ -25,13 +25,15 @@
     ```
 
 Each heading of level 2 begins a step. A step has prose, at most one view (a page and its values, as in a link) and at
-most one question.
+most one question. A heading of level 1 before the first step begins the opening: step 0, which says where the lesson is
+in the model.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,10 @@ class LessonError(EncoderError):
 
 @dataclass(frozen=True)
 class Step:
-    """One step. view: page and values, as texts; line: of its heading; view_line, question_line: 0 if there is none."""
+    """One step. view: page and values, as texts; line: of its heading; view_line, question_line: 0 if there is none.
+
+    level: of its heading; 1: the opening.
+    """
 
     title: str
     prose: str
@@ -71,11 +76,15 @@ class Step:
     line: int
     view_line: int = 0
     question_line: int = 0
+    level: int = 2
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson with its front matter and steps. name: the file's name without its ending."""
+    """A lesson with its front matter and steps. name: the file's name without its ending.
+
+    first: the number of its first step: 0 for an opening, otherwise 1.
+    """
 
     name: str
     title: str
@@ -84,6 +93,30 @@ class Lesson:
     goals: tuple[str, ...]
     needs: str
     steps: tuple[Step, ...]
+    first: int = 1
+
+    @property
+    def label(self) -> str:
+        """Its number, from the file's name: "3b" of 03b-from-weight-to-output; "" without one."""
+        found = re.match(r"0*(\d+[a-z]?)-", self.name)
+        return found[1] if found else ""
+
+    @property
+    def last(self) -> int:
+        """The number of the last step."""
+        return self.first + len(self.steps) - 1
+
+    def numbered(self) -> Iterator[tuple[int, Step]]:
+        """Each step with its number."""
+        return enumerate(self.steps, self.first)
+
+    def nearest(self, number: int) -> int:
+        """The number of a step that exists, as near to `number` as possible."""
+        return min(max(number, self.first), self.last)
+
+    def step(self, number: int) -> Step:
+        """The step of a number, or the nearest one."""
+        return self.steps[self.nearest(number) - self.first]
 
 
 def load(path: Path) -> Lesson:
@@ -112,7 +145,7 @@ def read(text: str, name: str) -> Lesson:
         raise LessonError(
             steps[limits.LESSON_STEPS.value].line, f"a lesson has at most {limits.LESSON_STEPS.value} steps: split it."
         )
-    return Lesson(name=name, steps=steps, **about)
+    return Lesson(name=name, steps=steps, first=0 if steps[0].level == 1 else 1, **about)
 
 
 def _about(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,18 +166,17 @@ def _steps(body: str, offset: int) -> Iterator[Step]:
     parser = MarkdownIt("commonmark")
     parser.validateLink = lambda url: True  # type: ignore[method-assign] # links of any kind are seen, and refused here
     lines, tokens = body.splitlines(), parser.parse(body)
-    starts = [
-        (token.map[0], tokens[number + 1].content)
-        for number, token in enumerate(tokens)
-        if token.type == "heading_open" and token.tag == "h2" and token.map
-    ]
+    starts: list[tuple[int, str, int]] = []
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open" and token.map and (token.tag == "h2" or (token.tag == "h1" and not starts)):
+            starts.append((token.map[0], tokens[number + 1].content, int(token.tag[1])))
     first = starts[0][0] if starts else len(lines)
     if any(line.strip() for line in lines[:first]):
         raise LessonError(offset + 1, "text before the first step: begin with a heading “## …”.")
-    for number, (start, title) in enumerate(starts):
+    for number, (start, title, level) in enumerate(starts):
         end = starts[number + 1][0] if number + 1 < len(starts) else len(lines)
         inside = [token for token in tokens if token.map and start <= token.map[0] < end]
-        yield _step(title, lines, start, end, inside, offset)
+        yield replace(_step(title, lines, start, end, inside, offset), level=level)
 
 
 def _step(title: str, lines: list[str], start: int, end: int, tokens: list[Token], offset: int) -> Step:

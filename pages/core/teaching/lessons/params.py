@@ -9,7 +9,7 @@ from pages.state.url_state import state
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """lesson: its name, "" for none; step: counted from 1."""
+    """lesson: its name, "" for none; number: of the step, from 1; 0 is the opening."""
 
     lesson: Param[str] = string(public="the name of a lesson of this server")
-    number: Param[int] = whole_number(1, 1, url="lesson_step")
+    number: Param[int] = whole_number(1, 0, url="lesson_step")

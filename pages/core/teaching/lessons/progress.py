@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ OF_STEP = frozenset(param.name for param in KEPT if param is not RoomParams.code
 
 @dataclass(frozen=True)
 class Open:
-    """The open lesson and step. number: from 1."""
+    """The open lesson and the number of its step."""
 
     lesson: Lesson
     number: int
@@ -38,7 +39,7 @@ class Open:
     @property
     def step(self) -> Step:
         """The open step."""
-        return self.lesson.steps[self.number - 1]
+        return self.lesson.step(self.number)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -52,14 +53,14 @@ def current() -> Open | None:
     lesson = library.find(name) if name else None
     if lesson is None:
         return None
-    return Open(lesson, min(max(state.get(Params.number), 1), len(lesson.steps)))
+    return Open(lesson, lesson.nearest(state.get(Params.number)))
 
 
 def open_step(lesson: Lesson, number: int) -> None:
     """Open a step with its view. For callbacks."""
     state.put(Params.lesson, lesson.name)
     state.put(Params.number, number)
-    show_view(lesson.steps[number - 1])
+    show_view(lesson.step(number))
 
 
 def show_view(step: Step) -> None:
@@ -103,6 +104,12 @@ def give_answer(opened: Open, value: Any) -> None:
     st.session_state.setdefault(_ANSWERS, {})[opened.key] = json.dumps(value)
 
 
+def take(lesson: Lesson, answers: Mapping[int, Any]) -> None:
+    """Keep answers that were given elsewhere, by step."""
+    kept = st.session_state.setdefault(_ANSWERS, {})
+    kept |= {(lesson.name, number): json.dumps(value) for number, value in answers.items()}
+
+
 def take_back(opened: Open) -> None:
     """Forget an answer. For callbacks."""
     st.session_state.get(_ANSWERS, {}).pop(opened.key, None)
@@ -121,4 +128,4 @@ def looks(opened: Open) -> bool:
 def answered(lesson: Lesson) -> int:
     """How many of a lesson's questions this session answered."""
     answers = st.session_state.get(_ANSWERS, {})
-    return sum((lesson.name, number) in answers for number in range(1, len(lesson.steps) + 1))
+    return sum((lesson.name, number) in answers for number, _ in lesson.numbered())

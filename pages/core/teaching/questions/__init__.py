@@ -1,6 +1,7 @@
 """Questions whose answer is computed: for lessons, and for a room."""
 
 from pages.core.teaching.questions import (  # noqa: F401 - register the kinds
+    concept_test,
     kinds,
     open_kinds,
 )

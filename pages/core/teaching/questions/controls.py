@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
-from pages.core.teaching.questions import kinds, open_kinds
+from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
 from pages.core.teaching.questions.question import Question, Truth
 from pages.core.words import token_names
@@ -44,7 +45,9 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
     else:
         yours = plain(answer_text(question, look, answer))
         true = plain(true_value(question, look, truth))
-        st.warning(f"Not quite. You said: {yours}. {true}", icon=":material/cancel:")
+        reason, _ = question.reason(answer, look)
+        because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
+        st.warning(f"Not quite. You said: {yours}.{because} {true}", icon=":material/cancel:")
     if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
@@ -94,11 +97,25 @@ def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> Non
 
 
 def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
+    if question.trial is not None:
+        _trials(question, look, key)
     typed = st.text_input("Your number", key=f"{key}:number", placeholder="0.25")
     value = _read_number(typed)
     if typed.strip() and value is None:
         st.caption("Enter a number, such as 0.25, 1024 or 4e8.")
     st.button("Answer", key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
+
+
+def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
+    """A simulation of the reader: each press draws new random numbers and adds a line."""
+    seeds = st.session_state.setdefault(f"{key}:seeds", [])
+    st.button("Simulate", key=f"{key}:simulate", icon=":material/casino:", on_click=_another_seed, args=(seeds,))
+    if seeds:
+        st.dataframe([question.tried(look, seed) for seed in seeds], hide_index=True)
+
+
+def _another_seed(seeds: list[int]) -> None:
+    seeds[:] = [*seeds, secrets.randbelow(1_000_000)][-10:]
 
 
 def _read_number(text: str) -> float | None:
@@ -129,7 +146,7 @@ def _draw(question: open_kinds.DrawQuestion, look: Look, key: str, give: Give) -
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
-    typed = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=300)
+    typed = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS)
     problem = ""
     if typed.strip():
         try:
@@ -145,6 +162,43 @@ def _choice(question: open_kinds.ChoiceQuestion, look: Look, key: str, give: Giv
     _choose(list(range(len(question.options))), lambda number: plain(question.options[number]), key, give)
 
 
+def _concept(question: open_kinds.ConceptQuestion, look: Look, key: str, give: Give) -> None:
+    texts = question.texts(look)
+    chosen = st.radio(
+        "Your answer", range(len(texts)), index=None, key=f"{key}:chosen", label_visibility="collapsed",
+        format_func=lambda number: plain(texts[number]),
+    )  # fmt: skip
+    st.button("Answer", key=f"{key}:give", type="primary", disabled=chosen is None, on_click=give, args=(chosen,))
+
+
+def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give) -> None:
+    typed = st.text_area(
+        "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
+    ).strip()
+    st.button("Keep it", key=f"{key}:give", type="primary", disabled=not typed, on_click=give, args=(typed,))
+
+
+def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:
+    asked = concept_test.items(question.form)
+    names = [f"{key}:item:{number}" for number in range(len(asked))]
+    with st.form(f"{key}:form", border=False):
+        for number, ((_, item), name) in enumerate(zip(asked, names, strict=True), 1):
+            texts = item.texts(look)
+            st.radio(
+                f"**{number}.** {plain(item.ask)}", range(len(texts)), index=None, key=name,
+                format_func=lambda place, texts=texts: plain(texts[place]),
+            )  # fmt: skip
+        st.form_submit_button("Send all answers", type="primary", on_click=_give_test, args=(names, give))
+    if any(st.session_state.get(name) is None for name in names):
+        st.caption(f"Answer all {len(asked)} questions, then send them. Nobody sees who answered what.")
+
+
+def _give_test(names: list[str], give: Give) -> None:
+    chosen = [st.session_state.get(name) for name in names]
+    if None not in chosen:
+        give(chosen)
+
+
 CONTROLS: dict[str, Callable[..., None]] = {
     "token": _token,
     "head": _head,
@@ -154,6 +208,9 @@ CONTROLS: dict[str, Callable[..., None]] = {
     "draw": _draw,
     "sentence": _sentence,
     "choice": _choice,
+    "concept": _concept,
+    "conclusion": _conclusion,
+    "test": _test,
 }
 
 
@@ -177,6 +234,8 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return "the row below"
         case "choice":
             return str(question.options[answer])
+        case "concept":
+            return question.texts(look)[answer]
         case _:
             return str(answer)
 
@@ -186,6 +245,8 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
     if question.kind in ("token", "head"):
         listed = " or ".join(answer_text(question, look, one) for one in truth.value)
         return f"The model says: {listed}."
+    if question.kind == "concept":
+        return f"True is: {answer_text(question, look, truth.value)}"
     if question.kind == "sentence":
         return f"A sentence that works: “{truth.value}”."
     if question.kind == "draw":

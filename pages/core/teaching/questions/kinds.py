@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from encoder.measure import tokens
@@ -18,6 +18,7 @@ COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "above": lambda left, right: left > right,
     "below": lambda left, right: left < right,
     "equal": lambda left, right: math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-6),
+    "different": lambda left, right: not math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-6),
 }
 
 
@@ -135,14 +136,19 @@ class HeadQuestion(OfQuantity, Question):
 @kind("number")
 @dataclass(frozen=True)
 class NumberQuestion(OfQuantity, Question):
-    """How large is `quantity`? within: the error that still counts as right, absolute; factor: or as a ratio."""
+    """How large is `quantity`? within: the error that still counts as right, absolute; factor: or as a ratio.
+
+    trial: label -> a random quantity, which the reader can draw as often as she likes before she answers.
+    """
 
     quantity: Any = None
     within: float | None = None
     factor: float | None = None
+    trial: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        read_quantity(self.quantity)
+        for one in (self.quantity, *(self.trial or {}).values()):
+            read_quantity(one)
         if (self.within is None) == (self.factor is None):
             raise QuestionError("A number question needs either within (a difference) or factor (a ratio above 1).")
         if self.within is not None and a_number(self.within, "within") < 0:
@@ -168,6 +174,13 @@ class NumberQuestion(OfQuantity, Question):
             assert self.factor is not None
             right = true * answer > 0 and 1 / self.factor <= answer / true <= self.factor
         return Grade(float(right), right, {"difference": answer - true})
+
+    def tried(self, look: Look, seed: int) -> dict[str, float]:
+        """The numbers of one trial."""
+        drawn = ((label, read_quantity(one)) for label, one in (self.trial or {}).items())
+        return {
+            label: replace(asked, arguments={**asked.arguments, "seed": seed}).value(look) for label, asked in drawn
+        }
 
 
 @kind("order")

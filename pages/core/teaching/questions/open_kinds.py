@@ -1,16 +1,21 @@
-"""Kinds of questions with a free answer: a row of weights that is drawn, a sentence, and a poll."""
+"""Kinds of questions with a free answer: a drawn row of weights, a sentence, options, a poll, a conclusion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pages.core.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity
+from encoder.figures.numbers import exact_or_three_digits
+from pages.core.teaching.questions import misconceptions
+from pages.core.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
 from pages.core.teaching.questions.quantities import Look, QuestionError, read_quantity
 from pages.core.teaching.questions.question import Grade, Question, Truth, a_number, kind
+
+#: Letters of a sentence and of a conclusion.
+MOST_LETTERS = 300
 
 
 @kind("draw")
@@ -70,9 +75,9 @@ class SentenceQuestion(OfQuantity, Question):
         return Truth(self.example, {"example": self.asked.value(look.about(self.example))}, self.asked.quantity.formula)
 
     def read(self, answer: Any, look: Look) -> str:
-        """A sentence of at most 300 letters."""
-        if not isinstance(answer, str) or not answer.strip() or len(answer) > 300:
-            raise QuestionError("Write one sentence of at most 300 letters.")
+        """A sentence of at most MOST_LETTERS letters."""
+        if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
+            raise QuestionError(f"Write one sentence of at most {MOST_LETTERS} letters.")
         return answer.strip()
 
     def grade(self, answer: str, look: Look) -> Grade:
@@ -80,6 +85,98 @@ class SentenceQuestion(OfQuantity, Question):
         value = self.asked.value(look.about(answer))
         right = COMPARISONS[self.compare](value, self.than)
         return Grade(float(right), right, {self.asked.quantity.name.replace("_", " "): value})
+
+
+@kind("concept")
+@dataclass(frozen=True)
+class ConceptQuestion(Question):
+    """Choose the one option that is true.
+
+    options: each `says` a text, in which {} is its `quantity`; `holds` compares two numbers as a question of the kind
+    “true or false”, or `right` marks an option without a number; `misconception`: what choosing it reveals.
+    """
+
+    options: Sequence[Mapping[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        listed = self.options if isinstance(self.options, list | tuple) else ()
+        if not 2 <= len(listed) <= 6 or not all(isinstance(one, Mapping) and one.get("says") for one in listed):
+            raise QuestionError("A concept question has 2 to 6 options, and each says a text.")
+        for one in listed:
+            if unknown := set(one) - {"says", "quantity", "holds", "right", "misconception"}:
+                raise QuestionError(f"An option has no {', '.join(map(str, unknown))}.")
+            if "holds" in one:
+                self._comparison(one)
+            if "quantity" in one:
+                read_quantity(one["quantity"])
+            if one.get("misconception") not in (None, *misconceptions.BY_ID):
+                raise QuestionError(f"No misconception “{one['misconception']}”.")
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether every option holds by a comparison of numbers."""
+        return all("holds" in one for one in self.options)
+
+    def _comparison(self, option: Mapping[str, Any]) -> TrueOrFalse:
+        return TrueOrFalse(ask="", **option["holds"])
+
+    def texts(self, look: Look) -> list[str]:
+        """What the options say, with their numbers."""
+        return [
+            str(one["says"]).replace("{}", exact_or_three_digits(read_quantity(one["quantity"]).value(look)))
+            if "quantity" in one else str(one["says"])
+            for one in self.options
+        ]  # fmt: skip
+
+    def truth(self, look: Look) -> Truth:
+        """The position of the option that holds. Raises QuestionError unless exactly one does."""
+        numbers: dict[str, float] = {}
+        right = []
+        for place, one in enumerate(self.options):
+            if "holds" in one:
+                compared = self._comparison(one).truth(look)
+                numbers |= compared.numbers if compared.value else {}
+                holds = compared.value
+            else:
+                holds = bool(one.get("right"))
+            right += [place] if holds else []
+        if len(right) != 1:
+            raise QuestionError(f"{len(right)} options are true: a concept question has exactly one.")
+        return Truth(right[0], numbers)
+
+    def read(self, answer: Any, look: Look) -> int:
+        """The number of an option."""
+        return _option(answer, self.options)
+
+    def grade(self, answer: int, look: Look) -> Grade:
+        """Right or wrong."""
+        right = answer == self.truth(look).value
+        return Grade(float(right), right)
+
+    def reason(self, answer: int, look: Look) -> tuple[str, str]:
+        """The misconception of the chosen option."""
+        known = misconceptions.BY_ID.get(str(self.options[answer].get("misconception", "")))
+        return (known.belief, known.id) if known else ("", "")
+
+
+@kind("conclusion")
+@dataclass(frozen=True)
+class ConclusionQuestion(Question):
+    """The reader's own conclusion in one or two sentences. It is kept, and nobody grades it."""
+
+    def truth(self, look: Look) -> Truth:
+        """None: there is nothing to compute."""
+        return Truth(None)
+
+    def read(self, answer: Any, look: Look) -> str:
+        """A text of at most MOST_LETTERS letters."""
+        if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
+            raise QuestionError(f"Write one or two sentences of at most {MOST_LETTERS} letters.")
+        return answer.strip()
+
+    def grade(self, answer: str, look: Look) -> Grade:
+        """Every answer counts."""
+        return Grade(1.0, True)
 
 
 @kind("choice")
@@ -100,10 +197,14 @@ class ChoiceQuestion(Question):
 
     def read(self, answer: Any, look: Look) -> int:
         """The number of an option."""
-        if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(self.options):
-            raise QuestionError("Choose one of the options shown.")
-        return answer
+        return _option(answer, self.options)
 
     def grade(self, answer: int, look: Look) -> Grade:
         """Every answer counts."""
         return Grade(1.0, True)
+
+
+def _option(answer: Any, options: Sequence[object]) -> int:
+    if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(options):
+        raise QuestionError("Choose one of the options shown.")
+    return answer

@@ -192,9 +192,25 @@ def _missed(look: Look) -> float:
     return -float(effects[look.layer, look.head])
 
 
+@_quantity("p - p_{\\mathrm{without\\ the\\ head}}", "share", per_head=True)
+def _missed_word(look: Look, word: str) -> float:
+    """The probability that a word behind the mask token loses without the head."""
+    outcome = causal.MaskedWord(word, scale="probability")
+    effects = look.derived(
+        ("question", "effects on a word", word),
+        lambda trace: causal.ablate_each_head(look.loaded, trace, outcome).cpu().numpy(),
+    )
+    return -float(effects[look.layer, look.head])
+
+
 @_quantity()
 def _n_tokens(look: Look) -> float:
     return look.trace.n_tokens
+
+
+@_quantity()
+def _n_pieces(look: Look) -> float:
+    return look.trace.n_tokens - sum(tokens.is_special(look.trace))
 
 
 @_quantity(r"\frac{e_a \cdot e_b}{|e_a|\,|e_b|}")
@@ -224,6 +240,51 @@ def _update(look: Look, sublayer: str) -> float:
 def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
     powers = np.exp(np.asarray(scores, dtype=np.float64) - max(scores))
     return float(powers[at] / powers.sum())
+
+
+@_quantity(r"\sum_j w_j v_j")
+def _weighted_sum(look: Look, weights: Sequence[float], values: Sequence[float]) -> float:
+    return float(np.dot(weights, values))
+
+
+@_quantity(r"\mathrm{Var}(q \cdot k)")
+def _dot_variance(look: Look, width: int, seed: int = 0, pairs: int = 20_000, scale: float = 1.0) -> float:
+    """The variance of the dot products of random q and k, whose components are independent with variance 1."""
+    if not (1 <= width <= 256 and 2 <= pairs <= 20_000):
+        raise QuestionError("width is 1 to 256, pairs at most 20,000.")
+    q, k = np.random.default_rng(seed).standard_normal((2, pairs, width))
+    return float(np.var(scale * (q * k).sum(axis=1)))
+
+
+@_quantity(r"\lVert (x_j W_V + b_V)\,W_O \rVert", per_head=True)
+def _transformed_norm(look: Look, key: str | int) -> float:
+    return float(norm_weighted.value_output(look.trace, look.layer, look.head)[look.token(key)].norm())
+
+
+@_quantity(per_head=True)
+def _query_components(look: Look) -> float:
+    """How many components of a token's vector enter the query of a head."""
+    config = look.loaded.config
+    rows = look.trace.encoder.block(look.layer).attention.w_q.weight[look.head * config.d_head :][: config.d_head]
+    return int((rows != 0).any(dim=0).sum())
+
+
+@_quantity(r"\cos(s, \mathrm{pooled})")
+def _pooled_cosine(look: Look, rule: str) -> float:
+    """The cosine of the sentence vector and a pooling of the last layer: mean, words (without special tokens), cls."""
+    special = np.array(tokens.is_special(look.trace))
+    chosen = {"mean": special | True, "words": ~special, "cls": np.arange(len(special)) == 0}
+    if rule not in chosen:
+        raise QuestionError(f"rule is {', '.join(chosen)}, not {rule!r}.")
+    (vector,) = look.loaded.embed([look.text]).double().cpu().numpy()
+    return _cosine(vector, look.trace.values["output"].double().cpu().numpy()[chosen[rule]].mean(axis=0))
+
+
+@_quantity(r"\cos(s, s_{\mathrm{padded}})")
+def _padding_cosine(look: Look, length: int) -> float:
+    padded = dataclasses.replace(look, model=dataclasses.replace(look.model, pad=length, padding=True))
+    real = [one.trace.values["output"].double().cpu().numpy()[: look.trace.n_tokens] for one in (look, padded)]
+    return _cosine(*(one.mean(axis=0) for one in real))
 
 
 @_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from pages.core.access import limits
+from pages.core.teaching.questions import misconceptions
 from pages.core.teaching.questions.quantities import Look, QuestionError
 
 #: Letters of a question's texts, and bytes of an answer.
@@ -40,7 +41,7 @@ class Question(ABC):
     """A question of one kind.
 
     ask: its words; why: what is true, and why; hint: shown on request; look: whether the picture is shown before the
-    answer. Otherwise a reader predicts first.
+    answer. Otherwise a reader predicts first. mistakes: known wrong answers with their reasons, see `reason`.
     """
 
     kind: ClassVar[str]
@@ -49,6 +50,7 @@ class Question(ABC):
     why: str = ""
     hint: str = ""
     look: bool = False
+    mistakes: Sequence[Mapping[str, Any]] = ()
 
     def definition(self) -> dict[str, Any]:
         """What `read_question` reads again: JSON."""
@@ -66,7 +68,35 @@ class Question(ABC):
     def grade(self, answer: Any, look: Look) -> Grade:
         """Grade an answer that `read` returned."""
 
+    def reason(self, answer: Any, look: Look) -> tuple[str, str]:
+        """Why somebody gives this wrong answer, and the id of the misconception; empty where no mistake explains it.
 
+        A mistake is an answer, or fields of another question, such as another quantity, whose answer it is.
+        """
+        for mistake in self.mistakes:
+            if self._is_mistake(mistake, answer, look):
+                known = misconceptions.BY_ID.get(str(mistake.get("misconception", "")))
+                return str(mistake.get("says") or (known.belief if known else "")), known.id if known else ""
+        return "", ""
+
+    def mistaken(self, mistake: Mapping[str, Any], look: Look) -> Any:
+        """The answer of a mistake: its own, or that of the other question."""
+        if "answer" in mistake:
+            return self.read(mistake["answer"], look)
+        value = self._other(mistake).truth(look).value
+        return value[0] if self.kind in ("token", "head") else value
+
+    def _other(self, mistake: Mapping[str, Any]) -> Question:
+        return replace(self, **{name: value for name, value in mistake.items() if name not in MISTAKE_WORDS})
+
+    def _is_mistake(self, mistake: Mapping[str, Any], answer: Any, look: Look) -> bool:
+        if "answer" in mistake:
+            return bool(answer == self.read(mistake["answer"], look))
+        return self._other(mistake).grade(answer, look).right and not self.grade(answer, look).right
+
+
+#: What a mistake has next to the fields of the question whose answer it is.
+MISTAKE_WORDS = ("answer", "says", "misconception")
 KINDS: dict[str, type[Question]] = {}
 
 Kind = TypeVar("Kind", bound=type[Question])
@@ -104,7 +134,19 @@ def read_question(definition: object) -> Question:
             raise QuestionError(f"{one} is a text of at most {limits.QUESTION_TEXT.value} letters.")
     if not isinstance(values.get("look", False), bool):
         raise QuestionError("look is true or false.")
+    _check_mistakes(values.get("mistakes", ()), known)
     return made(**values)
+
+
+def _check_mistakes(mistakes: object, known: Mapping[str, object]) -> None:
+    if not isinstance(mistakes, list | tuple) or not all(isinstance(one, Mapping) for one in mistakes):
+        raise QuestionError("mistakes is a list; each has an answer or other fields of the question, and says.")
+    for one in mistakes:
+        name = one.get("misconception")
+        if name is not None and name not in misconceptions.BY_ID:
+            raise QuestionError(f"No misconception “{name}”: choose {', '.join(misconceptions.BY_ID)}.")
+        if unknown := [str(field) for field in one if field not in known and field not in MISTAKE_WORDS]:
+            raise QuestionError(f"A mistake has no {', '.join(unknown)}.")
 
 
 def read_answer(question: Question, text: str, look: Look) -> Any:

@@ -186,9 +186,9 @@ def _with_question(room: Room) -> Room:
 
     name, number = _step(room.view)
     lesson = library.find(name) if name else None
-    if lesson is None or not 1 <= int(number) <= len(lesson.steps):
+    if lesson is None or lesson.nearest(int(number)) != int(number):
         return room
-    step = lesson.steps[int(number) - 1]
+    step = lesson.step(int(number))
     if step.question is None:
         return room
     return ask(room, step.question.definition(), step.view, hides=not step.question.look)

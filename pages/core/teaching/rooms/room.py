@@ -27,7 +27,7 @@ class Asked:
 
     id: unique in the room; definition: kind, text and options, as a lesson file has them; view: what it is about;
     hides: whether the page is hidden until the result is shown, so that everybody predicts; revealed: whether members
-    see the result.
+    see the result; before: of a second vote, the id of the first.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Asked:
     view: Mapping[str, str] = field(default_factory=dict)
     hides: bool = False
     revealed: bool = False
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,11 +138,16 @@ def read_code(typed: str) -> str:
 
 
 def ask(
-    room: Room, definition: Mapping[str, Any], view: Mapping[str, str] | None = None, *, hides: bool = False
+    room: Room,
+    definition: Mapping[str, Any],
+    view: Mapping[str, str] | None = None,
+    *,
+    hides: bool = False,
+    before: str = "",
 ) -> Room:
-    """The room with a new question. view: what it is about, by default the room's."""
+    """The room with a new question. view: what it is about, by default the room's; before: see `Asked`."""
     room, number = end_question(room), room.asked + 1
-    asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides)
+    asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides, before=before)
     return dataclasses.replace(room, asked=number, question=asked)
 
 

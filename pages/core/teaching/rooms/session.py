@@ -1,16 +1,15 @@
 """This session's seat in a room: as a student, or as the teacher with the room's key.
 
-A seat is kept by the session; the browser keeps what a new session needs to take it again (room_strip.js): a student's
-secret id for the tab (and the last one in a cookie), a teacher's key for the browser.
+A seat is kept by the session; the browser keeps what a new session needs to take it again (kept.js): a student's secret
+id for the tab, and the last one and a teacher's key for the browser.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -19,16 +18,16 @@ from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import current_store, events
 from pages.core.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
 from pages.core.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
-from pages.state import links
+from pages.state import kept, links
 from pages.state.url_state import state
 
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"
-_SEAT, _ROOM, _SAID, _GREETED, _STALE = "_room_seat", "_room_read", "_room_said", "_room_greeted", "_room_stale"
-#: Whether this session has asked for the seat of the cookie, or has left its room: then it does not return by itself.
-_RETURNED, _LEFT = "_room_returned", "_room_left_by_hand"
-#: A student's code and id, as room_kept.js writes them.
-COOKIE = "encoderscope_seat"
+_SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_stale"
+#: Answers that wait for the store, by question.
+_WAITING = "_room_waiting"
+#: The room in which this session tried to take a seat by itself; whether it has left one.
+_TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
 _ID = re.compile(r"[\w-]{16,64}")
 
 
@@ -116,6 +115,8 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
+    for question, value in st.session_state.pop(_WAITING, {}).items():
+        answer(question, value)
     return own
 
 
@@ -187,7 +188,7 @@ def leave(why: str = "") -> None:
     """Give the seat up. why: a sentence for the page."""
     st.session_state.pop(_SEAT, None)
     st.session_state.pop(_ROOM, None)
-    st.session_state[_RETURNED] = st.session_state[_LEFT] = True
+    st.session_state[_LEFT] = True
     if state.has_begun():
         state.put(RoomParams.code, "")
     say(why)
@@ -249,74 +250,71 @@ def close() -> None:
 
 
 def answer(question: str, value: str) -> bool:
-    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence."""
+    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence.
+
+    While the store is away the answer waits in this session; the run that reads the room again sends it.
+    """
     own = seat()
     if own is None or own.teaches:
         return False
     try:
         store().answer(own.code, question, own.member, value)
+    except StoreUnavailable:
+        st.session_state.setdefault(_WAITING, {})[question] = value
     except RoomError as error:
         say(str(error))
         return False
     return True
 
 
+def waits(question: str) -> bool:
+    """Whether an answer waits until the store is back."""
+    return question in st.session_state.get(_WAITING, {})
+
+
 # --- a new session of a browser that was here before ------------------------------------------------------------------
 
 
-def awaits_greeting() -> bool:
-    """Whether the link names a room, and the browser has not yet said what it kept of it."""
+def awaits_seat() -> bool:
+    """Whether the address names a room in which this session has not tried to take a seat."""
     code = state.get(RoomParams.code)
-    return bool(code) and seat() is None and st.session_state.get(_GREETED) != code
+    return bool(code) and seat() is None and st.session_state.get(_TRIED) != code
 
 
-def take_kept_seat(page: str) -> bool:
-    """Take the seat in the browser's cookie, as after a reload. page: the open one.
+def take_seat() -> bool:
+    """Take the seat that the browser kept in the room of the address, or a new one where no nickname is needed.
 
-    The page Classroom without a room in its address returns to that of the cookie, once. With one it is an invitation:
-    there a second student of the same browser gets a seat of her own.
+    Without a room in the address it is that of the browser's last seat, if the browser names one. Returns whether there
+    is something else to draw: a seat, or the door. Where the store does not answer, the address keeps the room, and the
+    browser asks again.
     """
-    typed = state.get(RoomParams.code)
-    if page == DESK and (typed or seat() is not None or st.session_state.get(_RETURNED)):
+    own, typed = kept.seat(), state.get(RoomParams.code)
+    code = typed or own.get("code", "")
+    if not code or seat() is not None or st.session_state.get(_TRIED) == code:
         return False
-    if page != DESK and not awaits_greeting():
-        return False
-    code, _, member = str(st.context.cookies.get(COOKIE, "")).partition(".")
-    if code != (typed or code) or not read_code(code) or not _ID.fullmatch(member):
-        return False
-    try:
-        if (known := store().members(code).get(member)) is not None:
-            join(code, known.nickname, member)
-            st.session_state[_GREETED] = code
-    except StoreUnavailable:  # the next run asks again
-        return False
-    except RoomError:  # the room is closed, or full
-        known = None
-    st.session_state[_RETURNED] = True
-    return known is not None
-
-
-def greet(kept: Mapping[str, Any]) -> None:
-    """Take the seat that a browser had, or one of a room without nicknames. kept: `member` and `key`, or neither."""
-    code = state.get(RoomParams.code)
-    st.session_state[_GREETED], st.session_state[_STALE] = code, False
-    key, member = str(kept.get("key") or ""), str(kept.get("member") or "")
+    if own.get("code") != code:
+        own = {}
+    member, key = own.get("member", ""), own.get("key", "")
     member = member if _ID.fullmatch(member) else ""
+    st.session_state[_STALE] = False
     try:
         found = find(code)
-        if key and found.is_taught_with(key):
-            take_key(code, key)
-            return
         known = store().members(found.code).get(member)
-        if known is None and found.named:
+        if key and found.is_taught_with(key):
+            _sit(Seat(found.code, "", key), found)
+        elif known is not None or (typed and not found.named):
+            join(code, known.nickname if known else "", member)
+        elif typed:
             links.open_later(DESK)  # a nickname is needed
-            return
-        join(code, known.nickname if known else "", member)
-    except StoreUnavailable as error:  # the address keeps the room, and the browser greets again
+    except StoreUnavailable as error:
         st.session_state[_STALE] = True
-        st.session_state.pop(_GREETED, None)
+        state.put(RoomParams.code, code)
         say(str(error))
+        return False
     except RoomError as error:
         state.put(RoomParams.code, "")
-        say(str(error))
-        links.open_later(DESK)
+        if typed:
+            say(str(error))
+            links.open_later(DESK)
+    st.session_state[_TRIED] = code
+    return True

@@ -1,7 +1,0 @@
-"""`python -m encoder.cli`: the command, where its script is not on the path."""
-
-import sys
-
-from encoder.cli.main import main
-
-sys.exit(main())

@@ -1,0 +1,173 @@
+"""Commands about what a part of the model causes or holds: `ablate`, `patch`, `probe`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from encoder.cli import inputs, progress
+from encoder.cli.command import FORMATS, Command, CommandError, Result, option
+from encoder.cli.heads import PAIR
+
+if TYPE_CHECKING:
+    from encoder.causal import Outcome
+    from encoder.probe.features import View
+
+#: Effects that are printed without --out.
+PRINTED = 10
+OUTCOME = option(
+    "--outcome", default="sentence", metavar="WHAT", help="what is measured: sentence (cosine to the unedited vector), "
+    "similarity:TEXT, token:N, word:WORD or word:WORD,OTHER at a mask, class:LABEL",
+)  # fmt: skip
+SUBLAYERS = ("attention", "ffn")
+
+
+def outcome_of(text: str) -> Outcome | str:
+    """An outcome as the command line has it. Raises CommandError for an unknown one."""
+    from encoder import causal
+
+    kind, _, value = text.partition(":")
+    if kind == "sentence" and not value:
+        return kind
+    if kind == "similarity" and value:
+        return causal.Similarity(value)
+    if kind == "token" and value.isascii() and value.isdigit():
+        return causal.TokenVector(int(value))
+    if kind == "class" and value:
+        return causal.ClassProbability(value)
+    if kind == "word" and value:
+        word, _, other = value.partition(",")
+        return causal.MaskedWord(word.strip(), other.strip() or None)
+    raise CommandError(
+        f"--outcome {text[:60]!r}: write sentence, similarity:TEXT, token:N, word:WORD, word:WORD,OTHER or class:LABEL."
+    )
+
+
+def ablated(item: inputs.Input) -> Result:
+    """The effect of each head, or each sublayer, off by itself."""
+    import numpy as np
+
+    from encoder import causal
+    from encoder.export import still
+    from encoder.export.tables import cells_of
+
+    model, trace, outcome = item.model, item.trace, outcome_of(item.options.outcome)
+    if item.options.what == "heads":
+        found = progress.last(causal.iter_each_head(model, trace, outcome), "runs").values.numpy()
+        names, picture = ("layer", "head"), still.of_heads("effect", found, signed=True)
+        places = [np.arange(count) for count in found.shape]
+    else:
+        found = causal.leave_out_each_sublayer(model, trace, outcome).numpy()
+        names, places = ("sublayer", "layer"), [np.array(SUBLAYERS, dtype=object), np.arange(found.shape[1])]
+        picture = still.matrix("effect", found, SUBLAYERS, [f"L{layer}" for layer in places[1]], signed=True)
+    table = cells_of({names[0]: places[0]}, {names[1]: places[1]}, {"effect": found})
+    table.insert(0, "text", item.number)
+    order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
+    return Result(
+        lambda: [table], lambda: {"effects": found},
+        lambda: picture,
+        name=f"{len(table)} effects of {model.name}", facts=item.facts(outcome=item.options.outcome),
+        shown=lambda: table.loc[order].drop(columns="text").head(PRINTED),
+    )  # fmt: skip
+
+
+def patch(options: argparse.Namespace) -> Iterator[Result]:
+    """The effect of each vector of a clean run in a corrupted one."""
+    import numpy as np
+
+    from encoder import causal
+    from encoder.export import still
+    from encoder.export.tables import cells_of
+
+    both = list(inputs.traces(options, causal.patch_request(options.where)))
+    if len(both) != 2:
+        raise CommandError(
+            f"patch compares two inputs, and there are {len(both)}: specify the clean one, then the other."
+        )
+    clean, corrupted = both
+    model, outcome = corrupted.model, outcome_of(options.outcome)
+    steps = causal.iter_patch(model, clean.trace, corrupted.trace, outcome, options.where)
+    found = progress.last(steps, "runs").values.numpy()
+    before, after = causal.both_outcomes(model, clean.trace, corrupted.trace, outcome)
+    places = np.arange(found.shape[1])
+    of_place = {"head": places} if options.where == "head" else {
+        "position": places, "token": np.array(corrupted.trace.labels, dtype=object),
+        "clean_token": np.array(clean.trace.labels, dtype=object)}  # fmt: skip
+    table = cells_of({"layer": np.arange(len(found))}, of_place, {"effect": found})
+    labels = [str(place) for place in places] if options.where == "head" else corrupted.trace.labels
+    largest = table.sort_values("effect", key=abs, ascending=False, kind="stable")
+    yield Result(
+        lambda: [table], lambda: {"effects": found, "outcomes": np.array([before, after])},
+        lambda: still.matrix("effect", found, [f"L{layer}" for layer in range(len(found))], labels, signed=True),
+        name=f"{len(table)} effects of {model.name}", shown=lambda: largest.head(PRINTED),
+        facts={"Model": model.name, "Outcome": options.outcome, "Corrupted": before, "Clean": after},
+        said=f"outcome: {before:.4f} corrupted, {after:.4f} clean",
+    )  # fmt: skip
+
+
+def probe(options: argparse.Namespace) -> Iterator[Result]:
+    """The accuracy of a linear probe on each layer, next to that on a control task."""
+    import pandas as pd
+
+    from encoder import probe
+    from encoder.export import still
+
+    if options.text or options.column:
+        raise CommandError("probe needs a label for each text: specify a file of both with --texts.")
+    model = inputs.text_model(options)
+    if options.texts is None:
+        task = probe.bundled(options.task)
+    else:
+        given, name = (inputs.standard_input(), "input.csv") if options.texts == "-" else (options.texts, "")
+        read = probe.read_task(given, name, most=None)
+        inputs.say_left_out(read.problems, read.n_left_out)
+        task = read.task
+    view: View = options.view or ("mean" if task.spans is None else "token")
+    features = progress.shares(probe.iter_extract(model, task))
+    found = progress.shares(probe.iter_by_layer(features, task, view, seed=options.seed))
+    table = pd.DataFrame({"layer": range(len(found.scores)), "accuracy": found.accuracy, "low": found.interval[:, 0],
+                          "high": found.interval[:, 1], "control": found.control})  # fmt: skip
+    layers = [*map(str, table["layer"][:-1]), "output"]
+    numbers = table[["accuracy", "control"]].to_numpy().T
+    yield Result(
+        lambda: [table], lambda: {str(name): table[name].to_numpy() for name in table},
+        lambda: still.matrix(task.title, numbers, ["accuracy", "control"], layers),
+        name=f"probes of {len(table)} layers of {model.name}",
+        facts={"Model": model.name, "Task": task.title, "Texts": len(task), "View": view, "Majority": task.majority},
+        said=f"{task.title}: {len(task):,} texts; always the most frequent label: {task.majority:.3f}",
+        shown=lambda: table,
+    )  # fmt: skip
+
+
+COMMANDS = (
+    Command(
+        "ablate", "the effect of each head, or each sublayer, off by itself",
+        'ablate minilm --text "The cat sat on the mat" --out effects.csv', inputs.for_each(ablated), takes="inputs",
+        formats=FORMATS,
+        options=(PAIR, OUTCOME, option("--what", choices=("heads", "sublayers"), help="what is off")),
+    ),
+    Command(
+        "patch", "activation patching: which vector carries the difference between two inputs",
+        'patch twin-pre --text "The cat sat." --text "The dog sat." --out patch.svg', patch, takes="inputs",
+        formats=FORMATS, options=(
+            OUTCOME,
+            option("--where", choices=("residual", "attention_out", "ffn_out", "head"),
+                   help="which vector of the first input, the clean one, replaces that of the second"),
+        ),
+        about="Activation patching of two inputs that align token by token: the second, corrupted one runs with one "
+        "vector of the first, the clean one. An effect is the change of its outcome.",
+    ),
+    Command(
+        "probe", "the accuracy of linear probes on each layer", "probe twin-pre --task word_pos --out probe.csv", probe,
+        takes="texts", formats=FORMATS, needs_no_input=True,
+        about="Linear probes on the vectors of each layer, cross-validated, next to a control task. The file of "
+        "--texts has a text and a label in each row.",
+        options=(
+            option("--task", choices=("word_pos", "pos", "lexname"), help="a bundled task, without --texts"),
+            option("--view", choices=("token", "mean", "cls", "max"), default=None,
+                   help="how the vectors of a text become one (default: token where a word is marked, else mean)"),
+            option("--seed", type=int, default=0, metavar="N", help="of the folds and of the control task"),
+        ),
+    ),
+)  # fmt: skip

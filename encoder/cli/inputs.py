@@ -1,0 +1,194 @@
+"""What a command runs on: the model, and its texts, images or sounds, as the command line names them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from encoder.cli.command import Command, CommandError, Result
+from encoder.cli.progress import track
+
+if TYPE_CHECKING:
+    from encoder.encoders.named import NamedEncoder
+    from encoder.encoders.text import TextEncoder
+    from encoder.export.python_code import Origin
+    from encoder.trace.trace import Trace
+
+#: Commands that had another spelling up to 0.1: `trace SENTENCE --model MODEL`. It goes with 0.3.
+FORMER = ("trace", "similarity", "align", "corpus build")
+#: Rows that were left out and are named.
+PRINTED = 5
+
+
+class Misuse(CommandError):
+    """Words that do not fit the grammar: wrong usage."""
+
+
+def settle(options: argparse.Namespace, command: Command) -> None:
+    """Make `options.model`, `.text`, `.texts` and `.file` of the words on the line; a former spelling says so.
+
+    Raises Misuse for no model, or no input.
+    """
+    words, from_pipe = list(options.given), "-" in options.given[1:]
+    options.is_former = _is_former(options, command.name, words, from_pipe)
+    if options.is_former:
+        options.model = options.model or "minilm"
+        flag = "--text"
+        if command.name == "corpus build":  # there, --text was the column
+            flag, options.column = "--texts", (options.text or [None])[0]
+            options.text, options.texts = None, words[0]
+        else:
+            options.text = words
+        now = f"encoderscope {command.name} {options.model} {flag} …"
+        print(f"encoderscope: this spelling goes with version 0.3; write: {now}", file=sys.stderr)
+        return
+    words = [word for word in words[:1] if word] + [word for word in words[1:] if word != "-"]
+    words = words if options.model is None else [options.model, *words]
+    if len(words) != 1:
+        said = f"{' '.join(words[1:])[:60]!r} follows MODEL" if words else "MODEL is missing"
+        raise Misuse(f"{said}: write {command.name} MODEL, then --text, --texts or --file.")
+    options.model = words[0]
+    options.texts = "-" if from_pipe else options.texts
+    if options.file and command.takes == "texts":
+        raise Misuse(f"{command.name} accepts texts only: specify --text, --texts or -.")
+    needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
+    if not (options.text or options.texts or options.file or needs_no_input):
+        raise Misuse("there is no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
+
+
+def _is_former(options: argparse.Namespace, name: str, words: list[str], from_pipe: bool) -> bool:
+    """Whether the words are those of 0.1: the input comes first, and --model names the model."""
+    if name not in FORMER or not words or from_pipe or options.texts or options.file:
+        return False
+    if options.text and name != "corpus build":
+        return False
+    return options.model is not None or len(words) > 1 or not _is_model(words[0])
+
+
+def _is_model(word: str) -> bool:
+    from encoder.load.bundled import BUNDLED
+    from encoder.load.hub import looks_like_hub_id
+
+    return word in BUNDLED or (Path(word).is_dir() if is_place(word) else looks_like_hub_id(word))
+
+
+def is_place(word: str) -> bool:
+    """Whether a file or folder has this name."""
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return False
+
+
+def towers(options: argparse.Namespace) -> list[NamedEncoder]:
+    """The encoders of the model, that of texts first, with the norms where --norm says."""
+    from encoder import load
+
+    found = list(load(options.model, device=options.device).towers.values())
+    return found if options.norm == "trained" else [one.with_norm_placement(options.norm) for one in found]
+
+
+def text_model(options: argparse.Namespace) -> TextEncoder:
+    """The model, or its encoder of texts. Raises EncoderError for a model without one."""
+    from encoder.encoders.text import of_text
+
+    return of_text(towers(options)[0], "choose a text model.")
+
+
+def origin(options: argparse.Namespace) -> Origin:
+    """How Python opens the same model."""
+    from encoder.export.python_code import Origin
+
+    return Origin(options.model, norm=options.norm, device=options.device)
+
+
+def texts(options: argparse.Namespace) -> list[str]:
+    """All texts: those of --text, then those of --texts. Rows that are left out are named on standard error."""
+    from encoder.corpus.rows import LIMITS
+    from encoder.inputs.read import read_texts
+
+    found = list(options.text or [])
+    if options.is_former and found == ["-"]:
+        return [standard_input().decode().strip()]
+    if options.texts:
+        given, name = (standard_input(), "input.txt") if options.texts == "-" else (options.texts, "")
+        read = read_texts(given, name, LIMITS, text=options.column)
+        say_left_out(read.problems, read.n_left_out)
+        found += read.texts
+    return found
+
+
+def say_left_out(problems: Sequence[str], total: int) -> None:
+    """Name the first rows that were left out, and their number, on standard error."""
+    for problem in problems[:PRINTED]:
+        print(f"left out: {problem}", file=sys.stderr)
+    if total > PRINTED:
+        print(f"left out: {total:,} in all", file=sys.stderr)
+
+
+def standard_input() -> bytes:
+    """All of standard input. Raises CommandError where there is none."""
+    if sys.stdin is None:
+        raise CommandError("There is no input to read texts from: specify --text TEXT instead of -.")
+    content = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+    return bytes(content)
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input that was run. number: from 0; alone: whether there is no other; options: of the command."""
+
+    number: int
+    model: NamedEncoder
+    trace: Trace
+    alone: bool
+    options: argparse.Namespace
+
+    def facts(self, **more: object) -> dict[str, str]:
+        """What a file says about its numbers; of several inputs, the model and `more` only."""
+        from encoder.export import report
+
+        if self.alone:
+            return report.facts(self.model, self.trace, **more) | {"Text": report.typed(self.trace)}
+        return {"Model": report.model_fact(self.model)} | {name.capitalize(): str(said) for name, said in more.items()}
+
+
+def for_each(one: Callable[[Input], Result]) -> Callable[[argparse.Namespace], Iterator[Result]]:
+    """The function of a command whose inputs each give a result by themselves."""
+
+    def run(options: argparse.Namespace) -> Iterator[Result]:
+        return map(one, traces(options))
+
+    return run
+
+
+def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterator[Input]:
+    """Every input: texts, then files. A model of images or sounds takes files only.
+
+    The options pair and pad_to, where a command has them, are those of `TextEncoder.trace`; request: of `trace`.
+    """
+    from encoder.encoders.signal import SignalEncoder
+    from encoder.encoders.text import of_text
+
+    models = towers(options)
+    if models[0].takes == "maps":
+        yield Input(0, models[0], models[0].trace(None), True, options)
+        return
+    pair, pad_to = getattr(options, "pair", None), getattr(options, "pad_to", None)
+    given: list[tuple[NamedEncoder, str | Path]] = [
+        (models[-1 if options.is_former and is_place(text) else 0], text) for text in texts(options)
+    ]
+    given += [(models[-1], file) for file in options.file or []]
+    for number, (model, one) in enumerate(track(given, len(given), "inputs")):
+        if isinstance(model, SignalEncoder) and pair is None and pad_to is None:
+            found = model.trace(model.open(Path(one)), request=request)
+        elif isinstance(one, Path):
+            raise CommandError(f"{model.name} takes text: specify --texts {one} for the texts of a file.")
+        else:
+            encoder = of_text(model, "leave --pair and --pad-to out.")
+            found = encoder.trace(one, pair, pad_to=pad_to, request=request)
+        yield Input(number, model, found, len(given) == 1, options)

@@ -1,0 +1,246 @@
+"""Commands about texts: `embed`, `search`, `classify`, `similarity`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from encoder.cli import inputs
+from encoder.cli.command import FORMATS, Command, CommandError, Result, option, whole
+from encoder.cli.heads import PAIR
+from encoder.cli.progress import Shown, track
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from encoder.export.still import Still
+    from encoder.similarity import Attribution
+
+#: Inputs that are embedded between two lines of progress.
+TOGETHER = 256
+#: Cells that are printed without --out; labels, and words at a mask, that are printed and written.
+PRINTED, LIKELIEST = 10, 10
+#: Letters of a text next to a picture; inputs in a picture, and texts of which all pairs are compared.
+LETTERS, DRAWN, MOST_COMPARED = 20, 100, 2_000
+
+
+def embed(options: argparse.Namespace) -> Iterator[Result]:
+    """One vector for each input, as the checkpoint makes it."""
+    import numpy as np
+    import pandas as pd
+
+    from encoder.encoders.signal import SignalEncoder
+    from encoder.encoders.text import TextEncoder, of_text
+    from encoder.probe.features import vectors as vectors_of
+
+    models, names = inputs.towers(options), inputs.texts(options)
+    model: Any = models[0]
+    given: Sequence[Any] = names
+    if options.file:
+        if names:
+            raise CommandError("Texts and files have vectors of their own: embed them one after the other.")
+        model, names = models[-1], [str(file) for file in options.file]
+    if isinstance(model, SignalEncoder):
+        given = [model.open(name) for name in names]
+    if options.layer is not None or options.pool is not None:
+        text_model, layer = of_text(model, "leave --layer and --pool out."), options.layer
+        vectors = vectors_of(text_model, names, -1 if layer is None else layer, options.pool or "mean")
+    else:
+        prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
+        parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
+        vectors = np.concatenate([
+            model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")
+        ])  # fmt: skip
+
+    def table() -> pd.DataFrame:
+        columns = pd.DataFrame(vectors, columns=[f"v{at}" for at in range(vectors.shape[1])])
+        return pd.concat([pd.DataFrame({"text": range(len(names)), "sentence": names}), columns], axis=1)
+
+    yield Result(
+        lambda: [table()], lambda: {"vectors": vectors, "sentences": np.array(names)},
+        lambda: _pairs(vectors, names),
+        name=f"{len(names):,} vectors of {vectors.shape[1]} numbers, by {model.name}", facts={"Model": model.name},
+        shown=lambda: table().iloc[:PRINTED, :6],
+    )  # fmt: skip
+
+
+def _cosines(vectors: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    found: np.ndarray = directions @ directions.T
+    return found
+
+
+def _pairs(vectors: np.ndarray, names: Sequence[str]) -> Still:
+    """The cosines of the first inputs."""
+    from encoder.export import still
+
+    title = "cosine" if len(names) <= DRAWN else f"cosine of the first {DRAWN}"
+    return still.matrix(title, _cosines(vectors[:DRAWN]), *[_short(names[:DRAWN])] * 2, signed=True)
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…" for name in names]
+
+
+def search(options: argparse.Namespace) -> Iterator[Result]:
+    """The texts nearest to each query."""
+    import numpy as np
+    import pandas as pd
+
+    from encoder.export import still
+    from encoder.search import embed_gradually, nearest
+    from encoder.trace import gradual
+
+    model, texts, shown = inputs.text_model(options), inputs.texts(options), Shown()
+    work = gradual.reported(embed_gradually(model, texts), lambda done: shown(done, len(texts)))
+    collection = gradual.result(work)
+    rows = [
+        (query, rank, cosine, place, texts[place])
+        for query in options.query
+        for rank, (place, cosine) in enumerate(nearest(collection, model, query, options.k), 1)
+    ]
+    table = pd.DataFrame(rows, columns=["query", "rank", "cosine", "text", "sentence"])
+    cosines = np.array(table["cosine"]).reshape(len(options.query), -1)
+    ranks = [str(rank) for rank in range(1, cosines.shape[1] + 1)]
+    yield Result(
+        lambda: [table], lambda: {"cosines": cosines, "texts": np.array(table["text"]).reshape(cosines.shape)},
+        lambda: still.matrix("cosine by rank", cosines, _short(options.query), ranks, signed=True),
+        name=f"{len(table)} hits among {len(texts):,} texts", facts={"Model": model.name, "Texts": len(texts)},
+        shown=lambda: table[["cosine", "sentence"] if len(options.query) == 1 else ["query", "cosine", "sentence"]],
+    )  # fmt: skip
+
+
+def classified(item: inputs.Input) -> Result:
+    """The classes of an input, the labels of its tokens, or the words at its masks."""
+    import pandas as pd
+
+    from encoder import classify
+    from encoder.encoders.text import TextEncoder
+    from encoder.export import still
+
+    model, trace = item.model, item.trace
+    if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
+        most = min(LIKELIEST, model.config.vocab_size)
+        rows = [
+            {"position": mask.position, "word": word, "probability": probability}
+            for mask in model.predict_masked(trace, k=most)
+            for word, probability in zip(mask.tokens, mask.probabilities, strict=True)
+        ]
+    elif classify.classifier_of(model).config.kind == "token":
+        rows = [
+            {"position": tag.position, "token": trace.labels[tag.position], "label": tag.label,
+             "probability": tag.probability} for tag in classify.tags(model, trace)
+        ]  # fmt: skip
+    else:
+        found = classify.predict(model, trace)
+        numbers = zip(found.labels, found.logits, found.probabilities, strict=True)
+        rows = [{"label": label, "logit": logit, "probability": share} for label, logit, share in numbers]
+    table = pd.DataFrame(rows)
+    names = [str(row.get("word", row.get("token", row.get("label")))) for row in rows]
+    table.insert(0, "text", item.number)
+    order = table if "position" in table else table.sort_values("probability", ascending=False, kind="stable")
+    values = table["probability"].to_numpy()
+    return Result(
+        lambda: [table], lambda: {"probabilities": values, "labels": table.iloc[:, -2].to_numpy(str)},
+        lambda: still.matrix("probability", values[None], [""], names), name=f"{len(table)} rows of {model.name}",
+        facts=item.facts(), shown=lambda: order.drop(columns="text").head(2 * LIKELIEST),
+    )  # fmt: skip
+
+
+def similarity(options: argparse.Namespace) -> Iterator[Result]:
+    """Two texts: their cosine, split among pairs of tokens. More: the cosine of each pair."""
+    import numpy as np
+    import pandas as pd
+
+    from encoder import similarity
+    from encoder.export import report, still
+    from encoder.export import similarity as export
+    from encoder.export.tables import similarity_frame
+
+    model, texts = inputs.text_model(options), inputs.texts(options)
+    if len(texts) < 2:
+        raise CommandError("similarity compares texts: specify two or more.")
+    if len(texts) > 2:
+        if len(texts) > MOST_COMPARED:
+            raise CommandError(f"similarity compares up to {MOST_COMPARED:,} texts, not {len(texts):,}: use search.")
+        vectors = model.embed(texts).float().cpu().numpy()
+        cosines = _cosines(vectors)
+        pairs = [(a, b, cosines[a, b], texts[a], texts[b]) for a, b in combinations(range(len(texts)), 2)]
+        table = pd.DataFrame(pairs, columns=["a", "b", "cosine", "sentence_a", "sentence_b"])
+        yield Result(
+            lambda: [table], lambda: {"cosines": cosines, "sentences": np.array(texts)},
+            lambda: _pairs(vectors, texts),
+            name=f"{len(table):,} pairs, by {model.name}", facts={"Model": report.model_fact(model)},
+            shown=lambda: table.sort_values("cosine", ascending=False, kind="stable").head(PRINTED),
+        )  # fmt: skip
+        return
+    layer = model.config.n_layers if options.layer == "output" else options.layer
+    found = similarity.attribute(model, texts[0], texts[1], layer, options.steps, options.reference, Shown())
+
+    table = similarity_frame(found)
+
+    def page() -> str:
+        return export.page(model, inputs.origin(options), found, similarity.leave_words_out(model, *texts))
+
+    yield Result(
+        lambda: [table], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),
+                                                    "tokens_b": np.array(found.labels[1])},
+        lambda: still.matrix(f"cosine {found.cosine:.4f}", found.matrix, *found.labels, signed=True), page,
+        f"cosine {found.cosine:.4f} of {model.name}", export.facts(model, found) | {"Text": export.texts(found)},
+        lambda: table.sort_values("value", ascending=False, kind="stable").head(PRINTED), _said(found),
+    )  # fmt: skip
+
+
+def _said(found: Attribution) -> str:
+    """The cosine, the sum of all cells and its error."""
+    terms = ""
+    if not found.is_exact:
+        terms = ", reference terms: " + ", ".join(f"{term:.4f}" for term in found.references)
+    sums = f"sum of the cells: {found.matrix.sum():.4f}, error: {found.error:.2g}, steps: {found.steps}"
+    return f"cosine: {found.cosine:.4f}{terms}\n{sums}"
+
+
+COMMANDS = (
+    Command(
+        "embed", "one vector for each input", 'embed minilm --text "A cat sat." --text "A dog ran." --out vectors.npz',
+        embed, takes="inputs", formats=FORMATS,
+        about="One vector for each input, as the checkpoint makes it; or of one layer, by --layer and --pool.",
+        options=(
+            option("--prompt", metavar="NAME", help="the prompt before each text (default: the model's own)"),
+            option("--layer", type=whole(), metavar="N", help="of the residual stream that enters layer N"),
+            option("--pool", metavar="NAME", help="how tokens become one vector: mean, cls, max, ... (default: mean)"),
+        ),
+    ),
+    Command(
+        "search", "the texts nearest to a query, by cosine",
+        'search minilm --texts texts.csv --query "an animal" --k 5', search, takes="texts", formats=FORMATS, options=(
+            option("--query", action="append", required=True, metavar="TEXT", help="the query; again for more"),
+            option("--k", type=whole(1), default=10, metavar="N", help="hits of each query"),
+        ),
+    ),
+    Command(
+        "classify", "the classes of an input, the labels of its tokens, or its masked words",
+        'classify twin-pre --text "The [MASK] sat on the mat."', inputs.for_each(classified), takes="inputs",
+        formats=FORMATS, options=(PAIR,), about="The classes of an input, by the classification head of the "
+        "checkpoint; the labels of its tokens; or, of a model with a masked-word head only, the words at each mask.",
+    ),
+    Command(
+        "similarity", "split the cosine of two texts among pairs of tokens, or compare many",
+        'similarity minilm --text "The cat sat on the mat" --text "A kitten rested on a rug" --out similarity.html',
+        similarity, takes="texts", formats=FORMATS,
+        about="Split the cosine similarity of two texts among pairs of tokens. Of three texts or more: the cosine of "
+        "each pair.",
+        options=(
+            option("--layer", type=whole(0, "output"), default=0, metavar="N",
+                   help="attribute to the input of layer N; 0: the embeddings, output: the exact split"),
+            option("--reference", choices=("pad", "zero"),
+                   help="start of the path: padding tokens at the same positions, or zero vectors"),
+            option("--steps", type=whole(0, "auto"), default="auto", metavar="N", help="points on the path"),
+        ),
+    ),
+)  # fmt: skip

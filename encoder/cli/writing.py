@@ -1,0 +1,211 @@
+"""What a command found as a file or on standard output: one writer for every command and format."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from encoder.cli.command import FORMATS, Command, CommandError, Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows that are printed without --out.
+PRINTED = 20
+
+
+def settle(options: argparse.Namespace, command: Command) -> None:
+    """Make `options.format` and `options.out` (None: standard output) of the options, before a model is loaded.
+
+    Without a format, a short table is printed. Raises CommandError for a file that cannot be written.
+    """
+    if options.json and options.format not in (None, "json"):
+        raise CommandError(f"--json and --format {options.format}: choose one of them.")
+    path = None if options.out in (None, "-") else Path(options.out)
+    chosen = "json" if options.json else options.format
+    if chosen is None and path is not None:
+        chosen = path.suffix.lower().removeprefix(".")
+    if chosen is None and options.out == "-":
+        chosen = "csv"
+    if path is not None:
+        check_place(path)
+    if chosen not in (None, *command.formats):
+        known = ", ".join(f".{one}" for one in command.formats)
+        raise CommandError(f"--out {options.out}: end its name in one of {known}, or choose --format.")
+    if options.excel and chosen != "csv":
+        raise CommandError("--excel belongs to CSV: choose a file that ends in .csv, or leave --excel out.")
+    options.format, options.out = chosen, path
+
+
+def check_place(path: Path) -> None:
+    """Raise CommandError for a folder in place of a file, and for a folder that is not there."""
+    if path.is_dir():
+        raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+
+
+def write(results: Iterable[Result], options: argparse.Namespace) -> int:
+    """Write all results in `options.format`, or print their short tables; returns the exit code."""
+    codes, names = [], []
+
+    def noted() -> Iterator[Result]:
+        for result in results:
+            codes.append(result.code)
+            names.append(result.name)
+            yield result
+
+    if options.format is None:
+        for result in noted():
+            _print(result)
+    elif options.out is None:
+        sys.stdout.flush()
+        _WRITERS[options.format](noted(), sys.stdout.buffer, options)
+        sys.stdout.flush()
+    else:
+        with _whole(options.out) as file:
+            _WRITERS[options.format](noted(), file, options)
+            size = file.tell()
+        name = names[0] if len(names) == 1 else f"{len(names):,} inputs"
+        print(f"{options.out}: {name}{', ' * bool(name)}{size:,} bytes")
+    return max(codes, default=0)
+
+
+def _print(result: Result) -> None:
+    if result.said:
+        print(result.said)
+    table = result.shown() if result.shown is not None else next(iter(result.tables())).head(PRINTED)
+    if not len(table.columns):
+        return
+    aligned = table.copy(deep=False)
+    for name in aligned.select_dtypes(exclude=["number", "bool"]):
+        aligned[name] = aligned[name].str.ljust(aligned[name].str.len().max())
+    print(aligned.to_string(index=False, float_format="{:.3f}".format), flush=True)
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that is there as a whole or not at all: after an interruption, the old one stays."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            yield file
+        os.replace(partial, path)
+    except OSError as error:
+        reason = error.strerror or error
+        raise CommandError(f"cannot write {path}: {reason}. Choose another place with --out.") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def _csv(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
+    mark = "\ufeff" if options.excel else ""
+    for number, table in enumerate(_tables(results)):
+        file.write((mark * (not number) + table.to_csv(index=False, header=not number)).encode())
+
+
+def _json_lines(results: Iterator[Result], file: IO[bytes], _: argparse.Namespace) -> None:
+    for table in _tables(results):
+        file.writelines(f"{line}\n".encode() for line in _records(table))
+
+
+def _json(results: Iterator[Result], file: IO[bytes], _: argparse.Namespace) -> None:
+    """One object: the facts by name, and the rows."""
+    first = next(results)
+    facts = "".join(f"{json.dumps(name.lower().replace(' ', '_'))}: {json.dumps(_plain(value), ensure_ascii=False)},\n"
+                    for name, value in first.facts.items())  # fmt: skip
+    file.write(f"{{{facts}{json.dumps(first.rows)}: [".encode())
+    between = ""
+    for table in _tables(chain([first], results)):
+        for line in _records(table):
+            file.write(f"{between}\n{line}".encode())
+            between = ","
+    file.write(b"\n]}\n")
+
+
+def _records(table: pd.DataFrame) -> list[str]:
+    """A row as JSON each, whole float precision; NaN is null."""
+    text: str = table.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
+    return text.splitlines()
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int | float | str | None) else str(value)
+
+
+def _parquet(results: Iterator[Result], file: IO[bytes], _: argparse.Namespace) -> None:
+    import pandas as pd
+
+    from encoder.export.report import as_parquet
+
+    first = next(results)
+    tables = list(_tables(chain([first], results)))
+    file.write(
+        as_parquet(pd.concat(tables, ignore_index=True), {name: str(said) for name, said in first.facts.items()})
+    )
+
+
+def _npz(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
+    """Arrays by their names; of several inputs "0/attention", "1/attention", ..."""
+    import numpy as np
+
+    found = [result.arrays() for result in results if result.arrays is not None]
+    if len(found) == 1:
+        arrays: Mapping[str, Any] = found[0]
+    else:
+        arrays = {f"{number}/{name}": array for number, one in enumerate(found) for name, array in one.items()}
+    content = io.BytesIO()  # a pipe cannot be written at two places, as a ZIP file is
+    np.savez_compressed(content, **arrays)
+    file.write(content.getvalue())
+
+
+def _html(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
+    from encoder.export.document import Section, document
+    from encoder.export.report import footer
+
+    result = _only(results, options)
+    if result.page is not None:
+        file.write(result.page().encode())
+        return
+    picture = "" if result.still is None else result.still().svg()
+    section = Section("", picture=picture, table=next(iter(result.tables())))
+    title = f"{options.command.name.capitalize()}: {getattr(options, 'model', '')}".rstrip(": ")
+    file.write(document(title, [section], facts=result.facts, footer=footer("")).encode())
+
+
+def _picture(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
+    result = _only(results, options)
+    assert result.still is not None, "a command without a picture does not offer png and svg"
+    still = result.still()
+    file.write(still.png() if options.format == "png" else still.svg().encode())
+
+
+def _only(results: Iterator[Result], options: argparse.Namespace) -> Result:
+    """The only result. Raises CommandError for several: a page and a picture show one input."""
+    first = next(results)
+    if next(results, None) is not None:
+        raise CommandError(f"--format {options.format} shows one input: specify one text, or choose a table.")
+    return first
+
+
+def _tables(results: Iterable[Result]) -> Iterator[pd.DataFrame]:
+    for result in results:
+        yield from result.tables()
+
+
+_WRITERS: dict[str, Callable[[Iterator[Result], IO[bytes], argparse.Namespace], None]] = {
+    "csv": _csv, "parquet": _parquet, "json": _json, "jsonl": _json_lines, "npz": _npz, "html": _html, "png": _picture,
+    "svg": _picture,
+}  # fmt: skip
+assert tuple(_WRITERS) == FORMATS

@@ -1,0 +1,138 @@
+"""Maps with a row for each layer: effects of heads, activation patching, attention knockout, sizes of updates.
+
+Shapes: L layers downwards, H heads or T tokens to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from encoder.figures import colours as colour
+from encoder.figures.axes import as_array, check_labels, colour_bar, component_axis, margin, neutral_layout, token_axis
+from encoder.figures.marks import band
+from encoder.figures.plotly_traces import heatmap, signed_heatmap
+from encoder.figures.vectors import symmetric_limit
+
+
+def layer_map(
+    cells: go.Heatmap,
+    labels: Sequence[str] | None = None,
+    selected: tuple[int, int | None] | None = None,
+    *,
+    first: int = 0,
+    gap: int = 1,
+) -> go.Figure:
+    """Cells [L, H] or [L, T] with their axes. NaN stays empty.
+
+    labels: the tokens of the whole text, None: the columns are heads; selected: (layer, head or token) with a frame;
+    first: the token of the first column; gap: pixels between two cells. Raises ValueError for too few labels.
+    """
+    n_rows, n_columns = cells.z.shape
+    cells.update(hoverongaps=False, xgap=gap, ygap=gap)
+    across = component_axis(n_columns, title="head")
+    if labels is not None:
+        across = token_axis(check_labels(labels, first + n_columns, "labels"), first, n_columns, title="token")
+    return go.Figure(
+        cells,
+        neutral_layout(
+            margin=margin(62),
+            xaxis=across,
+            yaxis=component_axis(n_rows, title="layer", downwards=True),
+            shapes=[] if selected is None else band(row=selected[0], column=selected[1], colour=colour.EMPHASIS),
+            uirevision=f"{n_rows}x{n_columns}+{first}",
+        ),
+    )
+
+
+def effect_map(
+    effects: object,
+    selected: tuple[int, int] | None = None,
+    switched_off: Sequence[tuple[int, int]] = (),
+    title: str = "effect of switching the head off",
+) -> go.Figure:
+    """effects [L, H], coloured around 0; NaN, where an effect is still missing, stays empty.
+
+    selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the
+    numbers, on the colour bar.
+    """
+    values = as_array(effects, name="effects", ndim=2)
+    what = "effect " if title.startswith("effect") else ""
+    hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.4g}}"
+    figure = layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), None, selected)
+    for layer, head in switched_off:
+        figure.add_annotation(
+            x=head, y=layer, text="✕", showarrow=False, font={"size": 12, "color": "#ffffff"},
+            bgcolor=colour.EMPHASIS_LABEL, borderpad=2,
+        )  # fmt: skip
+    return figure
+
+
+def pair_labels(labels: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The tokens of two texts that align: "it" where they are the same, "he / she" where they differ."""
+    return [a if a == b else f"{a} / {b}" for a, b in zip(labels, others, strict=True)]
+
+
+def patch_map(
+    shares: object,
+    labels: Sequence[str] | None = None,
+    selected: tuple[int, int] | None = None,
+    limit: float | None = None,
+) -> go.Figure:
+    """The share of the difference that each place carries, coloured around 0; NaN stays empty.
+
+    shares [L, T] or [L, H]; labels: the tokens, None: the places are heads; selected: (layer, place) with a frame;
+    limit: the share of the full colour, by default the largest. Raises ValueError for shapes or labels that do not fit.
+    """
+    values = as_array(shares, name="shares", ndim=2)
+    hover = f"layer %{{y}}, {'H' if labels is None else ''}%{{x}}: %{{z:.3f}} of the difference"
+    limit = symmetric_limit(values) if limit is None else limit
+    return layer_map(signed_heatmap(values, "signed", limit, hover, "share of the difference"), labels, selected)
+
+
+def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
+    """The effect of hiding each token from one query, coloured around 0; NaN, where it is still missing, stays empty.
+
+    effects [L, T]; labels: the tokens. Raises ValueError for shapes or labels that do not fit.
+    """
+    values = as_array(effects, name="effects", ndim=2)
+    hover, title = "%{x} hidden around layer %{y}: effect %{z:+.4g}", "effect of hiding the token"
+    return layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), labels)
+
+
+def displacement_map(
+    moved: object, labels: Sequence[str], colours: str = "viridis", selected: tuple[int, int] | None = None
+) -> go.Figure:
+    """How far a patch moves each vector, relative to its norm: the input of each layer, and the output as last row.
+
+    moved [L + 1, T]; selected: (row, token) with a frame. Raises ValueError for shapes or labels that do not fit.
+    """
+    values = as_array(moved, name="moved", ndim=2)
+    bar, limits = colour_bar("change / norm", nticks=5), (0.0, float(values.max()) or 1.0)
+    hover = "row %{y}, %{x}: moved by %{z:.3g} of its norm"
+    figure = layer_map(heatmap(values, limits, colour.sequential(colours), bar, hover), labels, selected)
+    names = [*(f"into L{layer}" for layer in range(len(values) - 1)), "output"]
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, title=None)
+    return figure
+
+
+def update_heatmap(
+    sizes: object,
+    labels: Sequence[str],
+    *,
+    largest: float,
+    colours: str = "viridis",
+    selected: tuple[int, int | None] | None = None,
+    first: int = 0,
+) -> go.Figure:
+    """The size of a sublayer's update relative to the residual stream, coloured from 0 to `largest`.
+
+    sizes [L, T]; selected: (layer, token) with a frame; first: the token of the first column. Raises ValueError for
+    shapes or labels that do not fit.
+    """
+    values = as_array(sizes, name="sizes", ndim=2)
+    bar = colour_bar("update / residual stream", nticks=5)
+    hover = "layer %{y}, %{x}: %{z:.3g} of the residual stream’s norm"
+    cells = heatmap(values, (0.0, largest), colour.sequential(colours), bar, hover, first=(0, first))
+    return layer_map(cells, labels, selected, first=first, gap=0)

@@ -1,0 +1,143 @@
+"""Direct effects: the output as a sum of what each head and each FFN wrote into the residual stream, along a direction.
+
+Every norm is a linear map here, with the mean and the standard deviation that it had in this run. Then the output is
+exactly the sum of the embeddings, of what each head and FFN adds, and of biases, each carried through the norms after
+it (Elhage et al. 2021 write the output so, without norms). Instead of carrying each part forwards, the direction is
+carried backwards. What a head changes in later layers is not in its direct effect: `causal` measures that.
+
+Shapes: L layers, H heads, T tokens, D d_model, K width of a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from encoder.causal.outcomes import Outcome, as_outcome
+from encoder.errors import EncoderError
+from encoder.measure.stream import sublayer_updates
+from encoder.model.layers import Block, LayerNorm
+from encoder.trace.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DirectEffect:
+    """Parts of `total`, the output times the direction, summed over tokens.
+
+    heads [L, H], ffn [L]: of what each adds; attention_bias [L]: of W_O's bias; embedding; norm_biases: of all norms
+    together.
+    """
+
+    heads: Tensor
+    ffn: Tensor
+    attention_bias: Tensor
+    embedding: float
+    norm_biases: float
+    total: float
+
+    def __repr__(self) -> str:
+        return f"<DirectEffect of {self.heads.shape[0]} x {self.heads.shape[1]} heads: {self.total:.4g} in all>"
+
+    @property
+    def sum(self) -> float:
+        """The sum of all parts, which equals `total` up to rounding."""
+        parts = self.heads.sum() + self.ffn.sum() + self.attention_bias.sum()
+        return float(parts) + self.embedding + self.norm_biases
+
+
+@torch.no_grad()
+def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int | None = None) -> DirectEffect:
+    """How much each head and FFN writes directly in a direction.
+
+    towards: a direction [D], of the output at token `position` or, without one, at every token; [T, D]: one for each
+    token; an outcome of `encoder.causal` (a class, a word, a similarity): its gradient at the output, which is its
+    direction where the outcome is linear. Raises EncoderError for a direction of another shape, for padding, and for an
+    edited trace, whose parts do not add up.
+    """
+    if trace.edits or trace.n_real != len(trace):
+        raise EncoderError("Direct effects need the trace of one input, without edits and without padding.")
+    direction = _direction(trace, towards, position)  # [T, D]
+    walk = _Backwards(direction)
+    config = trace.config
+    heads = torch.zeros(config.n_layers, config.n_heads, dtype=torch.float64)
+    ffn, bias = torch.zeros(2, config.n_layers, dtype=torch.float64)
+    if trace.encoder.final_norm is not None:
+        walk.through(trace.encoder.final_norm, trace.values["final_norm.input"])
+    for layer in reversed(range(config.n_layers)):
+        block = trace.encoder.block(layer)
+        if not block.pre_norm:
+            walk.through(block.ffn_norm, trace.values[f"layers.{layer}.ffn_norm.input"])
+        ffn[layer] = walk.along(list(sublayer_updates(trace, layer))[1][2])
+        if not block.pre_norm and block.attention_norm is not None:
+            walk.through(block.attention_norm, trace.values[f"layers.{layer}.attention_norm.input"])
+        heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
+    embedding = walk.along(trace.values["embedding"])
+    total = float((trace.output.double() * direction.double()).sum())
+    return DirectEffect(heads, ffn, bias, embedding, walk.biases, total)
+
+
+class _Backwards:
+    """A direction [T, D] that is carried from the output to the embeddings."""
+
+    def __init__(self, direction: Tensor) -> None:
+        self.direction = direction.double()
+        self.biases = 0.0
+
+    def along(self, x: Tensor) -> float:
+        """The part of x [T, D] along the direction."""
+        return float((x.double() * self.direction).sum())
+
+    def through(self, norm: LayerNorm, x: Tensor) -> None:
+        """To the norm's input x [T, D]. The norm's bias is a part of its own."""
+        if norm.bias is not None:
+            self.biases += float((self.direction * norm.bias.double()).sum())
+        self.direction = before_norm(norm, x, self.direction)
+
+
+def before_norm(norm: LayerNorm, x: Tensor, direction: Tensor) -> Tensor:
+    """A direction at the norm's output [T, D] -> at its input x, with the norm's mean and deviation frozen."""
+    x, scaled = x.double(), direction * norm.weight.double()
+    if norm.kind == "layer":
+        deviation = (x.var(dim=-1, correction=0, keepdim=True) + norm.eps).sqrt()
+        return (scaled - scaled.mean(dim=-1, keepdim=True)) / deviation
+    return scaled / (x.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt()
+
+
+def _of_attention(trace: Trace, layer: int, block: Block, direction: Tensor) -> tuple[Tensor, float]:
+    """Parts along the direction of what each head adds, [H], and of the bias of W_O (and of a norm after it)."""
+    w_o, width = block.attention.w_o, trace.config.d_head
+    z = torch.cat([trace.z(layer, head) for head in range(trace.config.n_heads)], dim=-1).double()  # [T, H x K]
+    weight = w_o.weight.double()  # [D, H x K]
+    found = 0.0
+    if block.attention_out_norm is not None:
+        raw = z @ weight.T + (0.0 if w_o.bias is None else w_o.bias.double())
+        if block.attention_out_norm.bias is not None:
+            found += float((direction * block.attention_out_norm.bias.double()).sum())
+        direction = before_norm(block.attention_out_norm, raw, direction)
+    back = direction @ weight  # [T, H x K]
+    heads = (back * z).sum(dim=0).view(-1, width).sum(dim=-1).cpu()
+    return heads, found + (0.0 if w_o.bias is None else float((direction * w_o.bias.double()).sum()))
+
+
+def _direction(trace: Trace, towards: Tensor | Outcome | str, position: int | None) -> Tensor:
+    shape = tuple(trace.output.shape)
+    if not isinstance(towards, Tensor):
+        if trace.model is None:
+            raise EncoderError("This trace has no model, which an outcome needs: open it with open_trace(file, model).")
+        measure = as_outcome(towards).on(trace.model, trace)
+        with torch.enable_grad():
+            output = trace.output.detach().clone().requires_grad_()
+            (found,) = torch.autograd.grad(measure(output.unsqueeze(0))[0], output)
+        return found
+    if towards.shape == shape[1:]:
+        whole = towards.new_zeros(shape)
+        if position is not None:
+            trace.check_token(position, "position")
+        whole[slice(None) if position is None else position] = towards
+        return whole.to(trace.output.device)
+    if towards.shape != shape:
+        known = f"[{shape[1]}] or {list(shape)}"
+        raise EncoderError(f"A direction of shape {list(towards.shape)} does not fit: specify {known}.")
+    return towards

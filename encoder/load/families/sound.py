@@ -1,0 +1,201 @@
+"""Encoders of sound: AST on a spectrogram, Whisper's on convolutions of one, Wav2Vec2 and those after it on samples."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from encoder.inputs.sound import MOST_SECONDS
+from encoder.load.families.family import ClassifierNames, Family
+from encoder.load.families.names import both, layer
+from encoder.load.families.reader import SIGNAL, Fields, Key, unsupported
+from encoder.load.families.vit import VIT
+from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
+
+#: The head of Wav2Vec2, HuBERT and Whisper: the mean over time, mapped to another width.
+SOUND_CLASSIFIER = ClassifierNames(
+    dense="projector",
+    layer_weights="layer_weights",
+    options=lambda fields: {"pooling": "mean", "dense_width": fields.integer("classifier_proj_size", 256)},
+)
+
+
+def spectrogram(fields: Fields) -> dict[str, Any]:
+    """AST's patches."""
+    found = SpectrogramPatches(
+        n_frames=fields.integer("max_length", 1024),
+        n_mels=fields.integer("num_mel_bins", 128),
+        patch_size=fields.integer("patch_size", 16),
+        time_stride=fields.integer("time_stride", 10),
+        mel_stride=fields.integer("frequency_stride", 10),
+    )
+    return {"spectrogram": found, "max_positions": found.n_tokens()}
+
+
+#: Gong et al. 2021: the pre-norm encoder on patches of a log-mel spectrogram, as DeiT with two special tokens.
+AST = VIT.but(
+    {"embedding.tokens.distillation": "embeddings.distillation_token"},
+    config=SIGNAL.but(spectrogram, qkv_bias=Key("qkv_bias", True)),
+    prefixes=("audio_spectrogram_transformer.", ""),
+    classifiers={
+        "sequence": ClassifierNames(
+            out="classifier.dense",
+            norm="classifier.layernorm",
+            options=lambda fields: {"pooling": "first_two", "norm_eps": fields.number("layer_norm_eps", 1e-12)},
+        )
+    },
+    dropped={r"classifier\.(dense|layernorm)\.(weight|bias)": "a classification head"},
+    images=False,
+    sounds=True,
+)
+
+
+def two_convolutions(fields: Fields) -> dict[str, Any]:
+    """Whisper's two convolutions of a log-mel spectrogram. Its positions are sines that are stored as a table."""
+    width, n_tokens = fields.integer("d_model"), fields.integer("max_source_positions", 1500)
+    found = Convolutions(
+        channels=fields.integer("num_mel_bins", 80),
+        widths=(width, width),
+        kernels=(3, 3),
+        strides=(1, 2),
+        padded=True,
+        length=2 * n_tokens,
+    )
+    return {"convolutions": found, "max_positions": n_tokens}
+
+
+ATTENTION = "q_proj k_proj v_proj out_proj"
+#: Radford et al. 2022. The decoder is left out.
+WHISPER = Family(
+    config=SIGNAL.but(
+        two_convolutions, d_model=Key("d_model"), n_layers=Key("encoder_layers"),
+        n_heads=Key("encoder_attention_heads"), d_ffn=Key("encoder_ffn_dim"), norm_eps=1e-5,
+        key_bias=False, activation=Key("activation_function", "gelu"),
+        dropout=Key("dropout", 0.0), attention_dropout=Key("attention_dropout", 0.0),
+    ).allowing("is_encoder_decoder"),
+    names={
+        **both("embedding.tokens.convolutions.0", "encoder.conv1"),
+        **both("embedding.tokens.convolutions.1", "encoder.conv2"),
+        "embedding.positions.table.weight": "encoder.embed_positions.weight",
+        **layer("encoder.layers.{l}.self_attn", ATTENTION),
+        **layer("encoder.layers.{l}", ffn="fc1 fc2", norms="self_attn_layer_norm final_layer_norm"),
+        **both("final_norm", "encoder.layer_norm"),
+    },
+    prefixes=("model.", ""),
+    classifiers={"sequence": SOUND_CLASSIFIER},
+    dropped={
+        r"decoder\..*": "the decoder, which writes the text",
+        r"proj_out\.weight": "the decoder, which writes the text",
+        r"(projector|classifier)\.(weight|bias)": "a classification head",
+        r"layer_weights": "a classification head",
+        r"masked_spec_embed": "",
+    },
+    sounds=True,
+)  # fmt: skip
+
+#: Wav2Vec2 and those after it take 16,000 samples per second; `load/sounds.py` checks it.
+RATE = 16_000
+
+
+def sample_convolutions(fields: Fields) -> dict[str, Any]:
+    """Convolutions of the samples. Base models are post-norm; do_stable_layer_norm means pre-norm."""
+    activation, stable = fields.activation("feat_extract_activation"), fields.flag("do_stable_layer_norm", False)
+    if activation != fields.activation("hidden_act"):
+        raise unsupported("feat_extract_activation", activation, "choose a model with one activation")
+    norm: Any = fields.get("feat_extract_norm", "group")
+    if norm not in ("group", "layer"):
+        raise unsupported("feat_extract_norm", norm, "choose group or layer")
+    found = Convolutions(
+        channels=1,
+        widths=whole_numbers(fields, "conv_dim", (512,) * 7),
+        kernels=whole_numbers(fields, "conv_kernel", (10, 3, 3, 3, 3, 2, 2)),
+        strides=whole_numbers(fields, "conv_stride", (5, 2, 2, 2, 2, 2, 2)),
+        bias=fields.flag("conv_bias", False),
+        activation=activation,
+        norm=norm,
+        projected=True,
+        projection_norm=fields.flag("feat_proj_layer_norm", True),
+    )
+    return {
+        "convolutions": found,
+        "max_positions": max(1, found.n_tokens(int(MOST_SECONDS * RATE))),
+        "norm_placement": "pre" if stable else "post",
+        "embedding_norm": not stable,
+        "final_norm": stable,
+    }
+
+
+def whole_numbers(fields: Fields, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    """A list of whole numbers."""
+    value = fields.get(key, default)
+    if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
+        raise unsupported(key, value, "give a list of whole numbers")
+    return tuple(value)
+
+
+def classifier_options(fields: Fields) -> dict[str, Any]:
+    """In a sum over the layers, transformers 5 takes the last one before the final norm, and 4 took it after."""
+    summed = fields.flag("use_weighted_layer_sum", False)
+    return SOUND_CLASSIFIER.options(fields) | {"before_norm": summed and fields.flag("do_stable_layer_norm", False)}
+
+
+#: Baevski et al. 2020, HuBERT (Hsu et al. 2021), UniSpeech and UniSpeech-SAT (Wang et al. 2021, Chen et al. 2022):
+#: convolutions of the samples, and positions that a convolution makes of the tokens.
+WAV2VEC2 = Family(
+    config=SIGNAL.but(
+        sample_convolutions, d_model=Key("hidden_size", 768), n_heads=Key("num_attention_heads", 12),
+        d_ffn=Key("intermediate_size", 3072), norm_eps=Key("layer_norm_eps", 1e-5), position="convolutional",
+        position_kernel=Key("num_conv_pos_embeddings", 128), position_groups=Key("num_conv_pos_embedding_groups", 16),
+        dropout=Key("hidden_dropout", 0.0), attention_dropout=Key("attention_dropout", 0.0),
+    ).refusing(
+        add_adapter=(False, "it has an adapter after the encoder; choose a model without one"),
+        adapter_attn_dim=(None, "it has an adapter in each layer; choose a model without one"),
+        conv_pos_batch_norm=(False, "its positions have a batch norm; choose a model without one"),
+    ),
+    names={
+        # At most 16 convolutions; EncoderConfig checks it.
+        "embedding.tokens.convolutions.0.weight": "feature_extractor.conv_layers.0.conv.weight",
+        **{
+            f"embedding.tokens.{ours}.{index}.{kind}": f"feature_extractor.conv_layers.{index}.{theirs}.{kind}"
+            for ours, theirs in (("convolutions", "conv"), ("norms", "layer_norm"))
+            for index in range(16)
+            for kind in ("weight", "bias")
+        },
+        **both("embedding.tokens.projection_norm", "feature_projection.layer_norm"),
+        **both("embedding.tokens.projection", "feature_projection.projection"),
+        "embedding.positions.convolution.gain": "encoder.pos_conv_embed.conv.weight_g",
+        "embedding.positions.convolution.direction": "encoder.pos_conv_embed.conv.weight_v",
+        "embedding.positions.convolution.bias": "encoder.pos_conv_embed.conv.bias",
+        **both("embedding.norm", "encoder.layer_norm"),  # after the embeddings in post-norm,
+        **both("final_norm", "encoder.layer_norm"),  # after the last layer in pre-norm
+        **layer("encoder.layers.{l}.attention", ATTENTION),
+        **layer(
+            "encoder.layers.{l}", ffn="feed_forward.intermediate_dense feed_forward.output_dense",
+            norms="layer_norm final_layer_norm",
+        ),
+    },
+    prefixes=("wav2vec2.", "hubert.", "unispeech.", "unispeech_sat.", ""),
+    classifiers={"sequence": dataclasses.replace(SOUND_CLASSIFIER, options=classifier_options)},
+    dropped={
+        r"masked_spec_embed": "",
+        r"lm_head\.(weight|bias)": "a head that writes letters (CTC)",
+        r"(projector|classifier)\.(weight|bias)": "a classification head",
+        r"layer_weights": "a classification head",
+        r"(quantizer|project_hid|project_q)\..*": "the heads of pretraining",
+        r"(tdnn|feature_extractor|objective)\..*": "a head that recognises speakers",
+    },
+    renamed=(
+        (r"(.*pos_conv_embed\.conv)\.parametrizations\.weight\.original0", r"\1.weight_g"),
+        (r"(.*pos_conv_embed\.conv)\.parametrizations\.weight\.original1", r"\1.weight_v"),
+    ),
+    sounds=True,
+)  # fmt: skip
+
+FAMILIES = {
+    "audio-spectrogram-transformer": AST,
+    "hubert": WAV2VEC2,
+    "unispeech": WAV2VEC2,
+    "unispeech-sat": WAV2VEC2,
+    "wav2vec2": WAV2VEC2,
+    "whisper": WHISPER,
+}

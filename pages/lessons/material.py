@@ -1,0 +1,208 @@
+"""What a teacher prints and hands out, made from the lessons: `encoderscope lesson material FOLDER`.
+
+Every file opens without a network. Answers are computed when the files are made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from encoder import export
+from encoder.export.document import Section, document
+from encoder.export.javascript import joined
+from encoder.export.notebook import INSIDE, of_trace, picture_of
+from encoder.export.picture import Picture, escape
+from encoder.export.report import footer
+from pages.core.teaching.lessons import library, path
+from pages.core.teaching.lessons.lesson import Lesson, Step
+from pages.core.teaching.lessons.library import look_of
+from pages.core.teaching.questions import Look, Question, controls
+from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion
+from pages.core.teaching.questions.open_kinds import ConceptQuestion
+
+HERE = Path(__file__).parent
+#: Lines to write on, for each question of the worksheet.
+LINE = '<p class="write">&nbsp;</p>'
+
+
+def write(folder: Path) -> Iterator[Path]:
+    """Write all files to a folder; yields each. Raises EncoderError, or OSError if a file cannot be written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lessons = {one.name: one for one in library.lessons()[0]}
+    steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
+    title = path.written()["title"]
+    files = {
+        "path": (f"{title}: the path", list(_path(steps))),
+        "answer-key": (f"{title}: answer key", [_key(step) for _, _, step in steps if step.question]),
+        "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
+        "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
+        "syllabus": ("A syllabus of four weeks", list(_syllabus(lessons))),
+    }
+    for name in dict.fromkeys(one.lesson for one in path.marks()):
+        files[f"lesson-{name}"] = (lessons[name].title, list(_student(lessons[name])))
+    for name, (heading, sections) in files.items():
+        scripts = (joined(HERE / "student.js"),) if name.startswith("lesson-") else ()
+        css = (HERE / "material.css").read_text(encoding="utf-8")
+        file = folder / f"{name}.html"
+        file.write_text(document(heading, sections, footer=footer(), scripts=scripts, css=css), encoding="utf-8")
+        yield file
+
+
+def _html(prose: str) -> str:
+    """Markdown as HTML; a lesson has no HTML of its own."""
+    return str(MarkdownIt("commonmark", {"html": False}).render(prose))
+
+
+# --- for the teacher --------------------------------------------------------------------------------------------------
+
+
+def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    rows = "".join(
+        f"<tr><td>{mark.at}</td><td>{mark.minutes}</td><td>{escape(lesson.label)}.{mark.step}</td>"
+        f"<td>{escape(step.title)}</td><td>{escape(mark.do)}</td></tr>"
+        for mark, lesson, step in steps
+    )
+    head = "<tr><th>minute</th><th>takes</th><th>step</th><th>title</th><th>you</th></tr>"
+    yield Section("", picture=f'<table class="wide">{head}{rows}</table>')
+    yield Section("", sentences=["The concept test before and after takes ten minutes each, next to these 90."])
+
+
+def _key(step: Step) -> Section:
+    assert step.question is not None
+    look, question = look_of(step.view), step.question
+    parts = [f"<p><b>{escape(question.ask)}</b></p>"]
+    truth = question.truth(look)
+    if truth.value is not None:
+        parts.append(f"<p class='answer'>{escape(controls.true_value(question, look, truth))}</p>")
+    parts.append(_numbers(truth.numbers) + (f"<p>{escape(question.why)}</p>" if question.why else ""))
+    wrong = [f"<li>{escape(answer)}: “{escape(reason)}”</li>" for answer, reason in _wrong(question, look)]
+    return Section(step.title, picture="".join(parts) + (f"<ul>{''.join(wrong)}</ul>" if wrong else ""))
+
+
+def _numbers(numbers: Any) -> str:
+    said = ", ".join(f"{name}: {controls.exact_or_three_digits(value)}" for name, value in numbers.items())
+    return f"<p class='caption'>{escape(said)}</p>" if said else ""
+
+
+def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
+    """Known wrong answers with their reasons."""
+    if isinstance(question, ConceptQuestion):
+        answers: list[Any] = [*range(len(question.options))]
+    else:
+        answers = [question.mistaken(one, look) for one in question.mistakes]
+    for answer in answers:
+        if (reason := question.reason(answer, look)[0]) != "":
+            yield controls.answer_text(question, look, answer), reason
+
+
+def _worksheet(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    asked = [step for _, _, step in steps if step.question]
+    items = "".join(f"<li>{escape(step.question.ask)}{LINE}</li>" for step in asked if step.question)
+    yield Section("", picture=f"<p>Name or number: ____________</p><ol class='sheet'>{items}</ol>")
+
+
+def _slides(step: Step) -> Iterator[Section]:
+    """The picture without the answer: before a prediction nothing is open or selected."""
+    question = step.question
+    said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}</p>"
+    yield Section(step.title, picture=said)
+    yield Section("", picture=picture(step) if question is None or question.look else _whole(step))
+
+
+def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
+    for number, week in enumerate(path.written()["weeks"], 1):
+        chosen = [lessons[name] for name in week["lessons"]]
+        goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
+        titles = "".join(f"<li>{escape(one.label)} {escape(one.title)}: {one.minutes} minutes</li>" for one in chosen)
+        minutes = sum(one.minutes for one in chosen)
+        text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
+        yield Section(f"Week {number}: {week['title']}", picture=text)
+
+
+# --- for a student without a server -----------------------------------------------------------------------------------
+
+
+def _student(lesson: Lesson) -> Iterator[Section]:
+    """A lesson that runs in a browser by itself: predict, then picture and answer; all answers become one code."""
+    for number, step in lesson.numbered():
+        drawn = Section("", picture=picture(step)) if step.view else None
+        question = step.question
+        if question is None or question.kind == "draw":  # a row is drawn on paper, and compared with the map
+            yield Section(
+                step.title, picture=_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
+            )
+        else:
+            hides = "" if question.look else " data-hides"
+            form = (
+                f"<form data-lesson='{escape(lesson.name)}' data-step='{number}' data-question='{_asked(step)}'{hides}>"
+            )
+            yield Section(step.title, picture=f"{_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
+        if drawn is not None:
+            yield drawn
+    yield Section("Your answers as a code", picture="<textarea id='code' readonly rows='4'></textarea>", sentences=[
+        "Copy this code. In the app, paste it on the page Lessons, or send it to your teacher."])  # fmt: skip
+
+
+def _asked(step: Step) -> str:
+    """What the script needs of a question, as JSON in an attribute."""
+    assert step.question is not None
+    question, look = step.question, look_of(step.view)
+    truth = question.truth(look)
+    known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
+    known["said"] = "" if truth.value is None else controls.true_value(question, look, truth)
+    if isinstance(question, TokenQuestion):
+        known["options"] = [[place, controls.names(look)[place]] for place in question.choices(look)]
+        known["right"] = truth.value
+    elif isinstance(question, ConceptQuestion):
+        known["options"], known["right"] = [*enumerate(question.texts(look))], [truth.value]
+    elif question.kind == "true or false":
+        known["options"], known["right"] = [[True, "True"], [False, "False"]], [truth.value]
+    elif isinstance(question, OrderQuestion):
+        known["options"] = [[label, label] for label in sorted(question.items)]
+    elif isinstance(question, HeadQuestion):
+        known["right"] = truth.value
+    elif isinstance(question, NumberQuestion):
+        known["between"] = _accepted(question, truth.value)
+    return escape(json.dumps(known))
+
+
+def _accepted(question: NumberQuestion, truth: float) -> list[float]:
+    """The smallest and the largest number that count as right."""
+    if question.within is not None:
+        return [truth - question.within, truth + question.within]
+    assert question.factor is not None
+    return sorted([truth / question.factor, truth * question.factor])
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def picture(step: Step) -> Picture:
+    """The view of a step as a still: of Heads the map, of any other page the model with the part that it opens."""
+    look, view = look_of(step.view), step.view
+    query, key = (int(view[name]) if name in view else None for name in ("i", "j"))
+    if view.get("page") == "heads" and view.get("view", "map") == "map":
+        return picture_of(export.map(look.trace, look.layer, look.head, queries=[] if query is None else [query]))
+    part = view.get("step", "")
+    part = view.get("vector", "q") if part == "qkv" else part
+    part = f"{part}-{view.get('part', 'attention')}" if part in ("norm", "add") else part
+    places = {"layer": look.layer, "head": look.head, "query": query, "key": key}
+    return _drawn(look, tuple(places.items()), part)
+
+
+def _whole(step: Step) -> Picture:
+    """The model without an open part."""
+    look = look_of(step.view)
+    return _drawn(look, (("layer", look.layer), ("head", look.head), ("query", None), ("key", None)), "")
+
+
+@cache
+def _drawn(look: Look, places: tuple[tuple[str, int | None], ...], part: str) -> Picture:
+    options = {"model": look.loaded.name}
+    return of_trace(look.trace, options, {**INSIDE, **dict(places), "part": part})

@@ -1,0 +1,98 @@
+"""The block from 2017 to today: what differs between models, as one diagram, one table, and runs with five seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+import streamlit as st
+
+from encoder.figures import placements as drawn
+from encoder.train import blocks
+from encoder.train.blocks import PRESETS, Interval
+from encoder.train.tasks import make
+from pages.components import plot
+from pages.core.view.view import state
+from pages.core.widgets.export import Export
+from pages.core.words import references
+from pages.core.words.glossary import opening
+from pages.training import runs
+from pages.training.params import Params
+
+
+def show() -> None:
+    """The page with this part."""
+    opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
+    chosen = state.bound(
+        st.pills, Params.history, "Models", list(PRESETS), selection_mode="multi",
+        help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and training "
+        "are not the model’s. Nothing selected: the first and the last.",
+    )  # fmt: skip
+    names = chosen or [next(iter(PRESETS)), list(PRESETS)[-1]]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Train these with 5 seeds", type="primary", icon=":material/play_arrow:", key="train-history",
+            on_click=runs.train_presets, args=(names[: runs.MOST_PRESETS],),
+        )  # fmt: skip
+        if len(names) > runs.MOST_PRESETS:
+            st.caption(f"The first {runs.MOST_PRESETS} of {len(names)} train.")
+    for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
+        with place:
+            st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(PRESETS[name])}</ol></section>')
+    st.caption("One layer of each, from the bottom up. “+” adds a sublayer’s output to the residual stream.")
+    st.header("What differs", anchor=False)
+    table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in PRESETS.items()}).T
+    st.dataframe(table.rename_axis("Model"))
+    results()
+    limits()
+
+
+def boxes(preset: blocks.Preset) -> str:
+    """The steps of one layer as list items, from the input up: a norm where the model has it."""
+    _, placement, norm, ffn = preset.choices
+    attention = ", ".join(("attention", *preset.attention))
+    found = []
+    for sublayer in (attention, f"FFN, {ffn}"):
+        before = [norm] if placement != "post" else []
+        after = {"post": ["add", norm], "pre": ["add"], "sandwich": [norm, "add"]}[placement]
+        found += [*before, sublayer, *after]
+    items = [f"positions: {preset.choices[0]}", *found]
+    kinds = {"add": "add", norm: "norm"}
+    return "".join(f'<li class="{kinds.get(item, "part")}">{"+" if item == "add" else item}</li>' for item in items)
+
+
+def results() -> None:
+    """The recorded accuracies of all presets, with their intervals, and the export."""
+    recording = blocks.recorded()
+    found = {make(task).title: {name: Interval.of(values) for name, values in rows.items()}
+             for task, rows in recording.accuracy.items()}  # fmt: skip
+    st.header("On two small tasks", anchor=False)
+    figure = drawn.intervals(found, "held-out accuracy")
+    plot(figure, key="block-results", height=380, alt="Held-out accuracy of each model on each task, with intervals.")
+    base = blocks.BASE
+    st.caption(
+        f"Recorded {recording.made}: {blocks.SEEDS} seeds each, means and 95% intervals (Student’s t). {base.n_layers} "
+        f"layers, {base.n_heads} heads, width {base.d_model}, {base.steps} steps. “{make('reverse').title}” needs each "
+        f"token’s place; “{make('previous').title}” needs a distance of one. A causal block sees no later token."
+    )
+    rows = [
+        {"task": task, "model": name, "accuracy": one.mean, "half interval": one.half, "seeds": one.n}
+        for task, of_task in found.items()
+        for name, one in of_task.items()
+    ]
+    Export(
+        None, "The block from 2017 to today", lambda: pd.DataFrame(rows), figures=lambda: {"Accuracy": figure},
+        program="from encoder.train import blocks\nfound = blocks.recorded().accuracy\n",
+        settings={name: value for name, value in dataclasses.asdict(base).items() if isinstance(value, int | float)},
+    ).draw()  # fmt: skip
+
+
+def limits() -> None:
+    """What this comparison can and cannot say."""
+    with st.expander("What this shows, and what it does not", icon=":material/help:"):
+        references.markdown(
+            "These runs compare mechanisms at one tiny size, one learning rate and two tasks. They do not rank the "
+            "models: each was tuned for another size, other data and other goals. RoBERTa’s block is BERT’s; they "
+            "differ in their training. T5 also leaves out the factor 1/√K; here all blocks keep it. Position encodings "
+            "decide most here: a bias or rotation by distance says how far a token is, and not where it stands."
+        )

@@ -1,0 +1,124 @@
+"""A Trace is a value: it is saved, copied, counted, shown, and its layers count from both ends."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import encoder
+from encoder import EncoderError, LoadError, edits
+from encoder.measure import heads, norm_weighted, rollout
+
+TEXT = "The cat sat on the mat."
+
+
+@pytest.fixture(scope="module")
+def trace() -> encoder.Trace:
+    return encoder.load("twin-pre", device="cpu").trace(TEXT, edits=[edits.AblateHead(1, 2)])
+
+
+def same(one: encoder.Trace, other: encoder.Trace) -> None:
+    assert (one.tokens, one.source, one.layout, one.edits) == (other.tokens, other.source, other.layout, other.edits)
+    torch.testing.assert_close(one.attentions, other.attentions, rtol=0, atol=0)
+    torch.testing.assert_close(one.output, other.output, rtol=0, atol=0)
+    torch.testing.assert_close(norm_weighted(one, 0, 1), norm_weighted(other, 0, 1), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("way", ["file", "file and model", "copy", "pickle"])
+def test_a_trace_survives_each_way_of_keeping_it(trace: encoder.Trace, tmp_path: Path, way: str):
+    if way.startswith("file"):
+        model = trace.model if "model" in way else None
+        path = trace.save(tmp_path / "a.safetensors", weights=model is None)
+        assert (path.stat().st_size < 1_000_000) == (model is not None)
+        same(trace, encoder.open_trace(str(path), model))
+    else:
+        same(trace, copy.deepcopy(trace) if way == "copy" else pickle.loads(pickle.dumps(trace)))
+        measures = heads(trace)
+        assert np.array_equal(copy.deepcopy(measures)["entropy"], measures["entropy"])
+
+
+@pytest.mark.parametrize("name", ["digits-pre", "spoken-digits"])
+def test_images_and_sounds_are_saved(name: str, tmp_path: Path):
+    model = encoder.load(name, device="cpu")
+    if name == "digits-pre":
+        found = model.trace(np.zeros((28, 28), np.uint8))
+    else:
+        found = model.trace(encoder.Sound(np.ones(8_000, np.float32) / 2, 16_000))
+    same(found, encoder.open_trace(found.save(tmp_path / "a.safetensors")))
+
+
+def test_maps_are_saved_as_maps(tmp_path: Path):
+    maps = encoder.attentions(torch.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"])
+    path = maps.save(tmp_path / "maps.safetensors")
+    torch.testing.assert_close(encoder.open_trace(path).attentions, maps.maps)
+    torch.testing.assert_close(encoder.load(path).trace().attentions, maps.maps)
+
+
+def test_what_is_no_trace_is_refused(trace: encoder.Trace, tmp_path: Path):
+    (tmp_path / "no.safetensors").write_bytes(b"no")
+    for wrong in ("no.safetensors", "missing.safetensors"):
+        with pytest.raises(LoadError):
+            encoder.open_trace(tmp_path / wrong)
+    light = trace.save(tmp_path / "light.safetensors", weights=False)
+    with pytest.raises(LoadError, match="no weights"):
+        encoder.open_trace(light)
+    with pytest.raises(LoadError, match="another architecture"):
+        encoder.open_trace(light, encoder.load("twin-post", device="cpu"))
+    called = trace.model.trace(TEXT, edits=[edits.Call("z", lambda z: z)])
+    with pytest.raises(EncoderError, match="function"):
+        called.save(tmp_path / "called.safetensors")
+
+
+def test_layers_and_heads_count_from_both_ends(trace: encoder.Trace):
+    last, most = trace.config.n_layers - 1, trace.config.n_heads - 1
+    for method in ("attention", "scores", "z", "pooled_attention"):
+        assert torch.equal(getattr(trace, method)(-1, -1), getattr(trace, method)(last, most)), method
+    assert torch.equal(trace.layer_attention(-1), trace.layer_attention(last))
+    assert torch.equal(trace.before_layer(-1), trace.output)
+    assert torch.equal(trace.before_layer(-2), trace.streams[last])
+    assert torch.equal(rollout(trace, -1), rollout(trace, last))
+    assert torch.equal(norm_weighted(trace, -1, -1), norm_weighted(trace, last, most))
+    with pytest.raises(EncoderError, match="No layer"):
+        trace.attention(-trace.config.n_layers - 1, 0)
+
+
+def test_all_maps_and_their_table(trace: encoder.Trace, tmp_path: Path):
+    config, n = trace.config, len(trace)
+    assert trace.attentions.shape == (config.n_layers, config.n_heads, n, n)
+    assert torch.equal(trace.attentions[2, 3], trace.attention(2, 3))
+    table = trace.to_pandas(1)
+    assert len(table) == config.n_heads * n * n
+    row = table[(table["head"] == 3) & (table["query"] == 2) & (table["key"] == 5)].iloc[0]
+    assert row["weight"] == float(trace.attention(1, 3)[2, 5])
+    assert (row["query_token"], row["key_token"]) == (trace.tokens[2], trace.tokens[5])
+    assert (trace.to_pandas(least=0.5)["weight"] >= 0.5).all()
+    trace.to_pandas().to_parquet(tmp_path / "maps.parquet")
+    opened = encoder.load(tmp_path / "maps.parquet").trace()
+    torch.testing.assert_close(opened.attentions, trace.attentions, rtol=0, atol=0)
+
+
+def test_a_notebook_shows_pictures(trace: encoder.Trace):
+    model = trace.model
+    maps = encoder.attentions(trace.attentions, trace.tokens)
+    views = [encoder.export.map(trace, 0, 2), encoder.export.lines(trace, [(0, 2)]), encoder.export.text(trace, 0, 2)]
+    alike = encoder.similarity.attribute(model, "a cat", "a dog", layer=model.config.n_layers)
+    for shown in (trace, maps, heads(trace), alike, *views):
+        assert "<iframe" in shown._repr_html_(), type(shown)
+        assert len(repr(shown)) < 300, type(shown)
+    assert "twin-pre" in model._repr_html_()
+    assert "1 edit:" in repr(trace)
+
+
+def test_a_model_moves_as_a_copy():
+    model = encoder.load("minilm", device="cpu")
+    moved = model.to("cpu", "bfloat16")
+    assert (moved.encoder.dtype, model.encoder.dtype) == (torch.bfloat16, torch.float32)
+    assert moved.tokenizer is model.tokenizer
+    assert encoder.load("digit-words", device="cpu").to("cpu").text.embed("a four").shape[0] == 1
+    with pytest.raises(LoadError):
+        model.to("tpu")

@@ -1,0 +1,111 @@
+"""`encoderscope lesson material` and `answers`: what is printed, and a lesson without a server."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from encoder.errors import EncoderError
+from pages.core.teaching.lessons import codes, library, path
+from pages.core.teaching.questions import controls
+from pages.lessons import command, material
+from pages.lessons.check import register_values
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    register_values()
+    made = tmp_path_factory.mktemp("material")
+    assert command.main(["material", str(made)]) == 0
+    return made
+
+
+def code(lesson: str, answers: object) -> str:
+    said = json.dumps({"lesson": lesson, "answers": answers}, ensure_ascii=False)
+    return codes.PREFIX + base64.b64encode(said.encode()).decode()
+
+
+def test_the_path_takes_ninety_minutes_and_each_step_exists() -> None:
+    register_values()
+    marks = path.marks()
+    assert sum(one.minutes for one in marks) == 90
+    assert all(one.minutes > 0 for one in marks)
+    for one in marks:
+        lesson = library.find(one.lesson)
+        assert lesson
+        assert lesson.nearest(one.step) == one.step
+    assert path.place(marks[3].lesson, marks[3].step) == 3
+    assert path.place("01-tokens", 1) is None
+    weeks = [name for week in path.written()["weeks"] for name in week["lessons"]]
+    assert sorted(weeks) == sorted(one.name for one in library.lessons()[0])
+
+
+def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
+    names = {file.stem for file in folder.glob("*.html")}
+    lessons = {f"lesson-{one.lesson}" for one in path.marks()}
+    assert names == {"path", "answer-key", "worksheet", "slides", "syllabus"} | lessons
+    for file in folder.glob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert "default-src &#39;none&#39;" in text
+        assert not re.findall(r"<(?:img|link|script|iframe)[^>]*(?:src|href)=.(?:https?:)?//", text)
+    assert (folder / "slides.html").read_text(encoding="utf-8").count('class="drawing"') == len(path.marks())
+
+
+def test_the_key_has_computed_answers_and_the_worksheet_none(folder: Path) -> None:
+    key, sheet = ((folder / f"{name}.html").read_text(encoding="utf-8") for name in ("answer-key", "worksheet"))
+    for one in path.marks():
+        step = library.find(one.lesson).step(one.step)  # type: ignore[union-attr]
+        if step.question is None:
+            continue
+        asked, look = material.escape(step.question.ask), library.look_of(step.view)
+        assert asked in key
+        assert asked in sheet
+        truth = step.question.truth(look)
+        if truth.value is not None:
+            said = material.escape(controls.true_value(step.question, look, truth))
+            assert said in key
+            assert said not in sheet
+    assert "A head copies the value" in key
+
+
+def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:
+    register_values()
+    lesson, answers = codes.read(code("03b-from-weight-to-output", {"1": 4, "5": 1, "7": "Länge und Gewicht."}))
+    assert lesson.name == "03b-from-weight-to-output"
+    assert answers == {1: 4.0, 5: 1, 7: "Länge und Gewicht."}
+    good = code("03b-from-weight-to-output", {"1": 3})
+    for bad in (
+        "", "hello", good[:-4], codes.PREFIX + "!!!", codes.PREFIX + "x" * 300_000,
+        code("nowhere", {"1": 3}), code("03b-from-weight-to-output", {"0": 3}),
+        code("03b-from-weight-to-output", {"1": "three"}), code("03b-from-weight-to-output", {"99": 3}),
+        code("03b-from-weight-to-output", [3]), code("03b-from-weight-to-output", {"one": 3}),
+        code("03b-from-weight-to-output", {"7": "x" * 5_000}),
+        codes.PREFIX + base64.b64encode(b"[1, 2]").decode(), codes.PREFIX + base64.b64encode(b"\xff").decode(),
+    ):  # fmt: skip
+        with pytest.raises(EncoderError):
+            codes.read(bad)
+
+
+def test_a_file_of_codes_becomes_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "codes.txt"
+    lines = [
+        code("03b-from-weight-to-output", {"1": 3, "7": "=SUM(A1)"}),
+        "",
+        code("03b-from-weight-to-output", {"1": 4}),
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert command.main(["answers", str(file)]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["student"], row["step"], row["right"]) for row in rows] == [
+        ("1", "1", "1"), ("1", "7", ""), ("3", "1", "0"),
+    ]  # fmt: skip
+    assert rows[1]["answer"] == "'=SUM(A1)"
+    file.write_text("nonsense", encoding="utf-8")
+    assert command.main(["answers", str(file)]) == 1
+    assert ":1: " in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""The Python in the documents runs, and each research question takes five lines and shows a picture."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+
+DOCUMENT = ROOT / "docs/research.md"
+#: (heading in bold, its lines).
+TASKS = re.findall(r"\*\*([^*]+)\*\*[^\n]*\n\n```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+SETUP = re.findall(r"```python setup\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)[0]
+
+
+def last_value(lines: str, names: dict[str, Any]) -> Any:
+    """Run the lines; the value of the last one, as a notebook shows it."""
+    tree = ast.parse(lines)
+    shown = tree.body.pop()
+    assert isinstance(shown, ast.Expr)
+    exec(compile(tree, "docs", "exec"), names)
+    return eval(compile(ast.Expression(shown.value), "docs", "eval"), names)
+
+
+@pytest.fixture(scope="module")
+def names() -> Iterator[dict[str, Any]]:
+    import pandas as pd
+
+    found: dict[str, Any] = {}
+    exec(SETUP, found)
+    yield found
+    pd.options.plotting.backend = "matplotlib"
+
+
+def test_there_are_twenty_tasks_of_papers():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert len(TASKS) == 20
+    assert len(re.findall(r"^\*\*[^*]+\*\* .*(?:19|20)\d\d", text, re.MULTILINE)) == 20
+
+
+@pytest.mark.parametrize(("question", "lines"), TASKS, ids=[question for question, _ in TASKS])
+def test_a_task_takes_five_lines_and_shows_a_picture(question: str, lines: str, names: dict[str, Any]):
+    assert len(lines.splitlines()) <= 5
+    shown = last_value(lines, dict(names))
+    drawn = getattr(shown, "data", None)
+    assert drawn or "<iframe" in shown._repr_html_(), question
+
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_examples_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.csv").write_text("text\na cat\na dog\n", encoding="utf-8")
+    found: dict[str, Any] = {}
+    for block in BLOCKS:
+        exec(block, found)
+    assert found["trace"].attentions.shape[:2] == (6, 12)
