@@ -250,8 +250,7 @@ class TextEncoder(NamedEncoder):
     ) -> Iterator[tuple[list[int], Tensor]]:
         """`embed` batch by batch, the longest texts first, so that little is padding: (places in `texts`, [B, D])."""
         before = self.prompt(prompt)
-        if before:
-            texts = [before + readable(text) for text in texts]
+        texts = [before + readable(text) for text in texts]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")

@@ -85,7 +85,7 @@ def write(
         )
         first = known[models[0].name]
         assert isinstance(first, TextEncoder)
-        block = model_picture(first.trace(example), model=models[0].title, pooling=first.pooling)
+        block = model_picture(first.trace(example), model=models[0].title, pooling="mean")
         for page in pages:
             place = folder / page.folder
             place.mkdir(exist_ok=True)
