@@ -63,6 +63,7 @@ ALLOWED = {("recipes/twins/finish.py", "lives")}
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
 SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
 MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("pages/**/*.md")]
+HELP = [ROOT / "encoder/cli/commands.toml"]
 #: A comment or a string of JavaScript.
 SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
 
@@ -70,7 +71,7 @@ SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")
 def texts(path: Path) -> list[str]:
     """What a file says in words, without its code."""
     source = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    if path.suffix in {".md", ".toml"}:
         return [source]
     if path.suffix == ".js":
         return SCRIPT_TEXT.findall(source)
@@ -81,8 +82,8 @@ def texts(path: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def words() -> dict[str, str]:
     """File -> its words in one line, so that a phrase may run over a line's end."""
-    found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN]}
-    return {name: re.sub(r"[\s#/]+", " ", " ".join(parts)) for name, parts in found.items()}
+    found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN, *HELP]}
+    return {name: re.sub(r"[\s#/\\]+", " ", " ".join(parts)) for name, parts in found.items()}
 
 
 @pytest.mark.parametrize("phrase", INSTEAD)

@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from encoder.cli.command import FORMATS, Command, CommandError, Result
+from encoder.cli.command import Command, CommandError, Result
+from encoder.cli.values import FORMATS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,8 +201,13 @@ def _only(results: Iterator[Result], options: argparse.Namespace) -> Result:
 
 
 def _tables(results: Iterable[Result]) -> Iterator[pd.DataFrame]:
+    """The tables, in which the column `text` is the number of the input."""
     for result in results:
-        yield from result.tables()
+        for table in result.tables():
+            if result.number is not None:
+                table = table.copy(deep=False)
+                table.insert(0, "text", result.number)
+            yield table
 
 
 _WRITERS: dict[str, Callable[[Iterator[Result], IO[bytes], argparse.Namespace], None]] = {
