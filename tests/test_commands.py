@@ -69,6 +69,7 @@ def run_example(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a command; one that serves is only parsed."""
     command, rest = main._found(words)
     if command.name in NOT_RUN:
+        assert callable(command.run)
         Parser(command).parse_intermixed_args(rest)
         return
     if command.name in ("corpus show", "corpus index") and not Path("atlas").exists():

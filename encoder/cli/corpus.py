@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from encoder.cli import inputs
+from encoder.cli import inputs, writing
 from encoder.cli.command import STOPPED, CommandError, Result
 from encoder.cli.progress import Shown
 
@@ -20,8 +20,7 @@ def build_atlas(options: argparse.Namespace) -> int:
     """Build an atlas, or go on with a build that was ended."""
     from encoder import corpus
 
-    if not options.out.absolute().parent.is_dir():
-        raise CommandError(f"--out {options.out}: there is no folder {options.out.parent}. Make it first.")
+    writing.check_folder(options.out)
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
     source = _source(options)

@@ -66,7 +66,7 @@ def _rewrite_former(options: argparse.Namespace, name: str, words: list[str]) ->
     options.model = options.model or "minilm"
     if name == "corpus build":  # there, --text was the column
         options.column, options.text, options.texts = (options.text or [None])[0], None, words[0]
-    elif name == "trace" and is_place(words[0]):
+    elif name == "trace" and _is_place(words[0]):
         options.file = [Path(words[0])]
     else:
         options.text = [standard_input().decode().strip()] if words == ["-"] else words
@@ -80,10 +80,10 @@ def _is_model(word: str) -> bool:
     from encoder.load.bundled import BUNDLED
     from encoder.load.hub import looks_like_hub_id
 
-    return word in BUNDLED or (Path(word).is_dir() if is_place(word) else looks_like_hub_id(word))
+    return word in BUNDLED or (Path(word).is_dir() if _is_place(word) else looks_like_hub_id(word))
 
 
-def is_place(word: str) -> bool:
+def _is_place(word: str) -> bool:
     """Whether a file or folder has this name."""
     try:
         return Path(word).exists()

@@ -37,7 +37,9 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     if chosen is None and options.out == "-":
         chosen = "csv"
     if path is not None:
-        check_place(path)
+        if path.is_dir():
+            raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
+        check_folder(path)
     if chosen not in (None, *command.formats):
         known = ", ".join(f".{one}" for one in command.formats)
         raise CommandError(f"--out {options.out}: end its name in one of {known}, or choose --format.")
@@ -46,10 +48,8 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     options.format, options.out = chosen, path
 
 
-def check_place(path: Path) -> None:
-    """Raise CommandError for a folder in place of a file, and for a folder that is not there."""
-    if path.is_dir():
-        raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
+def check_folder(path: Path) -> None:
+    """Raise CommandError if the folder that `path` is in is not there."""
     if not path.absolute().parent.is_dir():
         raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
 
