@@ -51,7 +51,7 @@ def settle(options: argparse.Namespace, command: Command) -> None:
 def check_folder(path: Path) -> None:
     """Raise CommandError if the folder that `path` is in is not there."""
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+        raise CommandError(f"--out {path}: no folder {path.parent}. Make it first, or choose another.")
 
 
 def write(results: Iterable[Result], options: argparse.Namespace) -> int:
