@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from encoder.cli import app, main, ports
+from encoder.cli import app, main, ports, values
 from encoder.cli.app_location import find_app
 from encoder.cli.command import CommandError
 from encoder.inputs import sound_files, spoken_digits
@@ -34,7 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict[str, 
 
     monkeypatch.setattr(app, "_hand_over", note)
     monkeypatch.delenv(app.SHARED, raising=False)
-    monkeypatch.delenv(app.MODELS_ROOT, raising=False)
+    monkeypatch.delenv(app.ROOTS["models"], raising=False)
     return calls
 
 
@@ -72,7 +72,7 @@ def test_options_reach_the_server(started, tmp_path: Path, capsys):
     assert main.main(["--host", "127.0.0.1", "--port", str(port), "--no-browser", "--models-root", str(tmp_path)]) == 7
     ((command, environment),) = started
     assert {"--server.address=127.0.0.1", f"--server.port={port}", "--server.headless=true"} <= set(command)
-    assert environment[app.MODELS_ROOT] == str(tmp_path.resolve())
+    assert environment[app.ROOTS["models"]] == str(tmp_path.resolve())
     assert app.SHARED not in environment
     assert f"http://127.0.0.1:{port} " in capsys.readouterr().out
 
@@ -98,7 +98,7 @@ def test_rooms_are_kept_where_the_operator_says(started, monkeypatch: pytest.Mon
         assert main.main(["--rooms", place]) == 7
         assert started[-1][1][app.ROOMS] == place
     for wrong, without in (("mysql://here", ""), ("redis://127.0.0.1", "redis")):
-        monkeypatch.setattr(app, "find_spec", lambda name, without=without: None if name == without else object())
+        monkeypatch.setattr(values, "find_spec", lambda name, without=without: None if name == without else object())
         with pytest.raises(SystemExit) as ended:
             main.main(["--rooms", wrong])
         assert ended.value.code == 2

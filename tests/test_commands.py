@@ -20,7 +20,8 @@ from PIL import Image
 import encoder
 from encoder import causal
 from encoder.cli import completion, doctor, main, progress
-from encoder.cli.command import FORMATS, Parser
+from encoder.cli.command import Parser
+from encoder.cli.values import FORMATS
 from encoder.export import still
 from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
@@ -44,8 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8"))
     digit.resize((80, 80), Image.Resampling.NEAREST).save("digit.png")
     Path("my-lessons").mkdir()
-    for codes in ("codes.txt", "CODES.txt"):
-        Path(codes).write_text("", encoding="utf-8")
+    Path("CODES.txt").touch()
     Path("seven.wav").write_bytes(wav_bytes(spoken_digits.examples()["seven"].sound))
     return tmp_path
 
@@ -69,6 +69,7 @@ def run_example(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a command; one that serves is only parsed."""
     command, rest = main._found(words)
     if command.name in NOT_RUN:
+        assert callable(command.run)
         Parser(command).parse_intermixed_args(rest)
         return
     if command.name in ("corpus show", "corpus index") and not Path("atlas").exists():

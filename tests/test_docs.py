@@ -41,7 +41,8 @@ def test_figures_of_speed_have_one_source() -> None:
 NAMING = [
     path
     for pattern in ("*.md", "*.toml", "Makefile", "docs/**/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
-                    "encoder/**/*.py", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js", "recipes/**/*.py")
+                    "encoder/**/*.py", "encoder/cli/*.toml", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js",
+                    "recipes/**/*.py")
     for path in ROOT.glob(pattern)
     if path.is_file() and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
 ]  # fmt: skip

@@ -93,7 +93,7 @@ def texts(path: Path) -> list[str]:
 def words() -> dict[str, str]:
     """File -> its words in one line, so that a phrase may run over a line's end."""
     found = {path.relative_to(ROOT).as_posix(): texts(path) for path in [*PYTHON, *SCRIPTS, *MARKDOWN, *TABLES]}
-    return {name: re.sub(r"[\s#/]+", " ", " ".join(parts)) for name, parts in found.items()}
+    return {name: re.sub(r"[\s#/\\]+", " ", " ".join(parts)) for name, parts in found.items()}
 
 
 @pytest.mark.parametrize("phrase", INSTEAD)

@@ -11,17 +11,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 from encoder.cli.app_location import find_app
-from encoder.cli.command import Command, CommandError, option
-from encoder.cli.ports import DEFAULT_PORT, announcement, as_port, choose_port, is_loopback
-from encoder.cli.serve import SERVE_OPTIONS, serve
+from encoder.cli.command import CommandError
+from encoder.cli.ports import announcement, choose_port, is_loopback
+from encoder.cli.serve import serve
 
-MODELS_ROOT = "ENCODERSCOPE_MODELS_ROOT"
-ATLASES_ROOT = "ENCODERSCOPE_ATLASES_ROOT"
-LESSONS_ROOT = "ENCODERSCOPE_LESSONS_ROOT"
+#: The contents of a folder that the operator names, and the variable that says where it is.
+ROOTS = {
+    "models": "ENCODERSCOPE_MODELS_ROOT",
+    "atlases": "ENCODERSCOPE_ATLASES_ROOT",
+    "lessons": "ENCODERSCOPE_LESSONS_ROOT",
+}
 ROOMS = "ENCODERSCOPE_ROOMS"
 #: As in pages/core/work/log.py and pages/core/server/guard.py.
 LOG = "ENCODERSCOPE_LOG"
@@ -54,6 +56,7 @@ def start_app(options: argparse.Namespace) -> int:
 def start_workers(options: argparse.Namespace) -> int:
     """Start several processes of the app with a front and a store of rooms; Ctrl-C or SIGTERM stops all."""
     app, environment = find_app(), server_environment(options)
+    options.workers = options.workers or os.cpu_count() or 1
     if environment.get(ROOMS) == "memory" and options.workers > 1:
         raise CommandError("rooms in memory belong to one process: specify redis://HOST:PORT/DB, or leave --rooms out.")
     environment[SHARED] = "1"
@@ -70,16 +73,14 @@ def server_environment(options: argparse.Namespace) -> dict[str, str]:
     environment = dict(os.environ)
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in pages/core/server/app_server.py
     environment |= malloc_settings(environment)
-    if options.models_root is not None:
-        environment[MODELS_ROOT] = _existing_folder(options.models_root, "--models-root", "models")
-    if options.atlases_root is not None:
-        environment[ATLASES_ROOT] = _existing_folder(options.atlases_root, "--atlases-root", "atlases")
-    if options.lessons_root is not None:
-        environment[LESSONS_ROOT] = _existing_folder(options.lessons_root, "--lessons-root", "lessons")
-    if options.rooms is not None:
-        environment[ROOMS] = options.rooms
-    if options.log is not None:
-        environment[LOG] = options.log
+    for content, name in ROOTS.items():
+        folder: Path | None = getattr(options, f"{content}_root")
+        if folder is None:
+            continue
+        if not folder.is_dir():
+            raise CommandError(f"--{content}-root {folder} is not a folder: specify the folder of your {content}.")
+        environment[name] = str(folder.resolve())
+    environment |= {name: said for name, said in ((ROOMS, options.rooms), (LOG, options.log)) if said is not None}
     if options.allow_host:
         environment[HOSTS] = ",".join(options.allow_host)
     if options.embed_in:
@@ -116,12 +117,6 @@ def streamlit_command(app: Path, host: str, port: int, *, browser: bool, shared:
     return [sys.executable, "-P", *streamlit, "run", str(app), *flags]
 
 
-def _existing_folder(folder: Path, option: str, content: str) -> str:
-    if not folder.is_dir():
-        raise CommandError(f"{option} {folder} is not a folder: specify the folder of your {content}.")
-    return str(folder.resolve())
-
-
 def _hand_over(command: list[str], environment: Mapping[str, str]) -> int:
     """Replace this process by `command`; on other systems, wait for it and return its exit code.
 
@@ -135,52 +130,3 @@ def _hand_over(command: list[str], environment: Mapping[str, str]) -> int:
             return server.wait()
         except KeyboardInterrupt:
             continue
-
-
-def _rooms(text: str) -> str:
-    if text not in ("memory", "off") and not text.startswith(("redis://", "rediss://", "unix://")):
-        raise argparse.ArgumentTypeError(f"{text!r} is not memory, off or an address like redis://localhost:6379/0")
-    if text.startswith(("redis", "unix")) and find_spec("redis") is None:
-        raise argparse.ArgumentTypeError("rooms in Redis need redis-py: pip install 'encoderscope[classroom]'")
-    return text
-
-
-SERVER_OPTIONS = (
-    option("--models-root", type=Path, metavar="DIR",
-           help="folder of local models; the app then opens models from no other place"),
-    option("--atlases-root", type=Path, metavar="DIR",
-           help="folder of atlases (encoderscope corpus build); the app then opens atlases from no other place"),
-    option("--lessons-root", type=Path, metavar="DIR",
-           help="folder of your own lessons (*.md), read again when a file changes"),
-    option("--rooms", type=_rooms, metavar="PLACE", help="where rooms of classes are kept: memory (the default, for "
-           "one process), off, or redis://HOST:PORT/DB"),
-    option("--log", choices=("plain", "json"), default=None,
-           help="the server's log: plain (the default; silent while all is well), or json, one object a line"),
-    option("--allow-host", action="append", default=[], metavar="NAME",
-           help="a name that the server answers to, as behind a proxy (school.example); again for further names"),
-    option("--embed-in", action="append", default=[], metavar="ORIGIN", help="a site that may embed the app in a frame "
-           "(https://moodle.school.example); again for further ones"),
-)  # fmt: skip
-COMMANDS = (
-    Command(
-        "app", "open the app in the browser (the default)", "app --port 8600 --no-browser", start_app,
-        about="Open the app in the browser; Ctrl-C stops it.", options=(
-            option("--host", default="localhost", metavar="ADDRESS",
-                   help="address to listen on; localhost: this machine only; 0.0.0.0 admits others"),
-            option("--port", type=as_port, metavar="N",
-                   help=f"port to listen on (default: the first free one from {DEFAULT_PORT})"),
-            option("--no-browser", action="store_true", help="print the address and open no browser window"),
-            *SERVER_OPTIONS,
-        ),
-    ),
-    Command(
-        "serve", "serve the app to many: several processes, a front, and a store of rooms", "serve --workers 4",
-        start_workers, about="Serve the app to many: several processes behind nginx, with Redis or Valkey for the "
-        "rooms of classes. Ctrl-C stops all of them. For this machine only, `app` is enough.",
-        options=(
-            option("--host", default="0.0.0.0", metavar="ADDRESS", help="address to listen on; 0.0.0.0: all networks"),
-            option("--port", type=as_port, default=DEFAULT_PORT, metavar="N", help="port to listen on"),
-            *SERVE_OPTIONS, *SERVER_OPTIONS,
-        ),
-    ),
-)  # fmt: skip

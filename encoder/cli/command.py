@@ -1,5 +1,6 @@
 """A command as one value: its name, words, options and function; and the parser that is made of it.
 
+`commands.toml` declares all of them: options have the same words everywhere, and nothing is imported to list them.
 `encoderscope COMMAND MODEL --text TEXT | --texts FILE | --file FILE | -` is the grammar of every command that runs a
 model. `inputs` opens what it names, `writing` writes what the command found.
 """
@@ -9,10 +10,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from encoder.cli.values import CHOICES, FORMATS, TYPES, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
     from encoder.export.still import Still
 
 PROGRAM = "encoderscope"
-FORMATS = ("csv", "parquet", "json", "jsonl", "npz", "html", "png", "svg")
 #: Exit codes of every command, as the help and docs/command-line.md say.
 DONE, FAILED, MISUSED, STOPPED = 0, 1, 2, 130
 EXIT_CODES = "Exit codes: 0 done, 1 an error in one sentence, 2 wrong usage, 130 stopped by Ctrl-C."
@@ -46,13 +50,23 @@ class Option:
         )
 
 
-def option(*names: str, **settings: Any) -> Option:
-    """An option of a command; of `choices` the first is the default."""
-    if "choices" in settings and "default" not in settings:
-        settings["default"] = settings["choices"][0]
-    if settings.get("default") not in (None, argparse.SUPPRESS, (), []):
+def option(
+    name: str, *, also: Sequence[str] = (), type: str = "", choices: Sequence[str] = (), **settings: Any
+) -> Option:
+    """An option as commands.toml declares it, hidden without help.
+
+    also: more names; type, choices: of `values`; least, most, words: of the type `whole`.
+    """
+    limits = {key: settings.pop(key) for key in ("least", "most", "words") if key in settings}
+    if type:
+        settings["type"] = whole(**limits) if type == "whole" else TYPES[type]
+    if choices:
+        settings["choices"] = CHOICES[choices] if isinstance(choices, str) else choices
+    if "help" not in settings:
+        settings["help"] = argparse.SUPPRESS
+    elif settings.get("default") not in (None, []):
         settings["help"] += " (default: %(default)s)"
-    return Option(names, settings)
+    return Option((name, *also), settings)
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Result:
     tables: the rows, in parts (csv, parquet, json, jsonl); arrays: npz; still: png and svg; page: html, by default the
     still and the rows; name: what the file holds, in a few words; facts: the settings, equal for all inputs; shown: the
     short table that is printed without --out, by default the first rows; said: lines before it; rows: what JSON calls
-    the rows; code: exit code.
+    the rows; code: exit code; number: of the input, for a command that takes each by itself.
     """
 
     tables: Callable[[], Iterable[pd.DataFrame]]
@@ -75,56 +89,60 @@ class Result:
     said: str = ""
     rows: str = "rows"
     code: int = DONE
+    number: int | None = None
 
 
-#: What a command runs on: nothing, each of some inputs by itself, or several texts together.
-Takes = Literal["", "inputs", "texts"]
+#: What a command runs on: nothing, each of some inputs by itself, all of them, or texts only.
+Takes = Literal["", "each", "inputs", "texts"]
 
 
 @dataclass(frozen=True)
 class Command:
     """A command of `encoderscope`.
 
-    name: one word or two; help: a line; example: the words after the program's name, which a test runs; run: gives what
-    it found, or an exit code; takes: its inputs; formats: of --out, none for a command that writes no table; about:
-    more than the line of help; needs_no_input: whether it runs without texts, too.
+    name: one word or two; help: a line; example: the words after the program's name, which a test runs; function: its
+    module in encoder/cli and its name there; options: all, with those of its inputs and of what it writes; takes: its
+    inputs; formats: of --out, none for a command that writes no table; about: more than the line of help;
+    needs_no_input: whether it runs without texts, too.
     """
 
     name: str
     help: str
     example: str
-    run: Callable[[argparse.Namespace], Iterable[Result] | int]
-    options: tuple[Option, ...] = ()
+    function: str
+    options: Sequence[Option] = ()
     takes: Takes = ""
-    formats: tuple[str, ...] = ()
+    formats: Sequence[str] = ()
     about: str = ""
     needs_no_input: bool = False
 
     @property
-    def every_option(self) -> tuple[Option, ...]:
-        """Those of its inputs, its own, and those of what it writes."""
-        return (*(INPUTS if self.takes else ()), *self.options, *(OUTPUTS if self.formats else ()))
+    def run(self) -> Callable[[Any], Any]:
+        """Its function, which gets the options, or each input that was run; gives what it found, or an exit code."""
+        module, _, name = self.function.partition(".")
+        found: Callable[[Any], Any] = getattr(import_module(f"encoder.cli.{module}"), name)
+        return found
 
 
-INPUTS = (
-    option("given", nargs="*", help=argparse.SUPPRESS),
-    option("--text", action="append", metavar="TEXT", help="an input text; again for more"),
-    option(
-        "--texts", metavar="FILE",
-        help="texts of a .txt (a text a line), .csv, .tsv, .jsonl or .parquet file; - reads lines from standard input",
-    ),
-    option("--column", metavar="NAME", help="the column of the texts (default: text, sentence, ..., or the first)"),
-    option("--file", action="append", type=Path, metavar="FILE", help="an image or a sound; again for more"),
-    option("--model", help=argparse.SUPPRESS),
-    option("--norm", choices=("trained", "pre", "post"), help="placement of the norms, moved without retraining"),
-    option("--device", choices=("auto", "cpu", "cuda", "mps"), help="device of the model"),
-)  # fmt: skip
-OUTPUTS = (
-    option("--out", metavar="FILE", help=f"the file to write, ending in .{', .'.join(FORMATS)}; - for standard output"),
-    option("--format", choices=FORMATS, default=None, help="the format of standard output, or of another file name"),
-    option("--json", action="store_true", help="the same as --format json"),
-    option("--excel", action="store_true", help="CSV with the byte-order mark that spreadsheets need"),
-)
+def declared() -> dict[str, Command]:
+    """All commands by name, in the order of the help."""
+    content = tomllib.loads(Path(__file__).with_name("commands.toml").read_text(encoding="utf-8"))
+    groups = {group: _options(options) for group, options in content["options"].items()}
+    return {name: _command(name, words, groups) for name, words in content["commands"].items()}
+
+
+def _options(declarations: Mapping[str, Mapping[str, Any]]) -> list[Option]:
+    return [option(name, **settings) for name, settings in declarations.items()]
+
+
+def _command(name: str, words: dict[str, Any], groups: Mapping[str, Sequence[Option]]) -> Command:
+    """A command whose options are those of its inputs, its own, shared ones, and those of what it writes."""
+    own, shared = _options(words.pop("options", {})), words.pop("shared", [])
+    before, after = ["inputs"] * ("takes" in words), [*shared, *["outputs"] * ("formats" in words)]
+    inputs, others = ([one for group in chosen for one in groups[group]] for chosen in (before, after))
+    if words.get("formats") == "all":
+        words["formats"] = FORMATS
+    return Command(name, options=[*inputs, *own, *others], **words)
 
 
 class Parser(argparse.ArgumentParser):
@@ -132,18 +150,19 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: Command) -> None:
         places = " ".join(str(one.settings.get("metavar")) for one in command.options if one.names[0][0] != "-")
-        given = {"": places, "inputs": "MODEL (--text TEXT | --texts FILE | --file FILE | -)",
-                 "texts": "MODEL (--text TEXT ... | --texts FILE | -)"}[command.takes]  # fmt: skip
+        if command.takes:
+            given = "TEXT ... | --texts FILE" if command.takes == "texts" else "TEXT | --texts FILE | --file FILE"
+            places = f"MODEL (--text {given} | -)"
         about = command.about or f"{command.help[0].upper()}{command.help[1:]}."
         super().__init__(
             prog=f"{PROGRAM} {command.name}",
-            usage=" ".join(f"{PROGRAM} {command.name} {given} [OPTIONS]".split()),
+            usage=" ".join(f"{PROGRAM} {command.name} {places} [OPTIONS]".split()),
             description=_filled(about + _models(command)),
             epilog=f"Example: {PROGRAM} {command.example}\n\n{_filled(EXIT_CODES)}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        self._names = [flag for one in command.every_option for flag in one.flags]
-        for one in command.every_option:
+        self._names = [flag for one in command.options for flag in one.flags]
+        for one in command.options:
             self.add_argument(*one.names, **one.settings)
 
     def error(self, message: str) -> NoReturn:
@@ -170,28 +189,3 @@ def near(word: str, known: Sequence[str]) -> str:
     """The end of a sentence about an unknown word: "; did you mean measure?", or nothing."""
     found = difflib.get_close_matches(word, known, 1, 0.7)
     return f"; did you mean {found[0]}?" if found else ""
-
-
-# --- values of options ------------------------------------------------------------------------------------------------
-
-
-def whole(least: int = 0, *words: str) -> Callable[[str], int | str]:
-    """The type of an option that is a whole number from `least` on, or one of some words."""
-
-    def read(text: str) -> int | str:
-        if text in words:
-            return text
-        if not (text.isascii() and text.isdigit() and int(text) >= least):
-            also = f", or {' or '.join(words)}" if words else ""
-            raise argparse.ArgumentTypeError(f"{text!r}: specify a whole number from {least} on{also}")
-        return int(text)
-
-    return read
-
-
-def numbers(text: str) -> list[int]:
-    """The type of an option like 3,5."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r}: specify whole numbers with commas between them, like 3,5")
-    return [int(part) for part in parts]

@@ -6,11 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoder.cli import inputs
-from encoder.cli.command import FORMATS, STOPPED, Command, CommandError, Result, numbers, option, whole
+from encoder.cli import inputs, writing
+from encoder.cli.command import STOPPED, CommandError, Result
 from encoder.cli.progress import Shown
 
 if TYPE_CHECKING:
@@ -22,8 +21,7 @@ def build_atlas(options: argparse.Namespace) -> int:
     """Build an atlas, or go on with a build that was ended."""
     from encoder import corpus
 
-    if not options.out.absolute().parent.is_dir():
-        raise CommandError(f"--out {options.out}: no folder {options.out.parent}. Make it first.")
+    writing.check_folder(options.out)
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
     source = _source(options)
@@ -36,10 +34,13 @@ def build_atlas(options: argparse.Namespace) -> int:
         run = corpus.Cluster(options.model, workers, threads, device, options.ray)
         run.check()
     elif options.threads:
-        set_threads(options.threads)
+        import torch
+
+        torch.set_num_threads(options.threads)
     settings = corpus.Settings(
-        max_tokens=options.max_tokens, seed=options.seed, block_texts=options.block, key_tokens=options.key_tokens,
-        vector_layers=options.vectors, vector_texts=options.vector_texts,
+        max_tokens=options.max_tokens, seed=options.seed, block_texts=options.block,
+        key_tokens=tuple(dict.fromkeys(options.key_tokens)), vector_layers=tuple(sorted(set(options.vectors))),
+        vector_texts=options.vector_texts,
     )  # fmt: skip
     model, shown = inputs.text_model(options), Shown()
     try:
@@ -66,13 +67,6 @@ def _source(options: argparse.Namespace) -> Source:
             raise CommandError("An atlas has one source of texts: specify --text or --texts.")
         given = options.text
     return corpus.Source(given, options.column, tuple(options.label), options.most, name)
-
-
-def set_threads(threads: int) -> None:
-    """Let torch use so many threads in this process."""
-    import torch
-
-    torch.set_num_threads(threads)
 
 
 def _summary(atlas: Atlas) -> str:
@@ -121,62 +115,3 @@ def index_atlas(options: argparse.Namespace) -> int:
             shown(share)
         print(f"{options.atlas}: layer {layer} is ready for Search")
     return 0
-
-
-def _layers(text: str) -> tuple[int, ...]:
-    return tuple(sorted(set(numbers(text))))
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for part in text.split(" ") if (word := part.strip())))
-
-
-ATLAS = option("atlas", type=Path, metavar="ATLAS", help="the folder of an atlas")
-COMMANDS = (
-    Command(
-        "corpus build", "measure all heads over a file of texts, as an atlas",
-        "corpus build twin-pre --texts wordnet --most 200 --out atlas", build_atlas, takes="texts",
-        about="Run every text of a file through the model and write an atlas: a folder with the measures of all heads "
-        "(docs/atlas.md). --texts wordnet has the bundled sentences. A build that was ended goes on from its last "
-        "checkpoint when you repeat the command.",
-        options=(
-            option("--out", type=Path, required=True, metavar="ATLAS", help="the folder to write"),
-            option("--label", action="append", default=[], metavar="COLUMN", help="a column of labels; again for more"),
-            option("--most", type=whole(1), metavar="N", help="the first N texts only (default: all)"),
-            option("--max-tokens", type=whole(), metavar="N", help="cut a text here (default: what the model accepts)"),
-            option("--key-tokens", type=_words, default=(), metavar="'WORD WORD'",
-                   help="also record the attention to these words, next to special tokens, full stops and commas"),
-            option("--vectors", type=_layers, default=(), metavar="N,N",
-                   help="keep token vectors of these layers (0: embeddings)"),
-            option("--vector-texts", type=whole(), default=5_000, metavar="N", help="of the first N texts"),
-            option("--workers", type=whole(1), metavar="N", help="number of Ray workers (extra: corpus)"),
-            option("--ray", metavar="ADDRESS", help="a running Ray cluster: auto, or HOST:PORT"),
-            option("--threads", type=whole(1), metavar="N", help="of each process (with workers: cores / workers)"),
-            option("--seed", type=whole(), default=0, metavar="N", help="of the bootstrap"),
-            option("--block", type=whole(), default=500, metavar="N", help="texts of a block"),
-            option("--checkpoint", type=float, default=30.0, metavar="SECONDS", help="between two checkpoints"),
-            option("--replace", action="store_true", help="replace the atlas once the new one is whole"),
-        ),
-    ),
-    Command(
-        "corpus show", "verify an atlas, and export any of its tables", "corpus show atlas --json", show_atlas,
-        formats=FORMATS, about="Verify every file of an atlas; print what it holds, and the types of its heads.",
-        options=(
-            ATLAS,
-            option("--table", default="types", metavar="NAME",
-                   help="types, heads, key_tokens, profile, labels, or another table of docs/atlas.md"),
-            option("--measure", default="relative_entropy", metavar="NAME", help="the measure that a picture shows"),
-        ),
-    ),
-    Command(
-        "corpus index", "make a large atlas ready for Search", "corpus index atlas", index_atlas,
-        about="Write the token vectors of an atlas in a form that Search opens at once, in its folder index. Many "
-        "tokens get a graph, which may miss a neighbour.",
-        options=(
-            ATLAS,
-            option("--layer", type=whole(), metavar="N", help="one layer only (default: all with vectors)"),
-            option("--exact", type=whole(), default=3_000_000, metavar="N",
-                   help="up to N tokens without a graph; a graph needs the extra index"),
-        ),
-    ),
-)  # fmt: skip

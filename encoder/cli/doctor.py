@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from encoder.cli.app_location import find_app
-from encoder.cli.command import Command, CommandError, Result, option
-from encoder.cli.ports import as_port
+from encoder.cli.command import CommandError, Result
 
 #: Free bytes that the app needs: of memory for a small model and its traces, of disk for files of the browser.
 MEMORY, DISK = 1_500_000_000, 200_000_000
@@ -169,15 +168,3 @@ def _models(root: Path | None) -> Iterator[Finding]:
         else:
             megabytes = 4 * model.n_parameters / 1e6
             yield Finding(name, "ok", f"{model.n_parameters:,} parameters, {megabytes:,.0f} MB in float32")
-
-
-COMMANDS = (
-    Command(
-        "doctor", "look for what is missing on this machine", "doctor --json", run_doctor,
-        about="Look at versions, device, memory, disk, port and browser. Ends with 1 if something is missing.",
-        formats=("csv", "json", "jsonl", "html"), options=(
-            option("--port", type=as_port, default=8501, metavar="N", help="port to look at"),
-            option("--models-root", type=Path, metavar="DIR", help="try to open every model in this folder"),
-        ),
-    ),
-)  # fmt: skip

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from encoder.cli import inputs, progress
-from encoder.cli.command import FORMATS, Command, CommandError, Result, option
-from encoder.cli.heads import PAIR
+from encoder.cli.command import CommandError, Result
 
 if TYPE_CHECKING:
     from encoder.causal import Outcome
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
 
 #: Effects that are printed without --out.
 PRINTED = 10
-OUTCOME = option(
-    "--outcome", default="sentence", metavar="WHAT", help="what is measured: sentence (cosine to the unedited vector), "
-    "similarity:TEXT, token:N, word:WORD or word:WORD,OTHER at a mask, class:LABEL",
-)  # fmt: skip
 SUBLAYERS = ("attention", "ffn")
 
 
@@ -62,13 +57,12 @@ def ablated(item: inputs.Input) -> Result:
         names, places = ("sublayer", "layer"), [np.array(SUBLAYERS, dtype=object), np.arange(found.shape[1])]
         picture = still.matrix("effect", found, SUBLAYERS, [f"L{layer}" for layer in places[1]], signed=True)
     table = cells_of({names[0]: places[0]}, {names[1]: places[1]}, {"effect": found})
-    table.insert(0, "text", item.number)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
     return Result(
         lambda: [table], lambda: {"effects": found},
         lambda: picture,
         name=f"{len(table)} effects of {model.name}", facts=item.facts(outcome=item.options.outcome),
-        shown=lambda: table.loc[order].drop(columns="text").head(PRINTED),
+        shown=lambda: table.loc[order].head(PRINTED),
     )  # fmt: skip
 
 
@@ -138,36 +132,3 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
         said=f"{task.title}: {len(task):,} texts; always the most frequent label: {task.majority:.3f}",
         shown=lambda: table,
     )  # fmt: skip
-
-
-COMMANDS = (
-    Command(
-        "ablate", "the effect of each head, or each sublayer, off by itself",
-        'ablate minilm --text "The cat sat on the mat" --out effects.csv', inputs.for_each(ablated), takes="inputs",
-        formats=FORMATS,
-        options=(PAIR, OUTCOME, option("--what", choices=("heads", "sublayers"), help="what is off")),
-    ),
-    Command(
-        "patch", "activation patching: which vector carries the difference between two inputs",
-        'patch twin-pre --text "The cat sat." --text "The dog sat." --out patch.svg', patch, takes="inputs",
-        formats=FORMATS, options=(
-            OUTCOME,
-            option("--where", choices=("residual", "attention_out", "ffn_out", "head"),
-                   help="which vector of the first input, the clean one, replaces that of the second"),
-        ),
-        about="Activation patching of two inputs that align token by token: the second, corrupted one runs with one "
-        "vector of the first, the clean one. An effect is the change of its outcome.",
-    ),
-    Command(
-        "probe", "the accuracy of linear probes on each layer", "probe twin-pre --task word_pos --out probe.csv", probe,
-        takes="texts", formats=FORMATS, needs_no_input=True,
-        about="Linear probes on the vectors of each layer, cross-validated, next to a control task. The file of "
-        "--texts has a text and a label in each row.",
-        options=(
-            option("--task", choices=("word_pos", "pos", "lexname"), help="a bundled task, without --texts"),
-            option("--view", choices=("token", "mean", "cls", "max"), default=None,
-                   help="how the vectors of a text become one (default: token where a word is marked, else mean)"),
-            option("--seed", type=int, default=0, metavar="N", help="of the folds and of the control task"),
-        ),
-    ),
-)  # fmt: skip

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from encoder.cli.command import Command, CommandError, Result
+from encoder.cli.command import Command, CommandError
 from encoder.cli.progress import track
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from encoder.export.python_code import Origin
     from encoder.trace.trace import Trace
 
-#: Commands that had another spelling up to 0.1: `trace SENTENCE --model MODEL`. It goes with 0.3.
-FORMER = ("trace", "similarity", "align", "corpus build")
+#: The option that now names the input of a command which had another spelling up to 0.1, as in
+#: `trace SENTENCE --model MODEL`. It goes with 0.3.
+FORMER = {"trace": "--text", "similarity": "--text", "align": "--text", "corpus build": "--texts"}
 #: Rows that were left out and are named.
 PRINTED = 5
 
@@ -34,17 +35,8 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     Raises Misuse for no model, or no input.
     """
     words, from_pipe = list(options.given), "-" in options.given[1:]
-    options.is_former = _is_former(options, command.name, words, from_pipe)
-    if options.is_former:
-        options.model = options.model or "minilm"
-        flag = "--text"
-        if command.name == "corpus build":  # there, --text was the column
-            flag, options.column = "--texts", (options.text or [None])[0]
-            options.text, options.texts = None, words[0]
-        else:
-            options.text = words
-        now = f"encoderscope {command.name} {options.model} {flag} …"
-        print(f"encoderscope: this spelling goes with version 0.3; write: {now}", file=sys.stderr)
+    if _is_former(options, command.name, words, from_pipe):
+        _rewrite_former(options, command.name, words)
         return
     words = [word for word in words[:1] if word] + [word for word in words[1:] if word != "-"]
     words = words if options.model is None else [options.model, *words]
@@ -69,14 +61,29 @@ def _is_former(options: argparse.Namespace, name: str, words: list[str], from_pi
     return options.model is not None or len(words) > 1 or not _is_model(words[0])
 
 
+def _rewrite_former(options: argparse.Namespace, name: str, words: list[str]) -> None:
+    """Make the options of now of the words of 0.1, and say so."""
+    options.model = options.model or "minilm"
+    if name == "corpus build":  # there, --text was the column
+        options.column, options.text, options.texts = (options.text or [None])[0], None, words[0]
+    elif name == "trace" and _is_place(words[0]):
+        options.file = [Path(words[0])]
+    else:
+        options.text = [standard_input().decode().strip()] if words == ["-"] else words
+    if name == "trace":  # one head, the first by default
+        options.layer, options.head = options.layer or 0, options.head or 0
+    now = f"encoderscope {name} {options.model} {FORMER[name]} …"
+    print(f"encoderscope: this spelling goes with version 0.3; write: {now}", file=sys.stderr)
+
+
 def _is_model(word: str) -> bool:
     from encoder.load.bundled import BUNDLED
     from encoder.load.hub import looks_like_hub_id
 
-    return word in BUNDLED or (Path(word).is_dir() if is_place(word) else looks_like_hub_id(word))
+    return word in BUNDLED or (Path(word).is_dir() if _is_place(word) else looks_like_hub_id(word))
 
 
-def is_place(word: str) -> bool:
+def _is_place(word: str) -> bool:
     """Whether a file or folder has this name."""
     try:
         return Path(word).exists()
@@ -112,8 +119,6 @@ def texts(options: argparse.Namespace) -> list[str]:
     from encoder.inputs.read import read_texts
 
     found = list(options.text or [])
-    if options.is_former and found == ["-"]:
-        return [standard_input().decode().strip()]
     if options.texts:
         given, name = (standard_input(), "input.txt") if options.texts == "-" else (options.texts, "")
         read = read_texts(given, name, LIMITS, text=options.column)
@@ -157,15 +162,6 @@ class Input:
         return {"Model": report.model_fact(self.model)} | {name.capitalize(): str(said) for name, said in more.items()}
 
 
-def for_each(one: Callable[[Input], Result]) -> Callable[[argparse.Namespace], Iterator[Result]]:
-    """The function of a command whose inputs each give a result by themselves."""
-
-    def run(options: argparse.Namespace) -> Iterator[Result]:
-        return map(one, traces(options))
-
-    return run
-
-
 def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterator[Input]:
     """Every input: texts, then files. A model of images or sounds takes files only.
 
@@ -179,16 +175,14 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
         yield Input(0, models[0], models[0].trace(None), True, options)
         return
     pair, pad_to = getattr(options, "pair", None), getattr(options, "pad_to", None)
-    given: list[tuple[NamedEncoder, str | Path]] = [
-        (models[-1 if options.is_former and is_place(text) else 0], text) for text in texts(options)
-    ]
+    given: list[tuple[NamedEncoder, str | Path]] = [(models[0], text) for text in texts(options)]
     given += [(models[-1], file) for file in options.file or []]
     for number, (model, one) in enumerate(track(given, len(given), "inputs")):
+        if isinstance(one, Path) and not isinstance(model, SignalEncoder):
+            raise CommandError(f"{model.name} accepts text: specify --texts {one} for the texts of a file.")
         if isinstance(model, SignalEncoder) and pair is None and pad_to is None:
             found = model.trace(model.open(Path(one)), request=request)
-        elif isinstance(one, Path):
-            raise CommandError(f"{model.name} accepts text: specify --texts {one} for the texts of a file.")
         else:
             encoder = of_text(model, "leave --pair and --pad-to out.")
-            found = encoder.trace(one, pair, pad_to=pad_to, request=request)
+            found = encoder.trace(str(one), pair, pad_to=pad_to, request=request)
         yield Input(number, model, found, len(given) == 1, options)

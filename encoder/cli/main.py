@@ -1,6 +1,6 @@
 """The `encoderscope` command: finds the command that the words name, runs it, and gives its exit code.
 
-A command is a value (`command.Command`) in the COMMANDS of its file. Streamlit and torch are not imported here.
+A command is a value (`command.Command`) of commands.toml. Streamlit and torch are not imported here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,25 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from encoder import __version__
-from encoder.cli import app, completion, corpus, doctor, effects, heads, inputs, lesson, models, texts, writing
-from encoder.cli.command import EXIT_CODES, FAILED, MISUSED, PROGRAM, STOPPED, Command, CommandError, Parser, near
+from encoder.cli import completion, inputs, writing
+from encoder.cli.command import (
+    EXIT_CODES,
+    FAILED,
+    MISUSED,
+    PROGRAM,
+    STOPPED,
+    Command,
+    CommandError,
+    Parser,
+    declared,
+    near,
+)
 from encoder.errors import EncoderError
 
-GROUPS = (app, heads, texts, effects, corpus, models, lesson, doctor, completion)
-COMMANDS = {one.name: one for group in GROUPS for one in group.COMMANDS}
+COMMANDS = declared()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,8 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         command, rest = _found(words)
-        parser = Parser(command)
-        return run(command, parser, parser.parse_intermixed_args(rest))
+        return run(command, Parser(command).parse_intermixed_args(rest))
     except (CommandError, EncoderError) as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return MISUSED if isinstance(error, inputs.Misuse) else FAILED
@@ -56,13 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
 
 
-def run(command: Command, parser: Parser, options: argparse.Namespace) -> int:
+def run(command: Command, options: argparse.Namespace) -> int:
     """Run a command with its options, and write what it found."""
     options.command = command
     if command.takes:
         inputs.settle(options, command)
     if command.formats:
         writing.settle(options, command)
+    if command.takes == "each":
+        return writing.write((replace(command.run(one), number=one.number) for one in inputs.traces(options)), options)
     found = command.run(options)
     return found if isinstance(found, int) else writing.write(found, options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from encoder.cli.command import Command, Result
+from encoder.cli.command import Result
 
 
 def show_models(_: argparse.Namespace) -> Iterator[Result]:
@@ -32,11 +32,3 @@ def show_models(_: argparse.Namespace) -> Iterator[Result]:
 
     said = f"Largest difference from transformers (output, maps, gradients) on random checkpoints; {versions}."
     yield Result(lambda: [table], facts={"Versions": versions}, shown=shown, said=said, name=f"{len(table)} families")
-
-
-COMMANDS = (
-    Command(
-        "models", "list the families of checkpoints that open, and how far each is from transformers", "models",
-        show_models, formats=("csv", "parquet", "json", "jsonl", "html"),
-    ),
-)  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import ipaddress
 import socket
@@ -19,13 +18,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-
-
-def as_port(text: str) -> int:
-    """A port as the command line has it. Raises ArgumentTypeError for anything else."""
-    if not (text.isdecimal() and 1 <= int(text) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: specify a number from 1 to 65535")
-    return int(text)
 
 
 def choose_port(host: str, wanted: int | None) -> int:
@@ -57,13 +49,15 @@ def _can_listen(host: str, port: int) -> bool:
     return True
 
 
+def bracketed(host: str) -> str:
+    """The address as URLs have it: [::1]."""
+    return f"[{host.strip('[]')}]" if ":" in host else host
+
+
 def announcement(host: str, port: int) -> str:
     """The line that says where the app answers."""
-    bare = host.strip("[]")
-    if bare in ("0.0.0.0", "::"):
-        addresses = ["localhost", *network_address()]
-    else:
-        addresses = [f"[{bare}]" if ":" in bare else bare]
+    everywhere = host.strip("[]") in ("0.0.0.0", "::")
+    addresses = ["localhost", *network_address()] if everywhere else [bracketed(host)]
     return f"Encoderscope: {'  '.join(f'http://{address}:{port}' for address in addresses)}  (Ctrl-C stops it)"
 
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
+from encoder.trace import gradual
+
 V = TypeVar("V")
 #: Seconds between two changes of the line.
 BETWEEN = 0.2
@@ -49,15 +51,10 @@ def track(items: Iterable[V], total: int, unit: str = "texts") -> Iterator[V]:
             shown(done, total)
 
 
-def shares(work: Generator[float, None, V]) -> V:
-    """Do work that yields the share that is done; returns its result."""
+def shares(work: Generator[float, None, V], total: int = 1) -> V:
+    """Do work that yields what is done, by default as a share; returns its result."""
     shown = Shown()
-    while True:
-        try:
-            shown(next(work))
-        except StopIteration as end:
-            value: V = end.value
-            return value
+    return gradual.result(gradual.reported(work, lambda done: shown(done, total)))
 
 
 def last(steps: Iterable[Any], unit: str) -> Any:

@@ -23,32 +23,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from encoder.cli import nginx
-from encoder.cli.command import CommandError, option
-from encoder.cli.ports import announcement, choose_port
+from encoder.cli.command import CommandError
+from encoder.cli.ports import announcement, bracketed, choose_port
 
-FIRST_PORT = 8511
 #: Seconds until a part must answer, and those that it has to end.
 START, END = 120.0, 15.0
 #: A part that stops so many times, each time within so many seconds, is not started again.
 TRIES, QUICK = 3, 20.0
 STORES = ("redis-server", "valkey-server")
-
-
-def _count(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= 64):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: specify 1 to 64")
-    return int(text)
-
-
-#: What only `serve` has.
-SERVE_OPTIONS = (
-    option("--workers", type=_count, default=os.cpu_count() or 1, metavar="N",
-           help="processes of the app, one for each core; each needs about 0.6 GB of memory"),
-    option("--worker-port", type=int, default=FIRST_PORT, metavar="N",
-           help="port of the first process, on 127.0.0.1; the others follow"),
-    option("--no-front", action="store_true", help="start no nginx: the machine's own is the front"),
-    option("--print-nginx", action="store_true", help="print the file for the machine's own nginx, and start nothing"),
-)  # fmt: skip
 
 
 @dataclass
@@ -96,7 +78,7 @@ def serve(
     ports = range(options.worker_port, options.worker_port + options.workers)
     if ports[-1] > 65535 or ports[0] < 1:
         raise CommandError(f"--worker-port {options.worker_port} leaves no ports for {options.workers} processes.")
-    listen = f"{_bracketed(options.host)}:{options.port}"
+    listen = f"{bracketed(options.host)}:{options.port}"
     if options.print_nginx:
         print(nginx.site(ports, listen), end="")
         return 0
@@ -118,16 +100,10 @@ def serve(
         if not options.no_front:
             choose_port(options.host, options.port)
             parts.append(_front(Path(folder), ports, listen, options.port))
-        said = announcement(options.host, options.port) if not options.no_front else _without_front(ports)
+        said = announcement(options.host, options.port)
+        if options.no_front:
+            said = f"Encoderscope: processes listen on 127.0.0.1, ports {ports[0]} to {ports[-1]}  (Ctrl-C stops them)"
         return _run(parts, said)
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host.strip('[]')}]" if ":" in host else host
-
-
-def _without_front(ports: Sequence[int]) -> str:
-    return f"Encoderscope: processes listen on 127.0.0.1, ports {ports[0]} to {ports[-1]}  (Ctrl-C stops them)"
 
 
 def _store(folder: Path) -> tuple[Part, str]:

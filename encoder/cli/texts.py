@@ -8,9 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from encoder.cli import inputs
-from encoder.cli.command import FORMATS, Command, CommandError, Result, option, whole
-from encoder.cli.heads import PAIR
-from encoder.cli.progress import Shown, track
+from encoder.cli.command import CommandError, Result
+from encoder.cli.progress import Shown, shares, track
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 TOGETHER = 256
 #: Cells that are printed without --out; labels, and words at a mask, that are printed and written.
 PRINTED, LIKELIEST = 10, 10
-#: Letters of a text next to a picture; inputs in a picture, and texts of which all pairs are compared.
-LETTERS, DRAWN, MOST_COMPARED = 20, 100, 2_000
+#: Inputs in a picture, and texts of which all pairs are compared.
+DRAWN, MOST_COMPARED = 100, 2_000
 
 
 def embed(options: argparse.Namespace) -> Iterator[Result]:
@@ -80,11 +79,7 @@ def _pairs(vectors: np.ndarray, names: Sequence[str]) -> Still:
     from encoder.export import still
 
     title = "cosine" if len(names) <= DRAWN else f"cosine of the first {DRAWN}"
-    return still.matrix(title, _cosines(vectors[:DRAWN]), *[_short(names[:DRAWN])] * 2, signed=True)
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    return [name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…" for name in names]
+    return still.matrix(title, _cosines(vectors[:DRAWN]), *[names[:DRAWN]] * 2, signed=True)
 
 
 def search(options: argparse.Namespace) -> Iterator[Result]:
@@ -94,11 +89,9 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
 
     from encoder.export import still
     from encoder.search import embed_gradually, nearest
-    from encoder.trace import gradual
 
-    model, texts, shown = inputs.text_model(options), inputs.texts(options), Shown()
-    work = gradual.reported(embed_gradually(model, texts), lambda done: shown(done, len(texts)))
-    collection = gradual.result(work)
+    model, texts = inputs.text_model(options), inputs.texts(options)
+    collection = shares(embed_gradually(model, texts), len(texts))
     rows = [
         (query, rank, cosine, place, texts[place])
         for query in options.query
@@ -109,7 +102,7 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
     ranks = [str(rank) for rank in range(1, cosines.shape[1] + 1)]
     yield Result(
         lambda: [table], lambda: {"cosines": cosines, "texts": np.array(table["text"]).reshape(cosines.shape)},
-        lambda: still.matrix("cosine by rank", cosines, _short(options.query), ranks, signed=True),
+        lambda: still.matrix("cosine by rank", cosines, options.query, ranks, signed=True),
         name=f"{len(table)} hits among {len(texts):,} texts", facts={"Model": model.name, "Texts": len(texts)},
         shown=lambda: table[["cosine", "sentence"] if len(options.query) == 1 else ["query", "cosine", "sentence"]],
     )  # fmt: skip
@@ -142,13 +135,12 @@ def classified(item: inputs.Input) -> Result:
         rows = [{"label": label, "logit": logit, "probability": share} for label, logit, share in numbers]
     table = pd.DataFrame(rows)
     names = [str(row.get("word", row.get("token", row.get("label")))) for row in rows]
-    table.insert(0, "text", item.number)
     order = table if "position" in table else table.sort_values("probability", ascending=False, kind="stable")
     values = table["probability"].to_numpy()
     return Result(
         lambda: [table], lambda: {"probabilities": values, "labels": table.iloc[:, -2].to_numpy(str)},
         lambda: still.matrix("probability", values[None], [""], names), name=f"{len(table)} rows of {model.name}",
-        facts=item.facts(), shown=lambda: order.drop(columns="text").head(2 * LIKELIEST),
+        facts=item.facts(), shown=lambda: order.head(2 * LIKELIEST),
     )  # fmt: skip
 
 
@@ -203,44 +195,3 @@ def _said(found: Attribution) -> str:
         terms = ", reference terms: " + ", ".join(f"{term:.4f}" for term in found.references)
     sums = f"sum of the cells: {found.matrix.sum():.4f}, error: {found.error:.2g}, steps: {found.steps}"
     return f"cosine: {found.cosine:.4f}{terms}\n{sums}"
-
-
-COMMANDS = (
-    Command(
-        "embed", "one vector for each input", 'embed minilm --text "A cat sat." --text "A dog ran." --out vectors.npz',
-        embed, takes="inputs", formats=FORMATS,
-        about="One vector for each input, as the checkpoint makes it; or of one layer, by --layer and --pool.",
-        options=(
-            option("--prompt", metavar="NAME", help="the prompt before each text (default: the model's own)"),
-            option("--layer", type=whole(), metavar="N", help="of the residual stream that enters layer N"),
-            option("--pool", metavar="NAME", help="how tokens become one vector: mean, cls, max, ... (default: mean)"),
-        ),
-    ),
-    Command(
-        "search", "the texts nearest to a query, by cosine",
-        'search minilm --texts texts.csv --query "an animal" --k 5', search, takes="texts", formats=FORMATS, options=(
-            option("--query", action="append", required=True, metavar="TEXT", help="the query; again for more"),
-            option("--k", type=whole(1), default=10, metavar="N", help="hits of each query"),
-        ),
-    ),
-    Command(
-        "classify", "the classes of an input, the labels of its tokens, or its masked words",
-        'classify twin-pre --text "The [MASK] sat on the mat."', inputs.for_each(classified), takes="inputs",
-        formats=FORMATS, options=(PAIR,), about="The classes of an input, by the classification head of the "
-        "checkpoint; the labels of its tokens; or, of a model with a masked-word head only, the words at each mask.",
-    ),
-    Command(
-        "similarity", "split the cosine of two texts among pairs of tokens, or compare many",
-        'similarity minilm --text "The cat sat on the mat" --text "A kitten rested on a rug" --out similarity.html',
-        similarity, takes="texts", formats=FORMATS,
-        about="Split the cosine similarity of two texts among pairs of tokens. Of three texts or more: the cosine of "
-        "each pair.",
-        options=(
-            option("--layer", type=whole(0, "output"), default=0, metavar="N",
-                   help="attribute to the input of layer N; 0: the embeddings, output: the exact split"),
-            option("--reference", choices=("pad", "zero"),
-                   help="start of the path: padding tokens at the same positions, or zero vectors"),
-            option("--steps", type=whole(0, "auto"), default="auto", metavar="N", help="points on the path"),
-        ),
-    ),
-)  # fmt: skip

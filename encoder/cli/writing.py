@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from encoder.cli.command import FORMATS, Command, CommandError, Result
+from encoder.cli.command import Command, CommandError, Result
+from encoder.cli.values import FORMATS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,9 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     if chosen is None and options.out == "-":
         chosen = "csv"
     if path is not None:
-        check_place(path)
+        if path.is_dir():
+            raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
+        check_folder(path)
     if chosen not in (None, *command.formats):
         known = ", ".join(f".{one}" for one in command.formats)
         raise CommandError(f"--out {options.out}: end its name in one of {known}, or choose --format.")
@@ -45,10 +48,8 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     options.format, options.out = chosen, path
 
 
-def check_place(path: Path) -> None:
-    """Raise CommandError for a folder in place of a file, and for a folder that is not there."""
-    if path.is_dir():
-        raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
+def check_folder(path: Path) -> None:
+    """Raise CommandError if the folder that `path` is in is not there."""
     if not path.absolute().parent.is_dir():
         raise CommandError(f"--out {path}: no folder {path.parent}. Make it first, or choose another.")
 
@@ -200,8 +201,13 @@ def _only(results: Iterator[Result], options: argparse.Namespace) -> Result:
 
 
 def _tables(results: Iterable[Result]) -> Iterator[pd.DataFrame]:
+    """The tables, in which the column `text` is the number of the input."""
     for result in results:
-        yield from result.tables()
+        for table in result.tables():
+            if result.number is not None:
+                table = table.copy(deep=False)
+                table.insert(0, "text", result.number)
+            yield table
 
 
 _WRITERS: dict[str, Callable[[Iterator[Result], IO[bytes], argparse.Namespace], None]] = {

@@ -45,11 +45,8 @@ def patches_frame(trace: Trace, token: int) -> pd.DataFrame:
 
 def captions_frame(texts: Sequence[str], found: Scores) -> pd.DataFrame:
     """The scores of one image: a row for each caption."""
-    numbers = {name: getattr(found, name)[0].numpy() for name in ("cosines", "logits", "probabilities")}
-    return pd.DataFrame(
-        {"caption": list(texts), "cosine": numbers["cosines"], "logit": numbers["logits"],
-         "probability": numbers["probabilities"]}
-    )  # fmt: skip
+    numbers = {"cosine": found.cosines, "logit": found.logits, "probability": found.probabilities}
+    return pd.DataFrame({"caption": list(texts)} | {name: of_image[0].numpy() for name, of_image in numbers.items()})
 
 
 def attention_frame(

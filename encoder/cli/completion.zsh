@@ -1,0 +1,7 @@
+#compdef encoderscope
+_encoderscope() {
+  local -a found
+  found=("${(@f)$(encoderscope __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n "$found" ]] && compadd -a found || _files
+}
+compdef _encoderscope encoderscope
