@@ -90,14 +90,10 @@ class TextFields:
 
 
 def save(
-    model: Savable,
-    folder: str | Path,
-    *,
-    dtype: DiskType = "float32",
-    write: Callable[[Savable, Path, torch.dtype], None] | None = None,
+    model: Savable, folder: str | Path, dtype: DiskType, write: Callable[[Savable, Path, torch.dtype], None]
 ) -> Path:
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk; write:
-    writes its files, by default in our own layout.
+    writes its files, in one of the layouts.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
     replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
@@ -113,7 +109,7 @@ def save(
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
-            (write or write_native)(model, beside, DISK_TYPES[dtype])
+            write(model, beside, DISK_TYPES[dtype])
             _replace(target, beside)
         finally:
             shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
