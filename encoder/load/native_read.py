@@ -58,7 +58,7 @@ def _joint(name: str, folder: Path, fields: dict[str, Any]) -> JointEncoder:
             raise LoadError(f"config.json's tower {kind} is not an object: save the model again.")
         made[kind] = _tower(name, folder, tower_fields)
         if made[kind].takes != kind:
-            raise LoadError(f"config.json's tower {kind} takes {made[kind].takes}: save the model again.")
+            raise LoadError(f"config.json's tower {kind} accepts {made[kind].takes}: save the model again.")
     text, other = made.pop("text"), made.popitem()[1]
     return JointEncoder(name, text, other, float(scale), float(bias), compares)  # type: ignore[arg-type]
 
