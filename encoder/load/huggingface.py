@@ -69,7 +69,7 @@ def save(model: Savable, folder: str | Path, *, dtype: DiskType = "float32", lay
                 file.rmdir() if file.is_dir() else file.unlink()
             native.write_native(model, beside, kind)
 
-    return native.save(model, folder, dtype=dtype, write=write)
+    return native.save(model, folder, dtype, write)
 
 
 def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:

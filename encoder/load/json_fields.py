@@ -11,10 +11,11 @@ from typing import Any, Literal
 from encoder.errors import LoadError, quoted
 
 
-def from_fields(kind: type, fields: Any, where: str) -> Any:
+def from_fields(kind: type, fields: Any, where: str = "") -> Any:
     """A JSON object -> the frozen dataclass `kind`. Raises LoadError for an unknown, missing or wrong field.
 
-    A field that the object does not name gets its default, so older checkpoints stay readable.
+    where: its place in config.json. A field that the object does not name gets its default, so older checkpoints stay
+    readable.
     """
     if not isinstance(fields, dict):
         raise LoadError(
@@ -27,9 +28,10 @@ def from_fields(kind: type, fields: Any, where: str) -> Any:
             f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
         )
     for field in dataclasses.fields(kind):
-        if field.default is dataclasses.MISSING and field.name not in fields:
+        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if needed and field.name not in fields:
             raise LoadError(f"config.json's {where} has no {field.name}: save the model again.")
-    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in fields.items()})
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}".lstrip(".")) for name, value in fields.items()})
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
@@ -53,6 +55,8 @@ def _fits(hint: Any, value: Any) -> bool:
         return value in typing.get_args(hint)
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(typing.get_args(hint)[1], entry) for entry in value.values())
     if hint is float:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and (isinstance(value, float) or abs(value) <= sys.float_info.max)

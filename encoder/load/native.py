@@ -13,32 +13,40 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError, LoadError, SaveError
+from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.json_file import parse_json, read_json
-from encoder.load.weights import SINGLE, prefixed
+from encoder.load.weights import SINGLE, named_weights
+from encoder.model.checks import check_whole
+from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHead, MLMHeadConfig
+from encoder.model.pooling import LateConfig, SparseConfig, parts_of
+from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
 #: A field of config.json in any layout: `save` wrote it and may replace it.
 SAVED_BY = "saved_by_encoderscope"
-#: Before the names of the weights of a head: its name in `NamedEncoder.heads`.
-HEAD = "mlm_head."
-CLASSIFIER = "classifier."
-VECTOR_HEAD = "vector_head."
-SPANS = "span_head."
-DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
-#: Fields of TextEncoder that are written as they are.
-TEXT_SETTINGS = ("pooling", "normalise", "max_embed_tokens", "truncate_dim", "default_prompt", "pools_prompt")
+#: Heads by their name in `NamedEncoder.heads`, with which the names of their weights begin.
+HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
+    "classifier": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
+    "vector_head": (VectorHeadConfig, lambda config, own: VectorHead(config.d_model, own)),
+    "mlm_head": (MLMHeadConfig, MLMHead),
+    "span_head": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
+}
+#: Fields of TextEncoder with several linear maps.
+SEVERAL = ("dense", "token_dense")
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -48,15 +56,44 @@ Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
+@dataclass(frozen=True)
+class TextFields:
+    """What config.json says of a TextEncoder besides its modules: its fields of these names; fill_to: of its tokenizer.
+
+    Raises ConfigError for values that do not fit.
+    """
+
+    pooling: str = "mean"
+    normalise: bool = False
+    max_embed_tokens: int | None = None
+    truncate_dim: int | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
+    default_prompt: str | None = None
+    pools_prompt: bool = True
+    sparse: SparseConfig | None = None
+    late: LateConfig | None = None
+    fill_to: int | None = None
+
+    def __post_init__(self) -> None:
+        parts_of(self.pooling)
+        for name in ("max_embed_tokens", "truncate_dim", "fill_to"):
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), 1)
+        if self.default_prompt is not None and self.default_prompt not in self.prompts:
+            raise ConfigError(f"default_prompt={quoted(self.default_prompt)} is none of the prompts: correct it.")
+
+    @classmethod
+    def of(cls, model: TextEncoder) -> TextFields:
+        """Those of a model."""
+        own = {one.name: getattr(model, one.name) for one in dataclasses.fields(cls) if one.name != "fill_to"}
+        return cls(**own | {"prompts": dict(model.prompts)}, fill_to=model.tokenizer.fill_to)
+
+
 def save(
-    model: Savable,
-    folder: str | Path,
-    *,
-    dtype: DiskType = "float32",
-    write: Callable[[Savable, Path, torch.dtype], None] | None = None,
+    model: Savable, folder: str | Path, dtype: DiskType, write: Callable[[Savable, Path, torch.dtype], None]
 ) -> Path:
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk; write:
-    writes its files, by default in our own layout.
+    writes its files, in one of the layouts.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
     replaced. Raises SaveError where the disk is full or accepts no files; EncoderError for a folder with other files,
@@ -72,7 +109,7 @@ def save(
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
-            (write or write_native)(model, beside, DISK_TYPES[dtype])
+            write(model, beside, DISK_TYPES[dtype])
             _replace(target, beside)
         finally:
             shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
@@ -130,16 +167,14 @@ def write_weights(state: dict[str, Tensor], file: Path, dtype: torch.dtype) -> N
 
 def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     """Write the files of our own layout."""
+    fields = {"model_type": MODEL_TYPE, "format": FORMAT, "name": model.name}
     if isinstance(model, JointEncoder):
-        towers = model.towers
-        state = {f"{kind}.{name}": value for kind, tower in towers.items() for name, value in state_of(tower).items()}
-        fields: dict[str, Any] = {"towers": {kind: fields_of(tower) for kind, tower in towers.items()}}
+        fields |= {"towers": {kind: fields_of(tower) for kind, tower in model.towers.items()}}
         fields |= {name: getattr(model, name) for name in ("scale", "bias", "compares")}
-        text: Tower = model.text
     else:
-        state, fields, text = state_of(model), fields_of(model), model
-    write_weights(state, folder / SINGLE, dtype)
-    fields = {"model_type": MODEL_TYPE, "format": FORMAT, "name": model.name} | fields
+        fields |= fields_of(model)
+    text = next(iter(model.towers.values()))
+    write_weights(state_of(model), folder / SINGLE, dtype)
     if isinstance(text, TextEncoder):
         text.tokenizer.backend.save(str(folder / "tokenizer.json"))
         special = json.dumps(text.tokenizer.special, indent=2, ensure_ascii=False)
@@ -149,33 +184,38 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
 
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
-    fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
-    if not isinstance(model, TextEncoder):
-        preparation = dataclasses.asdict(model.preparation)
-        if isinstance(model, AudioEncoder):
-            preparation["kind"] = type(model.preparation).__name__
-        return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
-    return fields | {
-        **{name: getattr(model, name) for name in TEXT_SETTINGS},
-        **{name: _head_fields(getattr(model, name)) for name in ("mlm_head", "span_head")},
-        **{name: [_head_fields(dense) for dense in getattr(model, name)] for name in ("dense", "token_dense")},
-        "prompts": dict(model.prompts),
-        "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
-        "late": None if model.late is None else dataclasses.asdict(model.late),
-        "fill_to": model.tokenizer.fill_to,
-    }
+    fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
+    fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
+    if isinstance(model, TextEncoder):
+        fields |= {name: [_head_fields(dense) for dense in getattr(model, name)] for name in SEVERAL}
+        return fields | dataclasses.asdict(TextFields.of(model))
+    fields["preparation"] = dataclasses.asdict(model.preparation)
+    if isinstance(model, AudioEncoder):
+        fields["preparation"]["kind"] = type(model.preparation).__name__
+    return fields
+
+
+def heads_of(kind: type[Tower]) -> list[str]:
+    """The names of HEADS that an encoder of this kind may have."""
+    return [own.name for own in dataclasses.fields(kind) if own.name in HEADS]
 
 
 def _head_fields(head: Any) -> dict[str, Any] | None:
     return None if head is None else dataclasses.asdict(head.config)
 
 
-def state_of(model: Tower) -> dict[str, Tensor]:
+def modules_of(model: Savable) -> dict[str, nn.Module]:
+    """The modules of a model, by what stands before the names of their weights."""
+    found: dict[str, nn.Module] = {}
+    for kind, tower in model.towers.items():
+        start = f"{kind}." if isinstance(model, JointEncoder) else ""
+        found |= {start: tower.encoder} | {f"{start}{name}.": head for name, head in tower.heads.items()}
+    return found
+
+
+def state_of(model: Savable) -> dict[str, Tensor]:
     """The weights under our own names."""
-    state = dict(model.encoder.state_dict())
-    for name, head in model.heads.items():
-        state |= prefixed(f"{name}.", head)
-    return state
+    return named_weights(modules_of(model))
 
 
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
@@ -18,17 +17,13 @@ from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, SPANS, TOKEN_DENSE, VECTOR_HEAD, Savable, Tower
+from encoder.load.native import FORMAT, HEADS, SEVERAL, Savable, TextFields, Tower, heads_of, modules_of
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
-from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
-from encoder.model.mlm import MLMHead, MLMHeadConfig
-from encoder.model.pooling import POOLINGS, Dense, DenseConfig, LateConfig, SparseConfig
-from encoder.model.vector_head import VectorHead, VectorHeadConfig
+from encoder.model.pooling import Dense, DenseConfig
 
-Modules = dict[str, nn.Module]
 #: Characters of a model's name.
 LONGEST_NAME = 200
 
@@ -44,15 +39,12 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
     name = fields.get("name") or folder.resolve().name
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         raise LoadError(f"config.json has name={quoted(name)}: specify a text of at most {LONGEST_NAME} characters.")
-    if "towers" in fields:
-        return _joint(name, folder, fields, device, dtype)
-    modules, make = _tower(name, folder, fields)
-    fill_strictly(modules, WeightFiles(folder), device, dtype)
-    made: Tower = make()
-    return made
+    model = _joint(name, folder, fields) if "towers" in fields else _tower(name, folder, fields)
+    fill_strictly(modules_of(model), WeightFiles(folder), device, dtype)
+    return model
 
 
-def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
+def _joint(name: str, folder: Path, fields: dict[str, Any]) -> JointEncoder:
     towers = fields["towers"]
     if not isinstance(towers, dict) or set(towers) not in ({"text", "image"}, {"text", "sound"}):
         raise LoadError(f"config.json has towers={quoted(towers)}: specify the fields of text, and of image or sound.")
@@ -60,44 +52,49 @@ def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device
     for key, value in (("scale", scale), ("bias", bias)):
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise LoadError(f"config.json has {key}={quoted(value)}: specify a number.")
-    found: dict[str, Any] = {}
-    modules: Modules = {}
+    made: dict[str, Any] = {}
     for kind, tower_fields in towers.items():
         if not isinstance(tower_fields, dict):
             raise LoadError(f"config.json's tower {kind} is not an object: save the model again.")
-        parts, found[kind] = _tower(name, folder, tower_fields)
-        modules |= {f"{kind}.{prefix}": module for prefix, module in parts.items()}
-    fill_strictly(modules, WeightFiles(folder), device, dtype)
-    made = {kind: make() for kind, make in found.items()}
-    if wrong := [kind for kind, tower in made.items() if tower.takes != kind]:
-        raise LoadError(f"config.json's tower {wrong[0]} accepts {made[wrong[0]].takes}: save the model again.")
+        made[kind] = _tower(name, folder, tower_fields)
+        if made[kind].takes != kind:
+            raise LoadError(f"config.json's tower {kind} accepts {made[kind].takes}: save the model again.")
     text, other = made.pop("text"), made.popitem()[1]
     return JointEncoder(name, text, other, float(scale), float(bias), compares)  # type: ignore[arg-type]
 
 
-def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Callable[[], Any]]:
-    """The unfilled modules of an encoder by their prefix, and what makes the encoder of them."""
+def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
+    """The encoder that the fields describe, whose weights are not read yet."""
     config: EncoderConfig = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
+    kind = TextEncoder if config.takes_text else AudioEncoder if config.patches is None else ImageEncoder
     with unfilled():
-        modules: Modules = {"": Encoder(config)}
-        if fields.get("classifier") is not None:
-            head = from_fields(ClassifierConfig, fields["classifier"], "classifier")
-            modules[CLASSIFIER] = Classifier(config.d_model, head)
-    return (_text if config.takes_text else _signal)(name, folder, fields, config, modules)
+        parts: dict[str, Any] = {"encoder": Encoder(config)}
+        for head in heads_of(kind):
+            if fields.get(head) is not None:
+                of_head, make = HEADS[head]
+                parts[head] = make(config, from_fields(of_head, fields[head], head))
+        for maps in SEVERAL if config.takes_text else ():
+            if not isinstance(fields.get(maps, []), list):
+                raise LoadError(f"config.json has {maps}={quoted(fields[maps])}: specify a list.")
+            parts[maps] = tuple(Dense(from_fields(DenseConfig, entry, maps)) for entry in fields.get(maps, []))
+    if config.takes_text:
+        parts |= _of_text(folder, fields, config)
+    elif config.patches is None:
+        parts["preparation"] = _sound(fields, config)
+    else:
+        parts["preparation"] = _pixels(fields, config.patches.channels)
+    made: Tower = kind(name=name, **parts)
+    return made
 
 
-def _signal(
-    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
-) -> tuple[Modules, Callable[[], ImageEncoder | AudioEncoder]]:
-    kind: Any = AudioEncoder if config.patches is None else ImageEncoder
-    preparation: Any = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
-    if fields.get("vector_head") is not None:
-        with unfilled():
-            head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")
-            modules[VECTOR_HEAD] = VectorHead(config.d_model, head)
-    heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "vector_head": modules.get(VECTOR_HEAD)}
-    encoder: Any = modules[""]
-    return modules, lambda: kind(name=name, encoder=encoder, preparation=preparation, **heads)
+def _of_text(folder: Path, fields: dict[str, Any], config: EncoderConfig) -> dict[str, Any]:
+    """The tokenizer and the settings of a TextEncoder."""
+    known = {one.name: fields[one.name] for one in dataclasses.fields(TextFields) if one.name in fields}
+    found: TextFields = from_fields(TextFields, known)
+    settings = {name: value for name, value in vars(found).items() if name != "fill_to"}
+    if found.fill_to is not None and found.fill_to > config.max_tokens:
+        raise LoadError(f"config.json has fill_to={found.fill_to}, more than the {config.max_tokens} tokens of a text.")
+    return settings | {"tokenizer": Tokenizer.from_file(folder / "tokenizer.json").filled_to(found.fill_to)}
 
 
 def _pixels(fields: dict[str, Any], channels: int) -> Preparation:
@@ -117,66 +114,3 @@ def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation
     found: log_mel.Preparation = from_fields(kinds[given["kind"]], rest, "preparation")
     check_sound(found, config)
     return found
-
-
-def _text(
-    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
-) -> tuple[Modules, Callable[[], TextEncoder]]:
-    for key in ("dense", "token_dense"):
-        if not isinstance(fields.get(key, []), list):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify a list.")
-    with unfilled():
-        if fields.get("mlm_head") is not None:
-            modules[HEAD] = MLMHead(config, from_fields(MLMHeadConfig, fields["mlm_head"], "mlm_head"))
-        if fields.get("span_head") is not None:
-            spans = from_fields(ClassifierConfig, fields["span_head"], "span_head")
-            modules[SPANS] = Classifier(config.d_model, spans)
-        dense, token_dense = (
-            tuple(Dense(from_fields(DenseConfig, entry, key)) for entry in fields.get(key, []))
-            for key in ("dense", "token_dense")
-        )
-    for name_of, several in ((DENSE, dense), (TOKEN_DENSE, token_dense)):
-        modules |= {name_of.format(index): module for index, module in enumerate(several)}
-    pooling = fields.get("pooling", "mean")
-    if not isinstance(pooling, str) or not set(pooling.split("+")) <= set(POOLINGS):
-        raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
-    for key in ("normalise", "pools_prompt"):
-        if not isinstance(fields.get(key, False), bool):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify true or false.")
-    encoder: Any = modules[""]
-    heads: dict[str, Any] = {
-        "classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD), "span_head": modules.get(SPANS),
-    }  # fmt: skip
-    for key, kind in (("sparse", SparseConfig), ("late", LateConfig)):
-        heads[key] = None if fields.get(key) is None else from_fields(kind, fields[key], key)
-    prompts, prompt = fields.get("prompts", {}), fields.get("default_prompt")
-    if not isinstance(prompts, dict) or not all(isinstance(text, str) for text in prompts.values()):
-        raise LoadError(f"config.json has prompts={quoted(prompts)}: specify a text for each name.")
-    if prompt is not None and prompt not in prompts:
-        raise LoadError(f"config.json has default_prompt={quoted(prompt)}, which is none of its prompts: correct it.")
-    most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
-    if fill_to is not None and fill_to > config.max_tokens:
-        raise LoadError(f"config.json has fill_to={fill_to}, more than the {config.max_tokens} tokens of a text.")
-    return modules, lambda: TextEncoder(
-        name=name,
-        encoder=encoder,
-        tokenizer=Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to),
-        pooling=pooling,
-        dense=dense,
-        token_dense=token_dense,
-        normalise=fields.get("normalise", False),
-        max_embed_tokens=most,
-        truncate_dim=_whole(fields, "truncate_dim"),
-        prompts=prompts,
-        default_prompt=prompt,
-        pools_prompt=fields.get("pools_prompt", True),
-        **heads,
-    )
-
-
-def _whole(fields: dict[str, Any], key: str) -> int | None:
-    """A whole number from 1 on, or null. Raises LoadError for anything else."""
-    value = fields.get(key)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise LoadError(f"config.json has {key}={quoted(value)}: specify a whole number from 1 on, or null.")
-    return value

@@ -239,16 +239,16 @@ def check_memory(modules: Iterable[nn.Module], device: torch.device, dtype: torc
         )
 
 
-def prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
-    """The weights of a module under their names on disk, which start with `prefix`."""
-    return {prefix + name: value for name, value in module.state_dict().items()}
+def named_weights(modules: Mapping[str, nn.Module]) -> dict[str, Tensor]:
+    """The weights of modules, by prefix, under their names on disk."""
+    return {prefix + name: value for prefix, one in modules.items() for name, value in one.state_dict().items()}
 
 
 def fill_strictly(
     modules: Mapping[str, nn.Module], files: WeightFiles, device: torch.device, dtype: torch.dtype
 ) -> None:
     """Fill modules, by prefix. Raises LoadError for a weight that is missing, unknown or of another shape."""
-    wanted = {name: value for prefix, module in modules.items() for name, value in prefixed(prefix, module).items()}
+    wanted = named_weights(modules)
     where = files.folder.name
     for name in sorted(set(files) - set(wanted)):
         raise LoadError(
