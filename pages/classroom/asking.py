@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.core.teaching.lessons.library import look_of
-from pages.core.teaching.questions import Look, controls, read_question
+from pages.core.teaching.questions import Look, read_question
 from pages.core.teaching.rooms import Room, ask, session
 from pages.core.words.markdown import say_error
 
@@ -56,7 +56,7 @@ def _poll() -> dict[str, Any]:
 
 
 def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:
-    labels = controls.names(look)
+    labels = look.names
     place = f"L{look.layer} H{look.head}"
 
     def token(label: str, name: str, otherwise: int) -> int:

@@ -96,9 +96,7 @@ def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look
     if given is None and question.kind == "draw":
         assert look is not None
         st.markdown(f"**{plain(question.ask)}**")
-        row_sketch(
-            controls.names(look), key=key, question=question.ask, button="Answer", on_answer=partial(_give, asked.id)
-        )
+        row_sketch(look.names, key=key, question=question.ask, button="Answer", on_answer=partial(_give, asked.id))
     elif given is None:
         controls.ask(question, look, key, partial(_give, asked.id))
     else:

@@ -66,7 +66,7 @@ def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[
 
 
 def _bar(question: Question, look: Look | None, answer: Any, label: str, count: int) -> Bar:
-    right = _is_right(question, look, answer)
+    right = question.is_right(answer, look)
     return Bar(label, count, right, "" if right or look is None else question.reason(answer, look)[0])
 
 
@@ -84,15 +84,6 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
         Bar(f"{three_digits(edges[k])} to {three_digits(edges[k + 1])}", int(np.sum(places == k)), k == at)
         for k in range(len(edges) - 1)
     ]
-
-
-def _is_right(question: Question, look: Look | None, answer: Any) -> bool | None:
-    if question.kind in ("choice", "conclusion", "test"):
-        return None
-    try:
-        return question.grade(answer, look).right
-    except EncoderError:  # a sentence without the token that the question names
-        return False
 
 
 def truth(question: Question, look: Look | None) -> None:
@@ -121,7 +112,7 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
         model = question.truth(look).value if asked.revealed else None
         st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
         row_sketch(
-            controls.names(look), key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
+            look.names, key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
             truth=model or mean,
         )  # fmt: skip
     if first:
@@ -206,7 +197,7 @@ def as_csv(
         known = members.get(member)
         who = known.nickname if known and known.nickname else str(numbers[member])
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
-        right = _is_right(question, look, value)
+        right = question.is_right(value, look)
         reason = "" if right is not False or look is None else question.reason(value, look)[0]
         row = [question.ask, who, text, "" if right is None else int(right), vote, reason]
         writer.writerow([_cell(one) if isinstance(one, str) else one for one in row])

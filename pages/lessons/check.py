@@ -98,8 +98,7 @@ def _check_question(step: Step) -> Iterator[str]:
             return
         if question.kind == "conclusion":
             return
-        answer = truth.value[0] if question.kind in ("token", "head") else truth.value
-        if not question.grade(read_answer(question, json.dumps(answer), look), look).right:
+        if not question.grade(read_answer(question, json.dumps(truth.answers[0]), look), look).right:
             yield "the question grades its own answer as wrong: change the example or the tolerance."
     except EncoderError as error:
         yield str(error)

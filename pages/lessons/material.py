@@ -23,8 +23,9 @@ from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, Question, controls
-from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion
+from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
+from pages.core.teaching.questions.question import Choosing
 
 HERE = Path(__file__).parent
 #: Lines to write on, for each question of the worksheet.
@@ -156,28 +157,15 @@ def _asked(step: Step) -> str:
     truth = question.truth(look)
     known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
     known["said"] = "" if truth.value is None else controls.true_value(question, look, truth)
-    if isinstance(question, TokenQuestion):
-        known["options"] = [[place, controls.names(look)[place]] for place in question.choices(look)]
-        known["right"] = truth.value
-    elif isinstance(question, ConceptQuestion):
-        known["options"], known["right"] = [*enumerate(question.texts(look))], [truth.value]
-    elif question.kind == "true or false":
-        known["options"], known["right"] = [[True, "True"], [False, "False"]], [truth.value]
+    if isinstance(question, Choosing):
+        known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):
         known["options"] = [[label, label] for label in sorted(question.items)]
-    elif isinstance(question, HeadQuestion):
-        known["right"] = truth.value
-    elif isinstance(question, NumberQuestion):
-        known["between"] = _accepted(question, truth.value)
+    if isinstance(question, NumberQuestion):
+        known["between"] = question.accepted(truth)
+    elif isinstance(question, Choosing | HeadQuestion):
+        known["right"] = truth.answers
     return escape(json.dumps(known))
-
-
-def _accepted(question: NumberQuestion, truth: float) -> list[float]:
-    """The smallest and the largest number that count as right."""
-    if question.within is not None:
-        return [truth - question.within, truth + question.within]
-    assert question.factor is not None
-    return sorted([truth / question.factor, truth * question.factor])
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 import yaml
 
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
-from pages.core.teaching.questions.quantities import Look, QuestionError
+from pages.core.teaching.questions.quantities import Look, QuestionError, one_of
 from pages.core.teaching.questions.question import Grade, Question, Truth, kind
 
 FILE = Path(__file__).parents[3] / "lessons" / "concept-test.yml"
@@ -42,8 +42,7 @@ class ConceptTest(Question):
     form: str = "A"
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise QuestionError(f"The concept test has the forms {' and '.join(FORMS)}, not {self.form!r}.")
+        one_of("form", self.form, FORMS)
 
     def truth(self, look: Look) -> Truth:
         """The true option of each item."""
