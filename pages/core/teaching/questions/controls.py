@@ -20,13 +20,16 @@ from pages.core.words.markdown import plain, say_error
 Give = Callable[[Any], None]
 
 
-def ask(question: Question, look: Look, key: str, give: Give) -> None:
-    """Draw the question and its control. give: called with an answer, in a callback."""
+def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
+    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row."""
     st.markdown(f"**{plain(question.ask)}**")
     if question.hint:
         with st.expander("Hint", icon=":material/lightbulb:"):
             st.write(plain(question.hint))
-    CONTROLS[question.kind](question, look, key, give)
+    if isinstance(question, open_kinds.DrawQuestion):
+        row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
+    else:
+        CONTROLS[question.kind](question, look, key, give)
 
 
 def result(question: Question, look: Look, given: Any, key: str) -> None:
@@ -135,10 +138,6 @@ def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> N
     _button(chosen if len(chosen) == len(labels) else None, key, give)
 
 
-def _draw(question: open_kinds.DrawQuestion, look: Look, key: str, give: Give) -> None:
-    row_sketch(look.names, key=key, question=question.ask, on_answer=give)
-
-
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
     typed: str | None = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS).strip()
     if typed:
@@ -184,7 +183,6 @@ CONTROLS: dict[str, Callable[..., None]] = {
     "number": _number,
     "order": _order,
     "true or false": _choose,
-    "draw": _draw,
     "sentence": _sentence,
     "choice": _choose,
     "concept": _choose,
@@ -211,6 +209,11 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return "the row below"
         case _:
             return str(answer)
+
+
+def cell(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula, and that UTF-8 can write."""
+    return ("'" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else "") + text.encode("utf-8", "replace").decode()
 
 
 def true_value(question: Question, look: Look, truth: Truth) -> str:
