@@ -113,7 +113,7 @@ def _slides(step: Step) -> Iterator[Section]:
     question = step.question
     said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}</p>"
     yield Section(step.title, picture=said)
-    yield Section("", picture=picture(step) if question is None or question.look else _whole(step))
+    yield Section("", picture=picture(step) if question is None or question.look else _drawn(look_of(step.view)))
 
 
 def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
@@ -180,17 +180,11 @@ def picture(step: Step) -> Picture:
     part = view.get("step", "")
     part = view.get("vector", "q") if part == "qkv" else part
     part = f"{part}-{view.get('part', 'attention')}" if part in ("norm", "add") else part
-    places = {"layer": look.layer, "head": look.head, "query": query, "key": key}
-    return _drawn(look, tuple(places.items()), part)
-
-
-def _whole(step: Step) -> Picture:
-    """The model without an open part."""
-    look = look_of(step.view)
-    return _drawn(look, (("layer", look.layer), ("head", look.head), ("query", None), ("key", None)), "")
+    return _drawn(look, part, query, key)
 
 
 @cache
-def _drawn(look: Look, places: tuple[tuple[str, int | None], ...], part: str) -> Picture:
-    options = {"model": look.loaded.name}
-    return of_trace(look.trace, options, {**INSIDE, **dict(places), "part": part})
+def _drawn(look: Look, part: str = "", query: int | None = None, key: int | None = None) -> Picture:
+    """The model with an open part, or without one."""
+    places = {"layer": look.layer, "head": look.head, "query": query, "key": key, "part": part}
+    return of_trace(look.trace, {"model": look.loaded.name}, INSIDE | places)

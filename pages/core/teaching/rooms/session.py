@@ -70,16 +70,10 @@ def room() -> Room | None:
     return st.session_state.get(_ROOM) if seat() else None
 
 
-def in_class() -> bool:
-    """Whether this session shows what the class sees: the teacher, or a student who follows."""
+def is_follower() -> bool:
+    """Whether this session is a student's who follows the teacher."""
     own = seat()
-    return own is not None and (own.teaches or own.follows)
-
-
-def is_student() -> bool:
-    """Whether this session has a student's seat."""
-    own = seat()
-    return own is not None and not own.teaches
+    return own is not None and not own.teaches and own.follows
 
 
 def said() -> str:
