@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import html
 import os
-import socket
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from encoder.cli import ports
 from pages.classroom.strip import spaced
 from pages.core.access import visitors
+from pages.core.server.warm import FRONT
 from pages.core.teaching.rooms import Room
 from pages.core.teaching.rooms.session import DESK
-
-#: The address that a front listens on which was started by encoder/cli/app.py.
-FRONT = "ENCODERSCOPE_FRONT"
 
 
 def address() -> str:
@@ -43,12 +41,7 @@ def network_address() -> str:
     listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
     if listens not in ("", "0.0.0.0", "::"):
         return ""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # RFC 5737's example network: picks a route and sends nothing
-        except OSError:
-            return ""
-        return str(probe.getsockname()[0])
+    return next(iter(ports.network_address()), "")
 
 
 def draw(now: Room, *, large: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -13,6 +12,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from encoder.errors import EncoderError
+from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import lesson, library
 from pages.core.teaching.lessons.lesson import Lesson, LessonError, Step
 from pages.core.teaching.lessons.library import look_of
@@ -31,16 +31,9 @@ class Finding:
     reason: str
 
 
-def register_values() -> None:
-    """Import what registers the values of all pages: a view is checked against them."""
-    importlib.import_module("pages.core.frame.frame")
-    for path in sorted(APP.parent.glob("pages/*/params.py")):
-        importlib.import_module(f"pages.{path.parent.name}.params")
-
-
 def check(path: Path) -> Iterator[Finding]:
     """All findings in a lesson file, in the order of its steps."""
-    register_values()
+    import_params()
     try:
         found = lesson.load(path)
     except LessonError as error:

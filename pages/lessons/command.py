@@ -69,10 +69,10 @@ def _preview(file: Path) -> int:
 
 
 def _material(folder: Path) -> int:
+    from pages.core.frame.frame import import_params
     from pages.lessons import material
-    from pages.lessons.check import register_values
 
-    register_values()
+    import_params()
     for file in material.write(folder):
         print(f"{file}: written.")
     return 0
@@ -80,10 +80,10 @@ def _material(folder: Path) -> int:
 
 def _answers(file: Path) -> int:
     from encoder.errors import EncoderError
+    from pages.core.frame.frame import import_params
     from pages.core.teaching.lessons import codes
-    from pages.lessons.check import register_values
 
-    register_values()
+    import_params()
     rows, faults = csv.writer(sys.stdout), 0
     rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
