@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -18,17 +17,10 @@ from pages.core.teaching.lessons.lesson import Lesson, LessonError, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import read_answer
 from pages.lessons import wording
+from pages.lessons.wording import Finding
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 120
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is wrong in a lesson. line: counted from 1."""
-
-    line: int
-    reason: str
 
 
 def check(path: Path) -> Iterator[Finding]:
@@ -52,11 +44,11 @@ def _earlier(path: Path) -> Iterator[Lesson]:
 
 def check_steps(found: Lesson, known: AbstractSet[str] = frozenset()) -> Iterator[Finding]:
     """The findings of a lesson's words, views and questions. known: terms of earlier lessons."""
-    for line, reason in (*wording.check_terms(found, set(known)), *wording.check_misconceptions(found)):
-        yield Finding(line, reason)
+    yield from wording.check_terms(found, set(known))
+    yield from wording.check_misconceptions(found)
     for before, step in zip((None, *found.steps), found.steps, strict=False):
         with contextlib.suppress(EncoderError):  # `_check_question` says it
-            yield from (Finding(line, reason) for line, reason in wording.check_step(step, before))
+            yield from wording.check_step(step, before)
         if step.view:
             yield from (Finding(step.view_line, reason) for reason in _check_view(step))
         if step.question:

@@ -21,7 +21,6 @@ from pages.core.teaching.rooms.store import (
     StoreUnavailable,
     changed,
     check_answer,
-    differs,
     gone,
     make_room,
 )
@@ -120,7 +119,7 @@ class RedisStore(RoomStore):
                 pipe.hdel(seen, *left)
             pipe.hset(members, member.id, member.to_json())
             pipe.hset(seen, member.id, time.time())
-            if known is None or differs(Member.from_json(known, 0), member):
+            if known is None or Member.from_json(known, 0) != member:
                 pipe.incr(_key(code, "activity"))
             _expire(pipe, room, "members", "seen", "activity")
 

@@ -146,7 +146,7 @@ class MemoryStore(RoomStore):
             kept = self._kept(code)
             make_room(code, kept.members, member)
             member = dataclasses.replace(member, seen=time.time())
-            if differs(kept.members.get(member.id), member):
+            if kept.members.get(member.id) != member:
                 kept.activity += 1
             kept.members[member.id] = member
 
@@ -200,11 +200,6 @@ def make_room(code: str, members: dict[str, Member], member: Member) -> list[str
     for one in absent:
         del members[one]
     return absent
-
-
-def differs(before: Member | None, after: Member) -> bool:
-    """Whether a member is new or says something else."""
-    return before is None or dataclasses.replace(before, seen=after.seen) != after
 
 
 def check_answer(room: Room, question: str, is_member: bool, value: str) -> None:
