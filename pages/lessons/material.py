@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from markdown_it import MarkdownIt
 
 from encoder import export
@@ -64,14 +65,10 @@ def _html(prose: str) -> str:
 
 
 def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    rows = "".join(
-        f"<tr><td>{mark.at}</td><td>{mark.minutes}</td><td>{escape(lesson.label)}.{mark.step}</td>"
-        f"<td>{escape(step.title)}</td><td>{escape(mark.do)}</td></tr>"
-        for mark, lesson, step in steps
-    )
-    head = "<tr><th>minute</th><th>takes</th><th>step</th><th>title</th><th>you</th></tr>"
-    yield Section("", picture=f'<table class="wide">{head}{rows}</table>')
-    yield Section("", sentences=["The concept test before and after takes ten minutes each, next to these 90."])
+    rows = [(mark.at, mark.minutes, f"{lesson.label}.{mark.step}", step.title, mark.do) for mark, lesson, step in steps]
+    table = pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"])
+    said = "The concept test before and after takes ten minutes each, next to these 90."
+    yield Section("", table=table, sentences=[said])
 
 
 def _key(step: Step) -> Section:
@@ -93,11 +90,8 @@ def _numbers(numbers: Any) -> str:
 
 def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
     """Known wrong answers with their reasons."""
-    if isinstance(question, ConceptQuestion):
-        answers: list[Any] = [*range(len(question.options))]
-    else:
-        answers = [question.mistaken(one, look) for one in question.mistakes]
-    for answer in answers:
+    known = [question.mistaken(one, look) for one in question.mistakes]
+    for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
         if (reason := question.reason(answer, look)[0]) != "":
             yield controls.answer_text(question, look, answer), reason
 
