@@ -38,37 +38,32 @@ def rotary(view: View, n_positions: int) -> None:
     """The angles, the dot product of equal vectors by distance, and the selected pair at every offset."""
     config = view.loaded.config
     cos, sin = positions.turns(config, view.layer, n_positions)
-    height = token_rows.height(n_positions, pitch=12, most=460)
-    angles, curve = st.columns(2, gap="medium")
     turned = figures.angles(cos, sin)
-    with angles:
-        st.markdown(angles_in_words(view, turned))
-        plot(
-            figures.rotary_angles(turned, title=f"Angles in layer {view.layer}", selected=view.i),
-            key="angles",
-            alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
-            height=height,
-            on_event=select_position(view),
-        )
-        base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
-        slowest = base ** (-2 * last / config.d_head)
-        st.caption(
-            f"Angle of pair *c* at position *p*: *p* / b^(2c/K) = *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
-            "Pair 0: 1 radian per token, a full turn every 6.3 tokens. "
-            f"Pair {last}: {formulas.number(slowest)} radians per token, a full turn every "
-            f"{2 * math.pi / slowest:,.0f} tokens."
-        )
-    with curve:
-        products = positions.turned_apart(cos)
-        _curve(
-            "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=height,
-            alt="Dot product of two equal unit vectors by the distance of their positions.",
-        )  # fmt: skip
-        st.caption(
-            "One unit vector is both query and key, with the same norm in every pair. Dot product: 1 at distance 0, "
-            f"{products[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
-            "as query and key differ, as below."
-        )
+    st.markdown(angles_in_words(view, turned))
+    plot(
+        figures.rotary_angles(turned, title=f"Angles in layer {view.layer}", selected=view.i),
+        key="angles",
+        alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
+        on_event=select_position(view),
+    )
+    base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
+    slowest = base ** (-2 * last / config.d_head)
+    st.caption(
+        f"Angle of pair *c* at position *p*: *p* / b^(2c/K) = *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
+        "Pair 0: 1 radian per token, a full turn every 6.3 tokens. "
+        f"Pair {last}: {formulas.number(slowest)} radians per token, a full turn every "
+        f"{2 * math.pi / slowest:,.0f} tokens."
+    )
+    products = positions.turned_apart(cos)
+    _curve(
+        "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=340,
+        alt="Dot product of two equal unit vectors by the distance of their positions.",
+    )  # fmt: skip
+    st.caption(
+        "One unit vector is both query and key, with the same norm in every pair. Dot product: 1 at distance 0, "
+        f"{products[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
+        "as query and key differ, as below."
+    )
     pair_by_offset(view, min(n_positions, MOST_APART))
 
 

@@ -26,7 +26,7 @@ def draw(view: View) -> Params:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.bound(
             st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
-            help="Sentence A is the one above. The model reads A and B separately, and compares their two vectors.",
+            help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
         )  # fmt: skip
         st.selectbox(
             "Example", list(EXAMPLES), index=None, key="similarity:example", placeholder="Try an example …",

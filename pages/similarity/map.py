@@ -1,4 +1,4 @@
-"""The map of all pairs of tokens; next to it the pair that a click selects, and the check of the sum."""
+"""The map of all pairs of tokens; above it the pair that a click selects, and the check of the sum."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -12,7 +12,6 @@ from pages.core.words import formulas, token_names
 from pages.core.words.markdown import table
 from pages.similarity.params import Params
 
-HEIGHT = 350
 #: Pairs in the list of the largest.
 LARGEST = 5
 
@@ -23,27 +22,23 @@ def figure(cells: Cells, selected: tuple[int | None, int | None]) -> go.Figure:
 
 
 def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
-    """Map and answer side by side. Returns the figure."""
+    """The answer, the map and the check of its sum. Returns the figure."""
     selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
     drawn = figure(cells, selected)
-    left, right = st.columns([11, 9], gap="medium")
     clear = None if selected == (None, None) else _clear
-    with left, answer.area():
+    with answer.area():
         answer.draw(*_answer(cells, selected), clear=clear)
         plot(
             drawn,
             key="similarity-map",
             alt="Map of all pairs of tokens: what each pair adds to the similarity of the two sentences, around 0.",
-            height=HEIGHT,
-            fill=True,
             on_event=on_click(
                 row=lambda row: _select(cells, 0, row),
                 column=lambda column: _select(cells, 1, column),
                 clear=_clear,
             ),
         )
-    with right:
-        check(found)
+    check(found)
     return drawn
 
 
