@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.core.teaching.lessons.library import look_of
-from pages.core.teaching.questions import Look, controls, read_question
+from pages.core.teaching.questions import Look, read_question
 from pages.core.teaching.rooms import Room, ask, session
 from pages.core.words.markdown import say_error
 
-#: Kind -> title.
+#: Kind -> title, and the words of a new question.
 KINDS = {
-    "token": "Which token?",
-    "head": "Which head?",
-    "number": "How large?",
-    "draw": "Draw the row",
-    "choice": "Multiple choice",
+    "token": ("Which token?", "To which word does “{query}” attend most in {place}?"),
+    "head": ("Which head?", "In which head of layer {layer} does “{query}” attend most to “{key}”?"),
+    "number": ("How large?", "How large is the weight from “{query}” to “{key}” in {place}?"),
+    "draw": ("Draw the row", "Draw what “{query}” attends to in {place}."),
+    "choice": ("Multiple choice", ""),
 }
 #: Options of a new poll.
 OPTIONS = "Yes\nNo\nIt depends"
@@ -27,7 +27,9 @@ OPTIONS = "Yes\nNo\nIt depends"
 
 def form(now: Room) -> None:
     """Choose kind, tokens and words of a question, and ask it."""
-    kind = st.pills("Kind", KINDS, format_func=KINDS.get, key="ask:kind", default="token", required=True)
+    kind = st.pills(
+        "Kind", KINDS, format_func=lambda one: KINDS[one][0], key="ask:kind", default="token", required=True
+    )
     try:
         definition = _poll() if kind == "choice" else _about(kind, look_of(now.view), now.view)
         read_question(definition)
@@ -56,8 +58,7 @@ def _poll() -> dict[str, Any]:
 
 
 def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:
-    labels = controls.names(look)
-    place = f"L{look.layer} H{look.head}"
+    labels, place = look.names, f"L{look.layer} H{look.head}"
 
     def token(label: str, name: str, otherwise: int) -> int:
         chosen = int(view[name]) if view.get(name, "").isdigit() else otherwise
@@ -68,26 +69,13 @@ def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:
 
     query = token("Query token", "i", 1)
     key = token("Key token", "j", 1) if kind in ("head", "number") else 0
-    made = MAKE[kind](query, key, look)
-    words = WORDS[kind].format(query=labels[query], key=labels[key], place=place, layer=look.layer)
+    words = KINDS[kind][1].format(query=labels[query], key=labels[key], place=place, layer=look.layer)
     # Another kind or token gets its own words; what the teacher typed stays for this one.
-    made["ask"] = st.text_input("Words", words, key=f"ask:words:{words}", max_chars=300)
-    return made
-
-
-WORDS = {
-    "token": "To which word does “{query}” attend most in {place}?",
-    "head": "In which head of layer {layer} does “{query}” attend most to “{key}”?",
-    "number": "How large is the weight from “{query}” to “{key}” in {place}?",
-    "draw": "Draw what “{query}” attends to in {place}.",
-}
-MAKE: dict[str, Callable[[int, int, Look], dict[str, Any]]] = {
-    "token": lambda query, key, look: {"kind": "token", "query": query},
-    "head": lambda query, key, look: {
-        "kind": "head", "quantity": {"weight": {"query": query, "key": key}}, "layer": look.layer,
-    },
-    "number": lambda query, key, look: {
-        "kind": "number", "quantity": {"weight": {"query": query, "key": key}}, "within": 0.05,
-    },
-    "draw": lambda query, key, look: {"kind": "draw", "query": query},
-}  # fmt: skip
+    asked: dict[str, Any] = {
+        "kind": kind,
+        "ask": st.text_input("Words", words, key=f"ask:words:{words}", max_chars=300),
+    }
+    if kind in ("token", "draw"):
+        return asked | {"query": query}
+    asked |= {"quantity": {"weight": {"query": query, "key": key}}}
+    return asked | ({"layer": look.layer} if kind == "head" else {"within": 0.05})

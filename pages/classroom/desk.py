@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import pandas as pd
 import streamlit as st
 
 from encoder.errors import EncoderError
+from encoder.export.report import as_csv
 from pages.classroom import asking, concepts, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
 from pages.components.room_door import room_door
@@ -18,7 +19,7 @@ from pages.core.access import limits
 from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
-from pages.core.teaching.questions import Look, Question, read_question
+from pages.core.teaching.questions import Look, Question
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
 from pages.core.teaching.rooms.session import Seat
 from pages.core.words.markdown import plain, say_error
@@ -143,7 +144,7 @@ def _answers(asked: Asked) -> None:
         return
     _refresh(now, "answers")
     try:
-        question, look = read_question(asked.definition), question_box.look_at(asked)
+        question, look = question_box.read(asked)
         st.markdown(f"**{plain(question.ask)}**")
         if asked.revealed:
             results.truth(question, look)
@@ -174,14 +175,16 @@ def _who(now: Room, asked: Asked) -> None:
 def export(now: Room) -> bytes:
     """All answers of the room's questions as one table, but for the concept test."""
     members = session.store().members(now.code)
-    lines: list[bytes] = []
-    for asked in [*now.past, *([now.question] if now.question else [])]:
-        if asked.definition["kind"] == "test":  # it has a table of its own, without names
-            continue
-        question, answers = read_question(asked.definition), session.store().answers(now.code, asked.id)
-        table = results.as_csv(question, question_box.look_at(asked), answers, members, 2 if asked.before else 1)
-        lines.append(table if not lines else table.split(b"\r\n", 1)[1])
-    return b"".join(lines)
+    questions = [*now.past, *([now.question] if now.question else [])]
+    rows = [
+        row
+        for asked in questions
+        if asked.definition["kind"] != "test"  # it has a table of its own, without names
+        for row in results.rows(
+            *question_box.read(asked), session.store().answers(now.code, asked.id), members, 2 if asked.before else 1
+        )
+    ]
+    return as_csv(pd.DataFrame(rows)) if rows else b""
 
 
 # --- the class --------------------------------------------------------------------------------------------------------
@@ -242,18 +245,15 @@ def _controls(now: Room) -> None:
 
 
 def _hide(key: str) -> None:
-    names = tuple(st.session_state[key])
-    session.teach(lambda room: dataclasses.replace(room, hidden=names))
+    session.change(hidden=tuple(st.session_state[key]))
 
 
 def _points(key: str) -> None:
-    points = bool(st.session_state[key])
-    session.teach(lambda room: dataclasses.replace(room, points=points))
+    session.change(points=bool(st.session_state[key]))
 
 
 def _timer(seconds: int) -> None:
-    ends = time.time() + seconds if seconds else 0.0
-    session.teach(lambda room: dataclasses.replace(room, timer=ends))
+    session.change(timer=time.time() + seconds if seconds else 0.0)
 
 
 def _end(own: Seat) -> None:

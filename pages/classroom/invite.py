@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import html
-import ipaddress
 import os
-import socket
 from urllib.parse import urlsplit
 
 import streamlit as st
 
+from encoder.cli import ports
 from pages.classroom.strip import spaced
+from pages.core.access import visitors
+from pages.core.server.warm import FRONT
 from pages.core.teaching.rooms import Room
 from pages.core.teaching.rooms.session import DESK
-
-#: The address that a front listens on which was started by encoder/cli/app.py.
-FRONT = "ENCODERSCOPE_FRONT"
 
 
 def address() -> str:
     """The address of this page for other machines, without "http://": as the browser has it, or this machine's name."""
     parts = urlsplit(st.context.url or f"http://localhost/{DESK}")
     host = parts.netloc
-    if parts.hostname and is_loopback(parts.hostname) and (reachable := network_address()):
+    if _is_here(parts.hostname) and (reachable := network_address()):
         host = reachable + (f":{parts.port}" if parts.port else "")
     path = parts.path.rstrip("/")
     path = path if path.endswith(f"/{DESK}") else f"{path}/{DESK}"
@@ -34,12 +32,8 @@ def scheme() -> str:
     return urlsplit(st.context.url or "").scheme or "http"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether this address means the machine itself."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _is_here(host: str | None) -> bool:
+    return host is not None and (visitors.is_loopback(host) or visitors.is_localhost(host))
 
 
 def network_address() -> str:
@@ -47,12 +41,7 @@ def network_address() -> str:
     listens = os.environ.get(FRONT) or str(st.get_option("server.address") or "")
     if listens not in ("", "0.0.0.0", "::"):
         return ""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))  # RFC 5737's example network: picks a route and sends nothing
-        except OSError:
-            return ""
-        return str(probe.getsockname()[0])
+    return next(iter(ports.network_address()), "")
 
 
 def draw(now: Room, *, large: bool) -> None:
@@ -64,7 +53,7 @@ def draw(now: Room, *, large: bool) -> None:
     st.html(f"<div class='{style}'>{picture}{written}</div>")
     if not picture:
         st.caption("For a QR code, the operator installs `pip install 'encoderscope[classroom]'`.")
-    if is_loopback(urlsplit(f"//{place}").hostname or ""):
+    if _is_here(urlsplit(f"//{place}").hostname):
         st.warning(
             "This server answers your machine only. For a class, start it with `encoderscope --host 0.0.0.0`.",
             icon=":material/wifi_off:",

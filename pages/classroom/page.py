@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.classroom import desk
@@ -52,10 +54,10 @@ def _door() -> None:
         st.header("Open a room", anchor=False)
         named = st.checkbox("Ask for nicknames", key="classroom:named", help="Otherwise nobody types a name.")
         st.button(
-            "Open a room", key="classroom:open", type="primary", icon=":material/meeting_room:", on_click=_open,
-            args=(named,),
+            "Open a room", key="classroom:open", type="primary", icon=":material/meeting_room:",
+            on_click=session.attempt, args=(session.open_room,), kwargs={"named": named},
         )  # fmt: skip
-        room_door(key="classroom:door", left=session.has_left(), on_teach=_teach)
+        room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
     next_page("lessons", "Lessons, each with a script for a class")
 
 
@@ -65,34 +67,23 @@ def _join() -> None:
     st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
     if st.session_state.get(_NAMED) or state.get(RoomParams.code):
         st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
-    st.button("Join", key="classroom:join", type="primary", icon=":material/login:", on_click=_take_seat)
+    st.button(
+        "Join",
+        key="classroom:join",
+        type="primary",
+        icon=":material/login:",
+        on_click=session.attempt,
+        args=(_take_seat,),
+    )
 
 
 def _take_seat() -> None:
     typed, nickname = st.session_state.get(_CODE, ""), st.session_state.get(_NICKNAME, "")
-    try:
-        found = session.find(typed)
-        if found.named and not nickname.strip():
-            st.session_state[_NAMED] = True
-            session.say("The teacher asks for a nickname: choose one, then join.")
-            return
-        session.join(typed, nickname)
-    except RoomError as error:
-        session.say(str(error))
-
-
-def _open(named: bool) -> None:
-    try:
-        session.open_room(named=named)
-    except RoomError as error:
-        session.say(str(error))
-
-
-def _teach(code: str, key: str) -> None:
-    try:
-        session.take_key(code, key)
-    except RoomError as error:
-        session.say(str(error))
+    if session.find(typed).named and not nickname.strip():
+        st.session_state[_NAMED] = True
+        session.say("The teacher asks for a nickname: choose one, then join.")
+        return
+    session.join(typed, nickname)
 
 
 main()

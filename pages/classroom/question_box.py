@@ -10,7 +10,6 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.classroom import asking, results, votes
-from pages.components.row_sketch import row_sketch
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, Question, controls, read_question
 from pages.core.teaching.rooms import Asked, Room, session
@@ -50,64 +49,58 @@ def _ask_here(now: Room) -> None:
         st.button("Cancel", key="room:cancel", on_click=st.session_state.pop, args=(ASKING,))
 
 
-def look_at(asked: Asked) -> Look | None:
-    """The text, model and head that a question is about; None for a poll, which needs none. Raises EncoderError."""
-    return None if asked.definition.get("kind") == "choice" else look_of(asked.view)
+def read(asked: Asked) -> tuple[Question, Look | None]:
+    """The question, and the text, model and head that it is about: None for a poll. Raises EncoderError."""
+    question = read_question(asked.definition)
+    return question, None if question.kind == "choice" else look_of(asked.view)
 
 
 def _question(own: Seat, now: Room, asked: Asked) -> None:
     try:
-        question, look = read_question(asked.definition), look_at(asked)
-        if own.teaches:
-            st.markdown(f"**{plain(question.ask)}**")
-            if asked.revealed:
-                left, right = st.columns(2, gap="large")
-                with left:
-                    results.truth(question, look)
-                with right:
-                    results.draw(now, asked, question, look)
-            teachers_buttons(asked)
+        question, look = read(asked)
+        given = None if own.teaches else _given(own, now, asked)
+        if not own.teaches and not asked.revealed and given is None:
+            _ask(own, now, asked, question, look)
             return
-        _students(own, now, asked, question, look)
+        st.markdown(f"**{plain(question.ask)}**")
+        if asked.revealed:
+            left, right = st.columns(2, gap="large")
+            with left:
+                if given is not None:
+                    controls.result(question, look, json.loads(given), f"room:{asked.id}:result")
+                else:
+                    results.truth(question, look)
+            with right:
+                results.draw(now, asked, question, look)
+        elif not own.teaches:
+            _may_change(asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
-        if own.teaches:
-            teachers_buttons(asked)
+    if own.teaches:
+        teachers_buttons(asked)
 
 
-def _students(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
-    kept, key = st.session_state.setdefault(_ANSWERS, {}), f"room:{asked.id}"
+def _given(own: Seat, now: Room, asked: Asked) -> str | None:
+    kept = st.session_state.setdefault(_ANSWERS, {})
     if asked.id not in kept:  # a reload: the answer is in the room
         kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
-    given = kept[asked.id]
-    if asked.revealed:
-        st.markdown(f"**{plain(question.ask)}**")
-        left, right = st.columns(2, gap="large")
-        with left:
-            if given is not None:
-                controls.result(question, look, json.loads(given), f"{key}:result")
-            else:
-                results.truth(question, look)
-        with right:
-            results.draw(now, asked, question, look)
-        return
-    if asked.before and given is None:
+    answer: str | None = kept[asked.id]
+    return answer
+
+
+def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    if asked.before:
         votes.invite(now, asked, own.member)
-    if given is None and question.kind == "draw":
-        assert look is not None
-        st.markdown(f"**{plain(question.ask)}**")
-        row_sketch(
-            controls.names(look), key=key, question=question.ask, button="Answer", on_answer=partial(_give, asked.id)
-        )
-    elif given is None:
-        controls.ask(question, look, key, partial(_give, asked.id))
+    controls.ask(question, look, f"room:{asked.id}", partial(_give, asked.id), drawn="Answer")
+
+
+def _may_change(asked: Asked) -> None:
+    if session.waits(asked.id):
+        st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
     else:
-        st.markdown(f"**{plain(question.ask)}**")
-        if session.waits(asked.id):
-            st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
-        else:
-            st.markdown("Your answer is sent. The teacher shows the result.")
-        st.button("Change my answer", key=f"{key}:again", on_click=kept.update, args=({asked.id: None},))
+        st.markdown("Your answer is sent. The teacher shows the result.")
+    answers = st.session_state[_ANSWERS]
+    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=answers.update, args=({asked.id: None},))
 
 
 def _give(question: str, value: object) -> None:

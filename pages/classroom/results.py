@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -66,8 +64,8 @@ def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[
 
 
 def _bar(question: Question, look: Look | None, answer: Any, label: str, count: int) -> Bar:
-    right = _is_right(question, look, answer)
-    return Bar(label, count, right, "" if right or look is None else question.reason(answer, look)[0])
+    right = question.is_right(answer, look)
+    return Bar(label, count, right, question.reason(answer, look)[0] if right is False and look is not None else "")
 
 
 def _numbers(question: Question, look: Look | None, answers: Sequence[float]) -> list[Bar]:
@@ -84,15 +82,6 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
         Bar(f"{three_digits(edges[k])} to {three_digits(edges[k + 1])}", int(np.sum(places == k)), k == at)
         for k in range(len(edges) - 1)
     ]
-
-
-def _is_right(question: Question, look: Look | None, answer: Any) -> bool | None:
-    if question.kind in ("choice", "conclusion", "test"):
-        return None
-    try:
-        return question.grade(answer, look).right
-    except EncoderError:  # a sentence without the token that the question names
-        return False
 
 
 def truth(question: Question, look: Look | None) -> None:
@@ -121,7 +110,7 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
         model = question.truth(look).value if asked.revealed else None
         st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
         row_sketch(
-            controls.names(look), key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
+            look.names, key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
             truth=model or mean,
         )  # fmt: skip
     if first:
@@ -191,28 +180,20 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
     )
 
 
-def as_csv(
-    question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member], vote: int = 1
-) -> bytes:
-    """One line for each answer: who, the answer, whether it is right, which vote it is of, and a known reason.
+def rows(
+    question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member], vote: int
+) -> Iterator[dict[str, Any]]:
+    """One row for each answer: who, the answer, whether it is right, which vote it is of, and a known reason.
 
     who: a nickname, or the number of a member in the order of joining, the same for all questions.
     """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["question", "who", "answer", "right", "vote", "reason"])
     numbers = {member: number for number, member in enumerate([*members, *(answers.keys() - members.keys())], 1)}
     for member, value in read(question, look, answers).items():
         known = members.get(member)
         who = known.nickname if known and known.nickname else str(numbers[member])
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
-        right = _is_right(question, look, value)
-        reason = "" if right is not False or look is None else question.reason(value, look)[0]
-        row = [question.ask, who, text, "" if right is None else int(right), vote, reason]
-        writer.writerow([_cell(one) if isinstance(one, str) else one for one in row])
-    return out.getvalue().encode("utf-8-sig", "replace")
-
-
-def _cell(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+        bar = _bar(question, look, value, text, 1)
+        yield {
+            "question": controls.cell(question.ask), "who": controls.cell(who), "answer": controls.cell(text),
+            "right": "" if bar.right is None else int(bar.right), "vote": vote, "reason": controls.cell(bar.reason),
+        }  # fmt: skip

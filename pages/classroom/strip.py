@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from functools import partial
@@ -111,21 +110,6 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
 # A click that a reconnect repeats changes nothing: each name says what will be, not that something changes.
 
 
-def freeze(frozen: bool) -> None:
-    """Freeze the class, which also calls everybody back, or let it go. For callbacks."""
-    session.teach(lambda room: dataclasses.replace(room, frozen=frozen, recalled=room.recalled + 1))
-
-
-def recall() -> None:
-    """Call everybody back. For callbacks."""
-    session.teach(lambda room: dataclasses.replace(room, recalled=room.recalled + 1))
-
-
-def spotlight(shines: bool) -> None:
-    """Let the selection pulse on every screen, or end it. For callbacks."""
-    session.teach(lambda room: dataclasses.replace(room, spotlight=shines))
-
-
 def _turn(number: str) -> None:
     opened = progress.current()
     if opened is not None and number.isdecimal() and opened.lesson.nearest(int(number)) == int(number):
@@ -135,11 +119,11 @@ def _turn(number: str) -> None:
 PRESSES: dict[str, Callable[[], None]] = {
     "return": follow.return_to_class,
     "around": follow.look_around,
-    "freeze": partial(freeze, True),
-    "unfreeze": partial(freeze, False),
-    "recall": recall,
-    "spotlight": partial(spotlight, True),
-    "no-spotlight": partial(spotlight, False),
+    "freeze": partial(session.change, frozen=True, recalls=True),
+    "unfreeze": partial(session.change, frozen=False, recalls=True),
+    "recall": partial(session.change, recalls=True),
+    "spotlight": partial(session.change, spotlight=True),
+    "no-spotlight": partial(session.change, spotlight=False),
     "ask": lambda: st.session_state.update({question_box.ASKING: True}),
     "desk": lambda: links.open_later(DESK),
     "page": follow.to_class_page,

@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from encoder.errors import EncoderError
 from pages.core.teaching.questions import Look, Question
 from pages.core.teaching.rooms import Asked, Room, RoomError, ask, session
 
@@ -77,16 +76,8 @@ def invite(now: Room, asked: Asked, member: str) -> None:
 
 def share_right(question: Question, look: Look | None, answers: Mapping[str, Any]) -> float | None:
     """The share of right answers; None where nothing is computed, or nobody has answered."""
-    if look is None or not answers or question.kind in ("choice", "conclusion", "test"):
-        return None
-    return sum(_is_right(question, look, one) for one in answers.values()) / len(answers)
-
-
-def _is_right(question: Question, look: Look, answer: Any) -> bool:
-    try:
-        return question.grade(answer, look).right
-    except EncoderError:  # a sentence without the token that the question names
-        return False
+    found = [question.is_right(one, look) for one in answers.values()]
+    return None if not found or None in found else sum(map(bool, found)) / len(found)
 
 
 def moved(first: Mapping[str, Any], second: Mapping[str, Any]) -> float | None:

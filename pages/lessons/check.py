@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from encoder.errors import EncoderError
+from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import lesson, library
 from pages.core.teaching.lessons.lesson import Lesson, LessonError, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import read_answer
 from pages.lessons import wording
+from pages.lessons.wording import Finding
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 120
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What is wrong in a lesson. line: counted from 1."""
-
-    line: int
-    reason: str
-
-
-def register_values() -> None:
-    """Import what registers the values of all pages: a view is checked against them."""
-    importlib.import_module("pages.core.frame.frame")
-    for path in sorted(APP.parent.glob("pages/*/params.py")):
-        importlib.import_module(f"pages.{path.parent.name}.params")
-
-
 def check(path: Path) -> Iterator[Finding]:
     """All findings in a lesson file, in the order of its steps."""
-    register_values()
+    import_params()
     try:
         found = lesson.load(path)
     except LessonError as error:
@@ -59,11 +44,11 @@ def _earlier(path: Path) -> Iterator[Lesson]:
 
 def check_steps(found: Lesson, known: AbstractSet[str] = frozenset()) -> Iterator[Finding]:
     """The findings of a lesson's words, views and questions. known: terms of earlier lessons."""
-    for line, reason in (*wording.check_terms(found, set(known)), *wording.check_misconceptions(found)):
-        yield Finding(line, reason)
+    yield from wording.check_terms(found, set(known))
+    yield from wording.check_misconceptions(found)
     for before, step in zip((None, *found.steps), found.steps, strict=False):
         with contextlib.suppress(EncoderError):  # `_check_question` says it
-            yield from (Finding(line, reason) for line, reason in wording.check_step(step, before))
+            yield from wording.check_step(step, before)
         if step.view:
             yield from (Finding(step.view_line, reason) for reason in _check_view(step))
         if step.question:
@@ -98,8 +83,7 @@ def _check_question(step: Step) -> Iterator[str]:
             return
         if question.kind == "conclusion":
             return
-        answer = truth.value[0] if question.kind in ("token", "head") else truth.value
-        if not question.grade(read_answer(question, json.dumps(answer), look), look).right:
+        if not question.grade(read_answer(question, json.dumps(truth.answers[0]), look), look).right:
             yield "the question grades its own answer as wrong: change the example or the tolerance."
     except EncoderError as error:
         yield str(error)

@@ -10,31 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
-TEMPLATE = """---
-title: {title}
-minutes: 20
-level: first year
-goals: [Read one row of an attention map]
-needs: the default model
----
-## What a word attends to
-
-Write here what the reader should look for. Plain Markdown; no HTML, no pictures.
-
-```view
-page: heads
-text: The animal didn't cross the street because it was too tired.
-layer: 4
-head: 9
-```
-
-```question
-kind: token
-ask: Which word does “it” attend to most in this head?
-query: it
-why: The answer is computed from the model. A strong weight by itself is not proof of coreference.
-```
-"""
+TEMPLATE = HERE.with_name("template.md").read_text(encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -93,10 +69,10 @@ def _preview(file: Path) -> int:
 
 
 def _material(folder: Path) -> int:
+    from pages.core.frame.frame import import_params
     from pages.lessons import material
-    from pages.lessons.check import register_values
 
-    register_values()
+    import_params()
     for file in material.write(folder):
         print(f"{file}: written.")
     return 0
@@ -104,10 +80,10 @@ def _material(folder: Path) -> int:
 
 def _answers(file: Path) -> int:
     from encoder.errors import EncoderError
+    from pages.core.frame.frame import import_params
     from pages.core.teaching.lessons import codes
-    from pages.lessons.check import register_values
 
-    register_values()
+    import_params()
     rows, faults = csv.writer(sys.stdout), 0
     rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from markdown_it import MarkdownIt
 
 from encoder import export
@@ -23,8 +24,9 @@ from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, Question, controls
-from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion, TokenQuestion
+from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
+from pages.core.teaching.questions.question import Choosing
 
 HERE = Path(__file__).parent
 #: Lines to write on, for each question of the worksheet.
@@ -63,14 +65,10 @@ def _html(prose: str) -> str:
 
 
 def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    rows = "".join(
-        f"<tr><td>{mark.at}</td><td>{mark.minutes}</td><td>{escape(lesson.label)}.{mark.step}</td>"
-        f"<td>{escape(step.title)}</td><td>{escape(mark.do)}</td></tr>"
-        for mark, lesson, step in steps
-    )
-    head = "<tr><th>minute</th><th>takes</th><th>step</th><th>title</th><th>you</th></tr>"
-    yield Section("", picture=f'<table class="wide">{head}{rows}</table>')
-    yield Section("", sentences=["The concept test before and after takes ten minutes each, next to these 90."])
+    rows = [(mark.at, mark.minutes, f"{lesson.label}.{mark.step}", step.title, mark.do) for mark, lesson, step in steps]
+    table = pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"])
+    said = "The concept test before and after takes ten minutes each, next to these 90."
+    yield Section("", table=table, sentences=[said])
 
 
 def _key(step: Step) -> Section:
@@ -92,11 +90,8 @@ def _numbers(numbers: Any) -> str:
 
 def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
     """Known wrong answers with their reasons."""
-    if isinstance(question, ConceptQuestion):
-        answers: list[Any] = [*range(len(question.options))]
-    else:
-        answers = [question.mistaken(one, look) for one in question.mistakes]
-    for answer in answers:
+    known = [question.mistaken(one, look) for one in question.mistakes]
+    for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
         if (reason := question.reason(answer, look)[0]) != "":
             yield controls.answer_text(question, look, answer), reason
 
@@ -112,7 +107,7 @@ def _slides(step: Step) -> Iterator[Section]:
     question = step.question
     said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}</p>"
     yield Section(step.title, picture=said)
-    yield Section("", picture=picture(step) if question is None or question.look else _whole(step))
+    yield Section("", picture=picture(step) if question is None or question.look else _drawn(look_of(step.view)))
 
 
 def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
@@ -156,28 +151,15 @@ def _asked(step: Step) -> str:
     truth = question.truth(look)
     known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
     known["said"] = "" if truth.value is None else controls.true_value(question, look, truth)
-    if isinstance(question, TokenQuestion):
-        known["options"] = [[place, controls.names(look)[place]] for place in question.choices(look)]
-        known["right"] = truth.value
-    elif isinstance(question, ConceptQuestion):
-        known["options"], known["right"] = [*enumerate(question.texts(look))], [truth.value]
-    elif question.kind == "true or false":
-        known["options"], known["right"] = [[True, "True"], [False, "False"]], [truth.value]
+    if isinstance(question, Choosing):
+        known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):
         known["options"] = [[label, label] for label in sorted(question.items)]
-    elif isinstance(question, HeadQuestion):
-        known["right"] = truth.value
-    elif isinstance(question, NumberQuestion):
-        known["between"] = _accepted(question, truth.value)
+    if isinstance(question, NumberQuestion):
+        known["between"] = question.accepted(truth)
+    elif isinstance(question, Choosing | HeadQuestion):
+        known["right"] = truth.answers
     return escape(json.dumps(known))
-
-
-def _accepted(question: NumberQuestion, truth: float) -> list[float]:
-    """The smallest and the largest number that count as right."""
-    if question.within is not None:
-        return [truth - question.within, truth + question.within]
-    assert question.factor is not None
-    return sorted([truth / question.factor, truth * question.factor])
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------
@@ -192,17 +174,11 @@ def picture(step: Step) -> Picture:
     part = view.get("step", "")
     part = view.get("vector", "q") if part == "qkv" else part
     part = f"{part}-{view.get('part', 'attention')}" if part in ("norm", "add") else part
-    places = {"layer": look.layer, "head": look.head, "query": query, "key": key}
-    return _drawn(look, tuple(places.items()), part)
-
-
-def _whole(step: Step) -> Picture:
-    """The model without an open part."""
-    look = look_of(step.view)
-    return _drawn(look, (("layer", look.layer), ("head", look.head), ("query", None), ("key", None)), "")
+    return _drawn(look, part, query, key)
 
 
 @cache
-def _drawn(look: Look, places: tuple[tuple[str, int | None], ...], part: str) -> Picture:
-    options = {"model": look.loaded.name}
-    return of_trace(look.trace, options, {**INSIDE, **dict(places), "part": part})
+def _drawn(look: Look, part: str = "", query: int | None = None, key: int | None = None) -> Picture:
+    """The model with an open part, or without one."""
+    places = {"layer": look.layer, "head": look.head, "query": query, "key": key, "part": part}
+    return of_trace(look.trace, {"model": look.loaded.name}, INSIDE | places)

@@ -33,7 +33,8 @@ def _take_code() -> None:
     except EncoderError as error:
         st.session_state["_lessons_note"] = plain(str(error))
         return
-    progress.take(lesson, answers)
+    for number, value in answers.items():
+        progress.give_answer(lesson, number, value)
     st.session_state["_lessons_note"] = f"{len(answers)} answers of “{plain(lesson.title)}” were added."
 
 

@@ -6,12 +6,13 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, Question, misconceptions, read_answer
+from pages.core.teaching.questions.controls import answer_text
 from pages.core.teaching.questions.kinds import OfQuantity, OrderQuestion, TrueOrFalse
 from pages.core.teaching.questions.open_kinds import ConceptQuestion, SentenceQuestion
 from pages.core.teaching.questions.quantities import read_quantity
@@ -42,12 +43,19 @@ NAMES_PART = (
 TOO_CLOSE = 0.01
 
 
+class Finding(NamedTuple):
+    """What is wrong in a lesson. line: counted from 1."""
+
+    line: int
+    reason: str
+
+
 def introduced(lesson: Lesson) -> set[str]:
     """The terms that a lesson introduces, in small letters."""
     return {found.lower() for step in lesson.steps for found in INTRODUCED.findall(step.prose)}
 
 
-def check_terms(lesson: Lesson, known: set[str]) -> Iterator[tuple[int, str]]:
+def check_terms(lesson: Lesson, known: set[str]) -> Iterator[Finding]:
     """Terms that a step uses before they are introduced. known: those of earlier lessons."""
     known = known | DEFINED
     for step in lesson.steps:
@@ -55,10 +63,8 @@ def check_terms(lesson: Lesson, known: set[str]) -> Iterator[tuple[int, str]]:
         text = " ".join((step.title, step.prose, *_said(step.question)))
         for term in sorted({*JARGON, *introduced(lesson)}):
             if term.lower() not in known and re.search(rf"(?<![\w-]){re.escape(term)}s?(?![\w-])", text, re.IGNORECASE):
-                yield (
-                    step.line,
-                    f"“{term}” is used before it is introduced: explain it as *{term}*, or in the glossary.",
-                )
+                reason = f"“{term}” is used before it is introduced: explain it as *{term}*, or in the glossary."
+                yield Finding(step.line, reason)
 
 
 def _said(question: Question | None) -> tuple[str, ...]:
@@ -69,19 +75,20 @@ def _said(question: Question | None) -> tuple[str, ...]:
     return (question.ask, question.hint, *options)
 
 
-def check_step(step: Step, before: Step | None) -> Iterator[tuple[int, str]]:
+def check_step(step: Step, before: Step | None) -> Iterator[Finding]:
     """The faults of one step. before: the one that a reader has just left. Raises EncoderError for a bad question."""
     if not step.prose:
-        yield step.line, "this step has no text: say in one sentence what it is about."
+        yield Finding(step.line, "this step has no text: say in one sentence what it is about.")
     if (question := step.question) is None:
         return
     if step.view and not question.look and (found := DESCRIBES.search(step.prose)):
-        yield step.line, f"“{found[0]} …” describes a picture that is hidden until the answer: set look, or rephrase."
+        reason = f"“{found[0]} …” describes a picture that is hidden until the answer: set look, or rephrase."
+        yield Finding(step.line, reason)
     faults = [*_other_view(step, question)]
     if question.kind not in ("choice", "conclusion"):
         look = look_of(step.view)
         faults += [*_given_away(step, question, look, before), *_rounded(question, look), *_mistakes(question, look)]
-    yield from ((step.question_line, fault) for fault in faults)
+    yield from (Finding(step.question_line, fault) for fault in faults)
 
 
 # --- the answer stands in the text ------------------------------------------------------------------------------------
@@ -115,11 +122,8 @@ def _stands_in(question: Question, truth: Any, look: Look, text: str) -> bool:
             return bool(names & {found.casefold() for found in QUOTED.findall(text)})
         case "head":
             return any([int(layer), int(head)] in truth for layer, head in HEAD.findall(text))
-        case "sentence":
-            return str(truth) in text
-        case "concept":
-            assert isinstance(question, ConceptQuestion)
-            return question.texts(look)[truth].rstrip(".").casefold() in text.casefold()
+        case "sentence" | "concept":
+            return answer_text(question, look, truth).rstrip(".").casefold() in text.casefold()
     return False
 
 
@@ -218,7 +222,7 @@ def _mistakes(question: Question, look: Look) -> Iterator[str]:
             yield f"the mistake “{value}” counts as right."
 
 
-def check_misconceptions(lesson: Lesson) -> Iterator[tuple[int, str]]:
+def check_misconceptions(lesson: Lesson) -> Iterator[Finding]:
     """Misconceptions of the list whose question in this lesson has no answer that reveals them."""
     steps = dict(lesson.numbered())
     for one in misconceptions.ALL:
@@ -228,4 +232,4 @@ def check_misconceptions(lesson: Lesson) -> Iterator[tuple[int, str]]:
         question = step.question if step else None
         options = question.options if isinstance(question, ConceptQuestion) else question.mistakes if question else ()
         if one.id not in [option.get("misconception") for option in options]:
-            yield step.question_line if step else 1, f"no answer of step {one.step} reveals “{one.belief}”"
+            yield Finding(step.question_line if step else 1, f"no answer of step {one.step} reveals “{one.belief}”")

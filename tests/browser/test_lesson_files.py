@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 
 from encoder.export.document import document
 from encoder.export.javascript import joined
+from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import codes, library
 from pages.lessons import material
-from pages.lessons.check import register_values
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_lesson_runs_without_a_server(browser: Browser, tmp_path: Path) -> None:
-    register_values()
+    import_params()
     lesson = library.find("03b-from-weight-to-output")
     assert lesson is not None
     css = (material.HERE / "material.css").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.core.access import limits
+from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import lesson, library
 from pages.core.teaching.lessons.lesson import FORBIDDEN, LessonError
-from pages.lessons.check import register_values
 from pages.lessons.command import TEMPLATE
 
 ABOUT = "---\ntitle: A title\nminutes: 5\nlevel: any\ngoals: [one, two]\nneeds: nothing\n---\n"
@@ -22,7 +22,7 @@ QUESTION = "```question\nkind: token\nask: Which?\nquery: text\n```\n"
 
 @pytest.fixture(autouse=True, scope="module")
 def _registered() -> None:
-    register_values()
+    import_params()
 
 
 def test_a_lesson_is_read() -> None:

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from encoder.errors import EncoderError
+from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import codes, library, path
 from pages.core.teaching.questions import controls
 from pages.lessons import command, material
-from pages.lessons.check import register_values
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    register_values()
+    import_params()
     made = tmp_path_factory.mktemp("material")
     assert command.main(["material", str(made)]) == 0
     return made
@@ -32,7 +32,7 @@ def code(lesson: str, answers: object) -> str:
 
 
 def test_the_path_takes_ninety_minutes_and_each_step_exists() -> None:
-    register_values()
+    import_params()
     marks = path.marks()
     assert sum(one.minutes for one in marks) == 90
     assert all(one.minutes > 0 for one in marks)
@@ -75,7 +75,7 @@ def test_the_key_has_computed_answers_and_the_worksheet_none(folder: Path) -> No
 
 
 def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:
-    register_values()
+    import_params()
     lesson, answers = codes.read(code("03b-from-weight-to-output", {"1": 4, "5": 1, "7": "Länge und Gewicht."}))
     assert lesson.name == "03b-from-weight-to-output"
     assert answers == {1: 4.0, 5: 1, 7: "Länge und Gewicht."}

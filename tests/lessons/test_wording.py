@@ -16,7 +16,7 @@ TEXT = "The animal didn't cross the street because it was too tired."
 
 @pytest.fixture(autouse=True, scope="module")
 def _registered() -> None:
-    check.register_values()
+    check.import_params()
 
 
 def step(question: str, prose: str = "Prose.", view: str = "layer: 3\nhead: 1", title: str = "One") -> str:

@@ -374,7 +374,7 @@ def test_a_question_about_the_view_is_computed_from_it(school: School) -> None:
     assert asked.view["text"] == TEXT
     teacher.type("Another sentence, of which nobody is asked.")
     question = read_question(asked.definition)
-    look = strip.question_box.look_at(asked)
+    _, look = strip.question_box.read(asked)
     assert look
     row = look.row(int(question.query))
     assert question.truth(look).value[0] == max(question.choices(look), key=lambda at: row[at])

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pages.core.teaching.lessons import library
-from pages.lessons.check import check, register_values
+from pages.lessons.check import check, import_params
 from tests.pages.apps import sentences, visit
 
 
@@ -129,7 +129,7 @@ def test_a_link_of_a_step_with_a_view_of_its_own_keeps_it() -> None:
 @pytest.mark.parametrize("name", [path.stem for path in sorted(library.SHIPPED.glob("*.md"))])
 def test_every_lesson_holds(name: str) -> None:
     """Every view opens without a complaint, and every question computes an answer that it grades as right."""
-    register_values()
+    import_params()
     assert list(check(library.SHIPPED / f"{name}.md")) == []
 
 

@@ -7,6 +7,7 @@ its slot: nobody waits for it.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -27,10 +28,10 @@ _drawn = 0
 
 
 class Slots:
-    """Slots for pages that are drawn at once."""
+    """Slots for pages that are drawn at once; patience: seconds for which one waits at most."""
 
-    def __init__(self, at_once: int = AT_ONCE, counts: float = COUNTS) -> None:
-        self._at_once, self._counts = at_once, counts
+    def __init__(self, at_once: int = AT_ONCE, counts: float = COUNTS, patience: float = math.inf) -> None:
+        self._at_once, self._counts, self._patience = at_once, counts, patience
         self._lock = threading.Lock()
         self._began: dict[threading.Event, float] = {}  # of the pages that have a slot
         self._queue: deque[threading.Event] = deque()
@@ -39,14 +40,19 @@ class Slots:
     @contextmanager
     def slot(self) -> Iterator[None]:
         """Inside, this thread draws a page. Raises Streamlit's exception if its visitor asks for another one first."""
-        mine, before = threading.Event(), getattr(self._mine, "slot", None)
-        self._wait(mine)
-        self._mine.slot = mine
+        before = getattr(self._mine, "slot", None)
+        self.enter()
         try:
             yield
         finally:
             self.leave()
             self._mine.slot = before
+
+    def enter(self) -> None:
+        """Wait for a slot of this thread. Raises Streamlit's exception if its visitor asks for another page first."""
+        mine = threading.Event()
+        self._wait(mine)
+        self._mine.slot = mine
 
     def leave(self) -> None:
         """Free the slot of this thread, if it has one: what follows takes long, or the page is drawn."""
@@ -55,10 +61,11 @@ class Slots:
             self._call_next()
 
     def _wait(self, mine: threading.Event) -> None:
+        until = time.monotonic() + self._patience
         with self._lock:
             self._queue.append(mine)
         try:
-            while (seconds := self._taken(mine)) is not None:
+            while (seconds := self._taken(mine, until)) is not None:
                 mine.wait(seconds)
                 mine.clear()
                 leave_if_asked()
@@ -68,16 +75,16 @@ class Slots:
                 self._call_next()
             raise
 
-    def _taken(self, mine: threading.Event) -> float | None:
+    def _taken(self, mine: threading.Event, until: float) -> float | None:
         """Seconds until this page looks again for a slot; None: it has taken one."""
         with self._lock:
             now = time.monotonic()
-            counted = [began for began in self._began.values() if now - began < self._counts]
-            if self._queue[0] is not mine:
-                return self._counts
-            if len(counted) >= self._at_once:
-                return min(counted) + self._counts - now
-            self._queue.popleft()
+            self._began = {one: began for one, began in self._began.items() if now - began < self._counts}
+            if now < until and self._queue[0] is not mine:
+                return min(self._counts, until - now)
+            if now < until and len(self._began) >= self._at_once:
+                return min(min(self._began.values()) + self._counts, until) - now
+            self._queue.remove(mine)
             self._began[mine] = now
             self._call_next()
             return None

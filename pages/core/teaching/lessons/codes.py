@@ -46,7 +46,6 @@ def rows(code: str) -> Iterator[list[Any]]:
         step = lesson.step(number)
         assert step.question is not None
         look = library.look_of(step.view)
-        is_graded = step.question.truth(look).value is not None
-        right = int(step.question.grade(answer, look).right) if is_graded else ""
+        right = step.question.is_right(answer, look)
         texts = [step.question.ask, controls.answer_text(step.question, look, answer)]
-        yield [lesson.name, number, *(f"'{one}" if one[:1] in "=+-@\t\r" else one for one in texts), right]
+        yield [lesson.name, number, *map(controls.cell, texts), "" if right is None else int(right)]

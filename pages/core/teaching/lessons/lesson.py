@@ -52,6 +52,10 @@ from pages.state.url_state import state
 FORBIDDEN = ("source", "run", "device", "dtype")
 #: Front matter: field -> type.
 FIELDS: dict[str, type] = {"title": str, "minutes": int, "level": str, "goals": list, "needs": str}
+#: What a reader's browser would run or fetch -> why a lesson has none.
+FOREIGN = dict.fromkeys(("html_block", "html_inline"), "a lesson has no HTML: write Markdown.") | {
+    "image": "a lesson has no pictures: show a view of a page."
+}
 
 
 class LessonError(EncoderError):
@@ -135,7 +139,7 @@ def read(text: str, name: str) -> Lesson:
     try:
         about, body = frontmatter.parse(text)
     except yaml.YAMLError as error:
-        raise LessonError(_yaml_line(error, 1), f"the front matter is not YAML: {_reason(error)}.") from error
+        raise _not_yaml("the front matter", error, 1) from error
     about = _about(about)
     offset = text.rstrip().count("\n") - body.rstrip().count("\n")
     steps = tuple(_steps(body, offset))
@@ -208,12 +212,9 @@ def _step(title: str, lines: list[str], start: int, end: int, tokens: list[Token
 def _refuse_foreign(tokens: list[Token], offset: int) -> None:
     """Raise LessonError for HTML and pictures: a reader's browser would run or fetch them."""
     for token in tokens:
-        inside = [token, *(token.children or ())]
-        for one in inside:
-            if one.type in ("html_block", "html_inline"):
-                raise LessonError(offset + token.map[0] + 1, "a lesson has no HTML: write Markdown.")
-            if one.type == "image":
-                raise LessonError(offset + token.map[0] + 1, "a lesson has no pictures: show a view of a page.")
+        for one in (token, *(token.children or ())):
+            if one.type in FOREIGN:
+                raise LessonError(offset + token.map[0] + 1, FOREIGN[one.type])
             href = str(one.attrGet("href") or "") if one.type == "link_open" else ""
             if href and not href.startswith(("https://", "http://", "#")):
                 raise LessonError(offset + token.map[0] + 1, f"a link begins with https://, not {href[:40]}.")
@@ -225,7 +226,7 @@ def _block(token: Token, offset: int) -> Mapping[str, Any]:
     try:
         values = yaml.safe_load(token.content)
     except yaml.YAMLError as error:
-        raise LessonError(_yaml_line(error, line + 1), f"this block is not YAML: {_reason(error)}.") from error
+        raise _not_yaml("this block", error, line + 1) from error
     if not isinstance(values, Mapping):
         raise LessonError(line, "this block is a list of names and values, such as “layer: 4”.")
     return values
@@ -256,10 +257,7 @@ def _question(values: Mapping[str, Any], line: int) -> Question:
         raise LessonError(line, str(error)) from error
 
 
-def _yaml_line(error: yaml.YAMLError, first: int) -> int:
+def _not_yaml(what: str, error: yaml.YAMLError, first: int) -> LessonError:
     mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
-    return first + mark.line if mark else first
-
-
-def _reason(error: yaml.YAMLError) -> str:
-    return str(getattr(error, "problem", None) or "it cannot be read")
+    reason = getattr(error, "problem", None) or "it cannot be read"
+    return LessonError(first + mark.line if mark else first, f"{what} is not YAML: {reason}.")

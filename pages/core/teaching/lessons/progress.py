@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,15 +98,9 @@ def answer(opened: Open) -> Any | None:
     return None if text is None else json.loads(text)
 
 
-def give_answer(opened: Open, value: Any) -> None:
-    """Keep an answer, as JSON. For callbacks."""
-    st.session_state.setdefault(_ANSWERS, {})[opened.key] = json.dumps(value)
-
-
-def take(lesson: Lesson, answers: Mapping[int, Any]) -> None:
-    """Keep answers that were given elsewhere, by step."""
-    kept = st.session_state.setdefault(_ANSWERS, {})
-    kept |= {(lesson.name, number): json.dumps(value) for number, value in answers.items()}
+def give_answer(lesson: Lesson, number: int, value: Any) -> None:
+    """Keep the answer at a step, as JSON. For callbacks."""
+    st.session_state.setdefault(_ANSWERS, {})[lesson.name, number] = json.dumps(value)
 
 
 def take_back(opened: Open) -> None:

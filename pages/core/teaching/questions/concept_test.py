@@ -6,8 +6,6 @@ those of every question.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import yaml
 
+from encoder.export import report
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
-from pages.core.teaching.questions.quantities import Look, QuestionError
+from pages.core.teaching.questions.quantities import Look, QuestionError, one_of
 from pages.core.teaching.questions.question import Grade, Question, Truth, kind
 
 FILE = Path(__file__).parents[3] / "lessons" / "concept-test.yml"
@@ -42,8 +42,7 @@ class ConceptTest(Question):
     form: str = "A"
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise QuestionError(f"The concept test has the forms {' and '.join(FORMS)}, not {self.form!r}.")
+        one_of("form", self.form, FORMS)
 
     def truth(self, look: Look) -> Truth:
         """The true option of each item."""
@@ -121,7 +120,8 @@ def as_csv(answers: Answers, look: Look, members: Sequence[str]) -> bytes:
     """One line for each student and form; students are numbers, without a name. members: in the order of joining."""
     count = len(items("A"))
     places = range(1, count + 1)
-    rows = [["student", "form", "when", *(f"item{n}" for n in places), *(f"right{n}" for n in places), "score"]]
+    columns = ["student", "form", "when", *(f"item{n}" for n in places), *(f"right{n}" for n in places), "score"]
+    rows: list[list[Any]] = []
     numbers = {member: number for number, member in enumerate(members, 1)}
     for form, given in answers.items():
         truth = ConceptTest("", form=form).truth(look).value
@@ -129,22 +129,18 @@ def as_csv(answers: Answers, look: Look, members: Sequence[str]) -> bytes:
             right = [int(one == true) for one, true in zip(chosen, truth, strict=True)]
             options = [one + 1 for one in chosen]
             rows.append([numbers.get(member, 0), form, FORMS[form], *options, *right, sum(right)])
-    return _table(rows)
+    return report.as_csv(pd.DataFrame(rows, columns=columns))
 
 
 def codebook(look: Look) -> bytes:
     """What each number of the CSV means: a line for each option of each item."""
-    rows: list[list[Any]] = [["column", "form", "question", "option", "text", "right", "misconception"]]
-    for form in FORMS:
-        for number, (_, item) in enumerate(items(form), 1):
-            truth = item.truth(look).value
-            for place, text in enumerate(item.texts(look)):
-                found = item.options[place].get("misconception", "")
-                rows.append([f"item{number}", form, item.ask, place + 1, text, int(place == truth), found])
-    return _table(rows)
-
-
-def _table(rows: Sequence[Sequence[Any]]) -> bytes:
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    return out.getvalue().encode("utf-8-sig")
+    rows = [
+        {
+            "column": f"item{number}", "form": form, "question": item.ask, "option": place + 1, "text": text,
+            "right": int(place == item.truth(look).value), "misconception": item.options[place].get("misconception"),
+        }
+        for form in FORMS
+        for number, (_, item) in enumerate(items(form), 1)
+        for place, text in enumerate(item.texts(look))
+    ]  # fmt: skip
+    return report.as_csv(pd.DataFrame(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,20 +14,22 @@ from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
-from pages.core.teaching.questions.question import Question, Truth
-from pages.core.words import token_names
+from pages.core.teaching.questions.question import Choosing, Question, Truth
 from pages.core.words.markdown import plain, say_error
 
 Give = Callable[[Any], None]
 
 
-def ask(question: Question, look: Look, key: str, give: Give) -> None:
-    """Draw the question and its control. give: called with an answer, in a callback."""
+def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
+    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row."""
     st.markdown(f"**{plain(question.ask)}**")
     if question.hint:
         with st.expander("Hint", icon=":material/lightbulb:"):
             st.write(plain(question.hint))
-    CONTROLS[question.kind](question, look, key, give)
+    if isinstance(question, open_kinds.DrawQuestion):
+        row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
+    else:
+        CONTROLS[question.kind](question, look, key, give)
 
 
 def result(question: Question, look: Look, given: Any, key: str) -> None:
@@ -51,7 +54,7 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
     if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
-        row_sketch(names(look), key=key, question=question.ask, drawn=answer, truth=truth.value)
+        row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
     elif truth.numbers:
         st.caption(
             "  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in truth.numbers.items())
@@ -62,23 +65,23 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         st.latex(truth.formula)
 
 
-def names(look: Look) -> list[str]:
-    """Names of all tokens, with their position where a text occurs more than once."""
-    labels = list(look.trace.labels)
-    return [label + token_names.which(labels, position) for position, label in enumerate(labels)]
-
-
 # --- one control for each kind ----------------------------------------------------------------------------------------
 
 
-def _choose(options: list[Any], titles: Callable[[Any], str], key: str, give: Give) -> None:
-    chosen = st.pills("Your answer", options, format_func=titles, key=f"{key}:chosen", label_visibility="collapsed")
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=chosen is None, on_click=give, args=(chosen,))
+def _button(value: Any, key: str, give: Give, label: str = "Answer") -> None:
+    """The button that gives an answer. value: None while it is not complete."""
+    st.button(label, key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
 
 
-def _token(question: kinds.TokenQuestion, look: Look, key: str, give: Give) -> None:
-    labels = names(look)
-    _choose(question.choices(look), lambda position: plain(labels[position]), key, give)
+def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
+    choices = question.choices(look)
+    # Whole sentences stand below each other.
+    control = partial(st.radio, index=None) if question.kind == "concept" else st.pills
+    chosen = control(
+        "Your answer", list(choices), format_func=lambda one: plain(choices[one]), key=f"{key}:chosen",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    _button(chosen, key, give)
 
 
 def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> None:
@@ -92,8 +95,7 @@ def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> Non
             st.metric("Layer", layer)
     with right:
         head = st.number_input("Head", 0, config.n_heads - 1, value=None, key=f"{key}:head")
-    is_empty = layer is None or head is None
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=is_empty, on_click=give, args=([layer, head],))
+    _button(None if layer is None or head is None else [layer, head], key, give)
 
 
 def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
@@ -103,7 +105,7 @@ def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) ->
     value = _read_number(typed)
     if typed.strip() and value is None:
         st.caption("Enter a number, such as 0.25, 1024 or 4e8.")
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
+    _button(value, key, give)
 
 
 def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
@@ -133,49 +135,25 @@ def _read_number(text: str) -> float | None:
 def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> None:
     labels = sorted(map(str, question.items))  # a fixed order that says nothing of the answer
     chosen = st.multiselect("Select all, largest first", labels, key=f"{key}:order", format_func=str)
-    is_part = len(chosen) < len(labels)
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=is_part, on_click=give, args=(chosen,))
-
-
-def _true_or_false(question: kinds.TrueOrFalse, look: Look, key: str, give: Give) -> None:
-    _choose([True, False], lambda value: "True" if value else "False", key, give)
-
-
-def _draw(question: open_kinds.DrawQuestion, look: Look, key: str, give: Give) -> None:
-    row_sketch(names(look), key=key, question=question.ask, on_answer=give)
+    _button(chosen if len(chosen) == len(labels) else None, key, give)
 
 
 def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
-    typed = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS)
-    problem = ""
-    if typed.strip():
+    typed: str | None = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS).strip()
+    if typed:
         try:
-            question.grade(typed.strip(), look)
+            question.grade(typed, look)
         except QuestionError as error:
-            problem = str(error)
-            st.caption(plain(problem))
-    is_wrong = not typed.strip() or bool(problem)
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=is_wrong, on_click=give, args=(typed.strip(),))
-
-
-def _choice(question: open_kinds.ChoiceQuestion, look: Look, key: str, give: Give) -> None:
-    _choose(list(range(len(question.options))), lambda number: plain(question.options[number]), key, give)
-
-
-def _concept(question: open_kinds.ConceptQuestion, look: Look, key: str, give: Give) -> None:
-    texts = question.texts(look)
-    chosen = st.radio(
-        "Your answer", range(len(texts)), index=None, key=f"{key}:chosen", label_visibility="collapsed",
-        format_func=lambda number: plain(texts[number]),
-    )  # fmt: skip
-    st.button("Answer", key=f"{key}:give", type="primary", disabled=chosen is None, on_click=give, args=(chosen,))
+            st.caption(plain(str(error)))
+            typed = None
+    _button(typed or None, key, give)
 
 
 def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give) -> None:
     typed = st.text_area(
         "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
     ).strip()
-    st.button("Keep it", key=f"{key}:give", type="primary", disabled=not typed, on_click=give, args=(typed,))
+    _button(typed or None, key, give, "Keep it")
 
 
 def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:
@@ -200,15 +178,14 @@ def _give_test(names: list[str], give: Give) -> None:
 
 
 CONTROLS: dict[str, Callable[..., None]] = {
-    "token": _token,
+    "token": _choose,
     "head": _head,
     "number": _number,
     "order": _order,
-    "true or false": _true_or_false,
-    "draw": _draw,
+    "true or false": _choose,
     "sentence": _sentence,
-    "choice": _choice,
-    "concept": _concept,
+    "choice": _choose,
+    "concept": _choose,
     "conclusion": _conclusion,
     "test": _test,
 }
@@ -219,36 +196,31 @@ CONTROLS: dict[str, Callable[..., None]] = {
 
 def answer_text(question: Question, look: Look, answer: Any) -> str:
     """An answer as a reader would write it."""
+    if isinstance(question, Choosing):
+        return question.choices(look)[answer]
     match question.kind:
-        case "token":
-            return names(look)[answer]
         case "head":
             return f"L{answer[0]} H{answer[1]}"
         case "order":
             return ", ".join(answer)
-        case "true or false":
-            return "true" if answer else "false"
         case "number":
             return exact_or_three_digits(answer)
         case "draw":
             return "the row below"
-        case "choice":
-            return str(question.options[answer])
-        case "concept":
-            return question.texts(look)[answer]
         case _:
             return str(answer)
 
 
+def cell(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula, and that UTF-8 can write."""
+    return ("'" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else "") + text.encode("utf-8", "replace").decode()
+
+
 def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
-    if question.kind in ("token", "head"):
-        listed = " or ".join(answer_text(question, look, one) for one in truth.value)
-        return f"The model says: {listed}."
-    if question.kind == "concept":
-        return f"True is: {answer_text(question, look, truth.value)}"
-    if question.kind == "sentence":
-        return f"A sentence that works: “{truth.value}”."
     if question.kind == "draw":
         return "You see the model's row next to yours."
-    return f"The model says: {answer_text(question, look, truth.value)}."
+    listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
+    if question.kind == "concept":
+        return f"True is: {listed}"
+    return f"A sentence that works: “{listed}”." if question.kind == "sentence" else f"The model says: {listed}."

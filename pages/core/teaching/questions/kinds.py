@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from encoder.measure import tokens
-from pages.core.teaching.questions.quantities import Asked, Look, QuestionError, read_quantity
-from pages.core.teaching.questions.question import Grade, Question, Truth, a_number, kind
+from pages.core.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
+from pages.core.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 
 #: Weights that differ by less count as equal: a reader cannot see the difference.
 TIE = 0.005
@@ -35,7 +35,7 @@ class OfQuantity:
 
 @kind("token")
 @dataclass(frozen=True)
-class TokenQuestion(Question):
+class TokenQuestion(Choosing):
     """To which token does `query` attend most? among: "all" tokens, or "words" without special tokens and itself."""
 
     query: str | int = 0
@@ -44,15 +44,16 @@ class TokenQuestion(Question):
     head: int | None = None
 
     def __post_init__(self) -> None:
-        if self.among not in ("all", "words"):
-            raise QuestionError(f"among is all or words, not {self.among!r}.")
+        one_of("among", self.among, ("all", "words"))
 
-    def choices(self, look: Look) -> list[int]:
-        """The positions that an answer can name."""
-        if self.among == "all":
-            return list(range(look.trace.n_tokens))
+    def choices(self, look: Look) -> dict[int, str]:
+        """The positions that an answer can name, with their tokens."""
         special, query = tokens.is_special(look.trace), look.token(self.query)
-        return [position for position in range(look.trace.n_tokens) if not special[position] and position != query]
+        return {
+            position: name
+            for position, name in enumerate(look.names)
+            if self.among == "all" or not (special[position] or position == query)
+        }
 
     def truth(self, look: Look) -> Truth:
         """The positions with the largest weight; several where their weights are as good as equal."""
@@ -64,18 +65,8 @@ class TokenQuestion(Question):
         best = [position for position in choices if largest - float(row[position]) < TIE]
         ranked = sorted(choices, key=lambda position: -float(row[position]))[:3]
         labels = look.trace.labels
-        return Truth(best, {f"{labels[position]} ({position})": float(row[position]) for position in ranked}, ROW)
-
-    def read(self, answer: Any, look: Look) -> int:
-        """A position."""
-        if isinstance(answer, bool) or answer not in self.choices(look):
-            raise QuestionError("Choose one of the tokens shown.")
-        return int(answer)
-
-    def grade(self, answer: int, look: Look) -> Grade:
-        """Right if no other token gets more."""
-        right = answer in self.truth(look).value
-        return Grade(float(right), right)
+        numbers = {f"{labels[position]} ({position})": float(row[position]) for position in ranked}
+        return Truth(best, numbers, ROW, several=True)
 
 
 #: A row of attention.
@@ -94,8 +85,7 @@ class HeadQuestion(OfQuantity, Question):
     def __post_init__(self) -> None:
         if not self.asked.quantity.per_head:
             raise QuestionError(f"{self.asked.quantity.name} is the same for every head: ask for another quantity.")
-        if self.pick not in ("largest", "smallest"):
-            raise QuestionError(f"pick is largest or smallest, not {self.pick!r}.")
+        one_of("pick", self.pick, ("largest", "smallest"))
 
     def choices(self, look: Look) -> list[tuple[int, int]]:
         """The heads (layer, head) that an answer can name."""
@@ -117,7 +107,7 @@ class HeadQuestion(OfQuantity, Question):
         best = next(iter(values.values()))
         numbers = {f"L{layer} H{head}": value for (layer, head), value in itertools.islice(values.items(), 3)}
         accepted = [list(place) for place, value in values.items() if abs(value - best) < TIE]
-        return Truth(accepted, numbers, self.asked.quantity.formula)
+        return Truth(accepted, numbers, self.asked.quantity.formula, several=True)
 
     def read(self, answer: Any, look: Look) -> list[int]:
         """[layer, head]."""
@@ -167,13 +157,17 @@ class NumberQuestion(OfQuantity, Question):
 
     def grade(self, answer: float, look: Look) -> Grade:
         """Right within the tolerance."""
-        true = self.truth(look).value
+        truth = self.truth(look)
+        low, high = self.accepted(truth)
+        right = low <= answer <= high
+        return Grade(float(right), right, {"difference": answer - truth.value})
+
+    def accepted(self, truth: Truth) -> list[float]:
+        """The smallest and the largest number that count as right."""
         if self.within is not None:
-            right = abs(answer - true) <= self.within
-        else:
-            assert self.factor is not None
-            right = true * answer > 0 and 1 / self.factor <= answer / true <= self.factor
-        return Grade(float(right), right, {"difference": answer - true})
+            return [truth.value - self.within, truth.value + self.within]
+        assert self.factor is not None
+        return sorted([truth.value / self.factor, truth.value * self.factor])
 
     def tried(self, look: Look, seed: int) -> dict[str, float]:
         """The numbers of one trial."""
@@ -219,7 +213,7 @@ class OrderQuestion(Question):
 
 @kind("true or false")
 @dataclass(frozen=True)
-class TrueOrFalse(Question):
+class TrueOrFalse(Choosing):
     """Is `left` above `right` (or below, or equal to it)? left, right: quantities; right may be a number."""
 
     left: Any = None
@@ -228,8 +222,7 @@ class TrueOrFalse(Question):
 
     def __post_init__(self) -> None:
         read_quantity(self.left)
-        if self.compare not in COMPARISONS:
-            raise QuestionError(f"compare is {', '.join(COMPARISONS)}, not {self.compare!r}.")
+        one_of("compare", self.compare, COMPARISONS)
         if not isinstance(self.right, int | float):
             read_quantity(self.right)
 
@@ -238,16 +231,9 @@ class TrueOrFalse(Question):
         left, right = _number(self.left, look), _number(self.right, look)
         return Truth(COMPARISONS[self.compare](left, right), {"left": left, "right": right})
 
-    def read(self, answer: Any, look: Look) -> bool:
-        """True or False."""
-        if not isinstance(answer, bool):
-            raise QuestionError("Choose true or false.")
-        return answer
-
-    def grade(self, answer: bool, look: Look) -> Grade:
-        """Right or wrong."""
-        right = answer == self.truth(look).value
-        return Grade(float(right), right)
+    def choices(self, look: Look) -> dict[bool, str]:
+        """Both."""
+        return {True: "True", False: "False"}
 
 
 def _number(quantity: Any, look: Look) -> float:

@@ -11,8 +11,8 @@ import numpy as np
 from encoder.figures.numbers import exact_or_three_digits
 from pages.core.teaching.questions import misconceptions
 from pages.core.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
-from pages.core.teaching.questions.quantities import Look, QuestionError, read_quantity
-from pages.core.teaching.questions.question import Grade, Question, Truth, a_number, kind
+from pages.core.teaching.questions.quantities import Look, QuestionError, one_of, read_quantity
+from pages.core.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 
 #: Letters of a sentence and of a conclusion.
 MOST_LETTERS = 300
@@ -64,8 +64,7 @@ class SentenceQuestion(OfQuantity, Question):
 
     def __post_init__(self) -> None:
         read_quantity(self.quantity)
-        if self.compare not in COMPARISONS:
-            raise QuestionError(f"compare is {', '.join(COMPARISONS)}, not {self.compare!r}.")
+        one_of("compare", self.compare, COMPARISONS)
         a_number(self.than, "than")
         if not self.example.strip():
             raise QuestionError("A sentence question needs an example, a sentence that is a right answer.")
@@ -76,9 +75,7 @@ class SentenceQuestion(OfQuantity, Question):
 
     def read(self, answer: Any, look: Look) -> str:
         """A sentence of at most MOST_LETTERS letters."""
-        if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
-            raise QuestionError(f"Write one sentence of at most {MOST_LETTERS} letters.")
-        return answer.strip()
+        return _written(answer)
 
     def grade(self, answer: str, look: Look) -> Grade:
         """Run the sentence and compare. Raises QuestionError if it lacks a token that the question names."""
@@ -89,7 +86,7 @@ class SentenceQuestion(OfQuantity, Question):
 
 @kind("concept")
 @dataclass(frozen=True)
-class ConceptQuestion(Question):
+class ConceptQuestion(Choosing):
     """Choose the one option that is true.
 
     options: each `says` a text, in which {} is its `quantity`; `holds` compares two numbers as a question of the kind
@@ -144,14 +141,9 @@ class ConceptQuestion(Question):
             raise QuestionError(f"{len(right)} options are true: a concept question has exactly one.")
         return Truth(right[0], numbers)
 
-    def read(self, answer: Any, look: Look) -> int:
-        """The number of an option."""
-        return _option(answer, self.options)
-
-    def grade(self, answer: int, look: Look) -> Grade:
-        """Right or wrong."""
-        right = answer == self.truth(look).value
-        return Grade(float(right), right)
+    def choices(self, look: Look) -> dict[int, str]:
+        """The number of each option, and its text."""
+        return dict(enumerate(self.texts(look)))
 
     def reason(self, answer: int, look: Look) -> tuple[str, str]:
         """The misconception of the chosen option."""
@@ -170,18 +162,12 @@ class ConclusionQuestion(Question):
 
     def read(self, answer: Any, look: Look) -> str:
         """A text of at most MOST_LETTERS letters."""
-        if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
-            raise QuestionError(f"Write one or two sentences of at most {MOST_LETTERS} letters.")
-        return answer.strip()
-
-    def grade(self, answer: str, look: Look) -> Grade:
-        """Every answer counts."""
-        return Grade(1.0, True)
+        return _written(answer)
 
 
 @kind("choice")
 @dataclass(frozen=True)
-class ChoiceQuestion(Question):
+class ChoiceQuestion(Choosing):
     """Choose one of several texts: a poll that a teacher makes. It has no computed truth."""
 
     options: Sequence[str] = ()
@@ -195,16 +181,12 @@ class ChoiceQuestion(Question):
         """None: there is nothing to compute."""
         return Truth(None)
 
-    def read(self, answer: Any, look: Look) -> int:
-        """The number of an option."""
-        return _option(answer, self.options)
-
-    def grade(self, answer: int, look: Look) -> Grade:
-        """Every answer counts."""
-        return Grade(1.0, True)
+    def choices(self, look: Look) -> dict[int, str]:
+        """The number of each option, and its text."""
+        return dict(enumerate(self.options))
 
 
-def _option(answer: Any, options: Sequence[object]) -> int:
-    if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(options):
-        raise QuestionError("Choose one of the options shown.")
-    return answer
+def _written(answer: Any) -> str:
+    if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
+        raise QuestionError(f"Write one or two sentences of at most {MOST_LETTERS} letters.")
+    return answer.strip()

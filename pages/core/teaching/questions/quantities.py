@@ -7,7 +7,7 @@ quantity.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,17 @@ from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace.trace import Trace
 from pages.core.stores.cache import TracedText
+from pages.core.words import token_names
 
 
 class QuestionError(EncoderError):
     """A fault in a question or an answer: what is wrong, and what to write instead."""
+
+
+def one_of(name: str, value: object, known: Iterable[str]) -> None:
+    """Raise QuestionError for a value that is none of the known ones. name: of the field, for the error."""
+    if value not in (known := tuple(known)):
+        raise QuestionError(f"{name} is one of {', '.join(known)}, not {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,12 @@ class Look(TracedText):
 
     layer: int = 0
     head: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all tokens, with their position where a text occurs more than once."""
+        labels = list(self.trace.labels)
+        return [label + token_names.which(labels, position) for position, label in enumerate(labels)]
 
     def token(self, name: str | int) -> int:
         """The position of a token: its number, or its text; the first of several. Raises QuestionError."""
@@ -62,6 +75,10 @@ class Look(TracedText):
         """The same place with another text, or with its own."""
         return self if text is None else dataclasses.replace(self, text=text, pair=None)
 
+    def padded(self, length: int) -> Look:
+        """The same text, padded to a number of tokens."""
+        return dataclasses.replace(self, model=dataclasses.replace(self.model, pad=length, padding=True))
+
     def row(self, query: str | int) -> np.ndarray:
         """Attention of a query over all tokens, [T] in float64."""
         i = self.token(query)
@@ -70,15 +87,12 @@ class Look(TracedText):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with a name. formula: LaTeX, or "" where the name says all; unit: "share", "nats", "" ...;
-
-    per_head: whether it depends on layer and head.
-    """
+    """A number with a name. formula: LaTeX, or "" where the name says all; per_head: whether it depends on layer and
+    head."""
 
     name: str
     function: Callable[..., float]
     formula: str
-    unit: str
     per_head: bool
 
 
@@ -102,12 +116,10 @@ class Asked:
 QUANTITIES: dict[str, Quantity] = {}
 
 
-def _quantity(
-    formula: str = "", unit: str = "", *, per_head: bool = False
-) -> Callable[[Callable[..., float]], Callable[..., float]]:
+def _quantity(formula: str = "", *, per_head: bool = False) -> Callable[[Callable[..., float]], Callable[..., float]]:
     def register(function: Callable[..., float]) -> Callable[..., float]:
         name = function.__name__.strip("_")
-        QUANTITIES[name] = Quantity(name, function, formula, unit, per_head)
+        QUANTITIES[name] = Quantity(name, function, formula, per_head)
         return function
 
     return register
@@ -128,7 +140,7 @@ def read_quantity(written: object) -> Asked:
     return Asked(QUANTITIES[name], dict(arguments))
 
 
-@_quantity(r"A_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)", "share", per_head=True)
+@_quantity(r"A_{ij} = \mathrm{softmax}_j\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _weight(look: Look, query: str | int, key: str | int) -> float:
     return float(look.row(query)[look.token(key)])
 
@@ -139,36 +151,35 @@ def _score(look: Look, query: str | int, key: str | int) -> float:
     return float(look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(j, j + 1))[0, 0])
 
 
-@_quantity(r"-\sum_j A_{ij} \ln A_{ij}", "nats", per_head=True)
+@_quantity(r"-\sum_j A_{ij} \ln A_{ij}", per_head=True)
 def _row_entropy(look: Look, query: str | int) -> float:
     row = look.row(query)
     return -float(np.sum(row * np.log(row, out=np.zeros_like(row), where=row > 0)))
 
 
-@_quantity(r"\sum_{j\ \mathrm{special}} A_{ij}", "share", per_head=True)
+@_quantity(r"\sum_{j\ \mathrm{special}} A_{ij}", per_head=True)
 def _on_special_tokens(look: Look, query: str | int) -> float:
     return float(look.row(query)[np.array(tokens.is_special(look.trace))].sum())
 
 
-@_quantity(r"\sum_{j > i} A_{ij}", "share", per_head=True)
+@_quantity(r"\sum_{j > i} A_{ij}", per_head=True)
 def _on_later_tokens(look: Look, query: str | int) -> float:
     return float(look.row(query)[look.token(query) + 1 :].sum())
 
 
-@_quantity(r"\mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", "share", per_head=True)
+@_quantity(r"\mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _causal_weight(look: Look, query: str | int, key: str | int) -> float:
     i, j = look.token(query), look.token(key)
     scores = look.trace.scores(look.layer, look.head, slice(i, i + 1), slice(0, i + 1))[0]
     return 0.0 if j > i else _softmax(look, scores.tolist(), j)
 
 
-@_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", "share", per_head=True)
+@_quantity(r"\sum_{j\ \mathrm{padding}} A_{ij}", per_head=True)
 def _on_padding(look: Look, query: str | int, length: int) -> float:
-    padded = dataclasses.replace(look, model=dataclasses.replace(look.model, pad=length, padding=True))
-    return float(padded.row(query)[look.trace.n_tokens :].sum())
+    return float(look.padded(length).row(query)[look.trace.n_tokens :].sum())
 
 
-@_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", "share", per_head=True)
+@_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", per_head=True)
 def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
     i = look.token(query)
     shares = norm_weighted.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
@@ -177,9 +188,7 @@ def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
 
 @_quantity(per_head=True)
 def _head_measure(look: Look, name: str) -> float:
-    known = [measure.name for measure in HEAD_MEASURES]
-    if name not in known:
-        raise QuestionError(f"No head measure “{name}”: choose {', '.join(known)}.")
+    one_of("name", name, (measure.name for measure in HEAD_MEASURES))
     found = look.derived(("question", "head measures"), heads.head_measures)
     return float(found[name][look.layer, look.head])
 
@@ -192,7 +201,7 @@ def _missed(look: Look) -> float:
     return -float(effects[look.layer, look.head])
 
 
-@_quantity("p - p_{\\mathrm{without\\ the\\ head}}", "share", per_head=True)
+@_quantity("p - p_{\\mathrm{without\\ the\\ head}}", per_head=True)
 def _missed_word(look: Look, word: str) -> float:
     """The probability that a word behind the mask token loses without the head."""
     outcome = causal.MaskedWord(word, scale="probability")
@@ -231,12 +240,11 @@ def _token_cosine(look: Look, token: str | int, other: str, other_token: str | i
 def _update(look: Look, sublayer: str) -> float:
     found = look.derived(("question", "stream"), stream.measure)
     updates = {"attention": found.attention_update, "ffn": found.ffn_update}
-    if sublayer not in updates:
-        raise QuestionError(f"A layer has two sublayers, attention and ffn, not {sublayer!r}.")
+    one_of("sublayer", sublayer, updates)
     return float(updates[sublayer][look.layer])
 
 
-@_quantity(r"e^{s_j} / \sum_k e^{s_k}", "share")
+@_quantity(r"e^{s_j} / \sum_k e^{s_k}")
 def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
     powers = np.exp(np.asarray(scores, dtype=np.float64) - max(scores))
     return float(powers[at] / powers.sum())
@@ -274,16 +282,16 @@ def _pooled_cosine(look: Look, rule: str) -> float:
     """The cosine of the sentence vector and a pooling of the last layer: mean, words (without special tokens), cls."""
     special = np.array(tokens.is_special(look.trace))
     chosen = {"mean": special | True, "words": ~special, "cls": np.arange(len(special)) == 0}
-    if rule not in chosen:
-        raise QuestionError(f"rule is {', '.join(chosen)}, not {rule!r}.")
+    one_of("rule", rule, chosen)
     (vector,) = look.loaded.embed([look.text]).double().cpu().numpy()
     return _cosine(vector, look.trace.values["output"].double().cpu().numpy()[chosen[rule]].mean(axis=0))
 
 
 @_quantity(r"\cos(s, s_{\mathrm{padded}})")
 def _padding_cosine(look: Look, length: int) -> float:
-    padded = dataclasses.replace(look, model=dataclasses.replace(look.model, pad=length, padding=True))
-    real = [one.trace.values["output"].double().cpu().numpy()[: look.trace.n_tokens] for one in (look, padded)]
+    real = [
+        one.trace.values["output"].double().cpu().numpy()[: look.trace.n_tokens] for one in (look, look.padded(length))
+    ]
     return _cosine(*(one.mean(axis=0) for one in real))
 
 
@@ -305,16 +313,15 @@ def _norm_mean(look: Look, token: str | int, norm: str, side: str) -> float:
 def _norm_statistic(look: Look, token: str | int, norm: str, side: str, which: int) -> float:
     """which: 0 the mean, 1 the standard deviation; side: before or after the norm."""
     found = look.derived(("question", "norms"), norms.statistics)
-    if norm not in found.names or side not in ("before", "after"):
-        raise QuestionError(f"norm is one of {', '.join(found.names)}; side is before or after.")
+    one_of("norm", norm, found.names)
+    one_of("side", side, ("before", "after"))
     return float(getattr(found, side)[which][found.names.index(norm), look.token(token)])
 
 
 @_quantity(r"\text{FLOPs of one layer}")
 def _layer_flops(look: Look, n: int, part: str = "all") -> float:
     parts = {one.key: one.flops for one in costs.layer_parts(look.loaded.config, n)}
-    if part != "all" and part not in parts:
-        raise QuestionError(f"No part “{part}” of a layer: choose all, {', '.join(parts)}.")
+    one_of("part", part, ("all", *parts))
     return sum(parts.values()) if part == "all" else parts[part]
 
 

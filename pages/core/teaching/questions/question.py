@@ -11,20 +11,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
+from encoder.errors import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.questions import misconceptions
 from pages.core.teaching.questions.quantities import Look, QuestionError
 
-#: Letters of a question's texts, and bytes of an answer.
-
 
 @dataclass(frozen=True)
 class Truth:
-    """What the model computes. value: what a right answer says; numbers: label -> number; formula: LaTeX, or ""."""
+    """What the model computes. value: what a right answer says; numbers: label -> number; formula: LaTeX, or "".
+
+    several: whether value is a list of right answers. A value of None: there is nothing to compute.
+    """
 
     value: Any
     numbers: Mapping[str, float] = field(default_factory=dict)
     formula: str = ""
+    several: bool = False
+
+    @property
+    def answers(self) -> list[Any]:
+        """All right answers."""
+        return list(self.value) if self.several else [self.value]
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,20 @@ class Question(ABC):
     def read(self, answer: Any, look: Look) -> Any:
         """An answer in its own type. Raises QuestionError with what to enter instead."""
 
-    @abstractmethod
     def grade(self, answer: Any, look: Look) -> Grade:
-        """Grade an answer that `read` returned."""
+        """Grade an answer that `read` returned: right or wrong. Where nothing is computed, every answer counts."""
+        truth = self.truth(look)
+        right = truth.value is None or answer in truth.answers
+        return Grade(float(right), right)
+
+    def is_right(self, answer: Any, look: Look | None) -> bool | None:
+        """Whether an answer counts as right; None where nothing is computed, and for a test of several items."""
+        if look is None or self.kind in ("choice", "conclusion", "test"):
+            return None
+        try:
+            return self.grade(answer, look).right
+        except EncoderError:  # a sentence without the token that the question names
+            return False
 
     def reason(self, answer: Any, look: Look) -> tuple[str, str]:
         """Why somebody gives this wrong answer, and the id of the misconception; empty where no mistake explains it.
@@ -83,8 +102,7 @@ class Question(ABC):
         """The answer of a mistake: its own, or that of the other question."""
         if "answer" in mistake:
             return self.read(mistake["answer"], look)
-        value = self._other(mistake).truth(look).value
-        return value[0] if self.kind in ("token", "head") else value
+        return self._other(mistake).truth(look).answers[0]
 
     def _other(self, mistake: Mapping[str, Any]) -> Question:
         return replace(self, **{name: value for name, value in mistake.items() if name not in MISTAKE_WORDS})
@@ -93,6 +111,20 @@ class Question(ABC):
         if "answer" in mistake:
             return bool(answer == self.read(mistake["answer"], look))
         return self._other(mistake).grade(answer, look).right and not self.grade(answer, look).right
+
+
+class Choosing(Question):
+    """A question whose answer is one of several options."""
+
+    @abstractmethod
+    def choices(self, look: Look) -> dict[Any, str]:
+        """Each answer that can be chosen, and what it says."""
+
+    def read(self, answer: Any, look: Look) -> Any:
+        """One of the options."""
+        if not any(one == answer and type(one) is type(answer) for one in self.choices(look)):
+            raise QuestionError("Choose one of the options shown.")
+        return answer
 
 
 #: What a mistake has next to the fields of the question whose answer it is.

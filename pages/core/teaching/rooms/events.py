@@ -108,7 +108,7 @@ class _Watch:
                 elif pulse != counted:
                     desk_counts, counted = await asyncio.to_thread(self._count, pulse), pulse
                 spot = _live(pulse.spot)
-                self._say(_with(spot, {"version": pulse.version}), _with(spot, desk_counts))
+                self._say(json.dumps({"version": pulse.version} | spot), json.dumps(desk_counts | spot))
                 fails = False
             except RoomGone:
                 self.is_open = False
@@ -182,10 +182,6 @@ def _live(kept: str) -> dict[str, Any]:
     """A spot that is still shown, for the news; empty without one."""
     found = json.loads(kept) if kept else {"until": 0.0}
     return {"spot": found["spot"]} if found["until"] > time.time() else {}
-
-
-def _with(spot: dict[str, Any], numbers: dict[str, int]) -> str:
-    return json.dumps(numbers | spot)
 
 
 class RoomEvents:

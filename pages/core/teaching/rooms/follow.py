@@ -15,9 +15,9 @@ import streamlit as st
 
 from pages.core.teaching.lessons.params import Params as LessonParams
 from pages.core.teaching.rooms import session
-from pages.core.teaching.rooms.order import ORDER
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK
+from pages.core.work.page_slots import Slots
 from pages.state import former, links, not_chosen
 from pages.state.url_state import state
 
@@ -31,8 +31,10 @@ _SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_appl
 _LEFT, STALE = "_room_left", 3.0
 #: When a view was applied last; seconds in which a browser may not have drawn it.
 _APPLIED, UNSEEN = "_room_applied", 10.0
-#: This run's place in the order of the class.
+#: Whether this run has its place in the order of the class.
 _PLACE = "_room_place"
+#: Followers are drawn one by one: half of the class waits half as long as for thirty at once, the last one no longer.
+ORDER = Slots(at_once=1, counts=0.6, patience=4.0)
 
 
 def shown(page: str) -> dict[str, str]:
@@ -97,7 +99,8 @@ def before(page: str) -> None:
         return
     if now.view != st.session_state.get(_SEEN) or _is_stale(page, now):
         if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
-            st.session_state[_PLACE] = ORDER.enter()
+            ORDER.enter()
+            st.session_state[_PLACE] = True
         apply(now.view, page)
     elif _may_be_unseen(now):
         apply(now.view, page, again=True)
@@ -147,8 +150,8 @@ def _tell_place(page: str) -> None:
 
 def after(page: str) -> None:
     """Publish what the teacher changed, when the page has been drawn."""
-    if (place := st.session_state.pop(_PLACE, None)) is not None:
-        ORDER.leave(place)
+    if st.session_state.pop(_PLACE, False):
+        ORDER.leave()
     own, now = session.seat(), session.room()
     if own is None or now is None:
         return

@@ -17,10 +17,10 @@ from pages.core.teaching.rooms.room import Member, Room, question_id
 from pages.core.teaching.rooms.store import (
     Pulse,
     RoomError,
+    RoomStore,
     StoreUnavailable,
     changed,
     check_answer,
-    differs,
     gone,
     make_room,
 )
@@ -29,7 +29,7 @@ from pages.core.teaching.rooms.store import (
 TIMEOUT, TRIES = 2.0, 2
 
 
-class RedisStore:
+class RedisStore(RoomStore):
     """Rooms under `encoderscope:{CODE}:*`, each key with the room's end as its expiry.
 
     `room` is a hash of the room's JSON, its version and its spot; `activity` a counter; `members` a hash id -> JSON;
@@ -50,7 +50,6 @@ class RedisStore:
         )
 
     def open(self, room: Room) -> bool:
-        """See RoomStore."""
         key = _key(room.code, "room")
 
         def write(pipe: Pipeline) -> bool:
@@ -64,13 +63,11 @@ class RedisStore:
         return bool(self._transaction(write, key))
 
     def find(self, code: str) -> Room | None:
-        """See RoomStore."""
         with _available():
             text = self._redis.hget(_key(code, "room"), "json")
         return Room.from_json(text) if text else None
 
     def pulse(self, code: str) -> Pulse:
-        """See RoomStore."""
         with _available():
             pipe = self._redis.pipeline(transaction=False)
             pipe.hmget(_key(code, "room"), "version", "spot")
@@ -81,7 +78,6 @@ class RedisStore:
         return Pulse(int(version), int(activity or 0), spot or "")
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
-        """See RoomStore."""
 
         def write(pipe: Pipeline) -> Room:
             room = changed(_room(pipe, code), edit)
@@ -92,7 +88,6 @@ class RedisStore:
         return self._transaction(write, _key(code, "room"))
 
     def point(self, code: str, spot: str) -> None:
-        """See RoomStore."""
 
         def write(pipe: Pipeline) -> None:
             _room(pipe, code)
@@ -102,7 +97,6 @@ class RedisStore:
         self._transaction(write, _key(code, "room"))
 
     def close(self, code: str) -> None:
-        """See RoomStore."""
 
         def write(pipe: Pipeline) -> None:
             room = _room(pipe, code)
@@ -113,7 +107,6 @@ class RedisStore:
         self._transaction(write, _key(code, "room"))
 
     def join(self, code: str, member: Member) -> None:
-        """See RoomStore."""
         members, seen = _key(code, "members"), _key(code, "seen")
 
         def write(pipe: Pipeline) -> None:
@@ -126,14 +119,13 @@ class RedisStore:
                 pipe.hdel(seen, *left)
             pipe.hset(members, member.id, member.to_json())
             pipe.hset(seen, member.id, time.time())
-            if known is None or differs(Member.from_json(known, 0), member):
+            if known is None or Member.from_json(known, 0) != member:
                 pipe.incr(_key(code, "activity"))
             _expire(pipe, room, "members", "seen", "activity")
 
         self._transaction(write, _key(code, "room"), members)
 
     def seen(self, code: str, members: Collection[str]) -> None:
-        """See RoomStore."""
         if not members:
             return
 
@@ -148,11 +140,9 @@ class RedisStore:
         self._transaction(write, _key(code, "room"))
 
     def members(self, code: str) -> dict[str, Member]:
-        """See RoomStore."""
         return _members(*self._of_room(code, "members", "seen"))
 
     def answer(self, code: str, question: str, member: str, value: str) -> None:
-        """See RoomStore."""
         key = _key(code, f"answers:{question}")
 
         def write(pipe: Pipeline) -> None:
@@ -166,7 +156,6 @@ class RedisStore:
         self._transaction(write, _key(code, "room"))
 
     def answers(self, code: str, question: str) -> dict[str, str]:
-        """See RoomStore."""
         (answers,) = self._of_room(code, f"answers:{question}")
         return answers
 

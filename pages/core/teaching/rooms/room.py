@@ -91,14 +91,14 @@ class Room:
 class Member:
     """Somebody who joined. id: a secret of this member's browser; page: where they are.
 
-    seen: when the browser last gave a sign, in seconds since 1970; the store sets it.
+    seen: when the browser last gave a sign, in seconds since 1970; the store sets it. It makes no other member.
     """
 
     id: str
     nickname: str = ""
     follows: bool = True
     page: str = ""
-    seen: float = 0.0
+    seen: float = field(default=0.0, compare=False)
 
     def is_present(self, now: float) -> bool:
         """Whether the member's browser gave a sign lately."""

@@ -10,6 +10,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -69,16 +70,10 @@ def room() -> Room | None:
     return st.session_state.get(_ROOM) if seat() else None
 
 
-def in_class() -> bool:
-    """Whether this session shows what the class sees: the teacher, or a student who follows."""
+def is_follower() -> bool:
+    """Whether this session is a student's who follows the teacher."""
     own = seat()
-    return own is not None and (own.teaches or own.follows)
-
-
-def is_student() -> bool:
-    """Whether this session has a student's seat."""
-    own = seat()
-    return own is not None and not own.teaches
+    return own is not None and not own.teaches and own.follows
 
 
 def said() -> str:
@@ -208,10 +203,7 @@ def follow(follows: bool, page: str = "") -> None:
     st.session_state[_SEAT] = dataclasses.replace(
         own, follows=follows, recalled=now.recalled if now and follows else own.recalled
     )
-    try:
-        store().join(own.code, Member(own.member, own.nickname, follows, "" if follows else page))
-    except RoomError as error:
-        say(str(error))
+    attempt(store().join, own.code, Member(own.member, own.nickname, follows, "" if follows else page))
 
 
 def teach(edit: Callable[[Room], Room]) -> bool:
@@ -234,6 +226,19 @@ def teach(edit: Callable[[Room], Room]) -> bool:
     else:
         return True
     return False
+
+
+def change(*, recalls: bool = False, **values: Any) -> None:
+    """Change fields of the room as its teacher, see `Room`; recalls: also call everybody back. For callbacks."""
+    teach(lambda found: dataclasses.replace(found, recalled=found.recalled + recalls, **values))
+
+
+def attempt(action: Callable[..., object], *args: Any, **named: Any) -> None:
+    """Do something with a room; an error becomes a sentence. For callbacks."""
+    try:
+        action(*args, **named)
+    except RoomError as error:
+        say(str(error))
 
 
 def close() -> None:

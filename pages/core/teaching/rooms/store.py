@@ -85,7 +85,7 @@ class _Kept:
     answers: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-class MemoryStore:
+class MemoryStore(RoomStore):
     """Rooms of this process; nothing to install, and gone when the process stops."""
 
     def __init__(self) -> None:
@@ -100,7 +100,6 @@ class MemoryStore:
         return kept
 
     def open(self, room: Room) -> bool:
-        """See RoomStore."""
         with self._lock:
             now = time.time()
             self._rooms = {code: kept for code, kept in self._rooms.items() if kept.room.ends > now}
@@ -111,7 +110,6 @@ class MemoryStore:
             return self._rooms.setdefault(room.code, _Kept(room)).room is room
 
     def find(self, code: str) -> Room | None:
-        """See RoomStore."""
         with self._lock:
             try:
                 return self._kept(code).room
@@ -119,13 +117,11 @@ class MemoryStore:
                 return None
 
     def pulse(self, code: str) -> Pulse:
-        """See RoomStore."""
         with self._lock:
             kept = self._kept(code)
             return Pulse(kept.room.version, kept.activity, kept.spot)
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
-        """See RoomStore."""
         while True:
             with self._lock:
                 before = self._kept(code).room
@@ -137,40 +133,34 @@ class MemoryStore:
                     return new
 
     def point(self, code: str, spot: str) -> None:
-        """See RoomStore."""
         with self._lock:
             self._kept(code).spot = spot
 
     def close(self, code: str) -> None:
-        """See RoomStore."""
         with self._lock:
             self._kept(code)
             del self._rooms[code]
 
     def join(self, code: str, member: Member) -> None:
-        """See RoomStore."""
         with self._lock:
             kept = self._kept(code)
             make_room(code, kept.members, member)
             member = dataclasses.replace(member, seen=time.time())
-            if differs(kept.members.get(member.id), member):
+            if kept.members.get(member.id) != member:
                 kept.activity += 1
             kept.members[member.id] = member
 
     def seen(self, code: str, members: Collection[str]) -> None:
-        """See RoomStore."""
         with self._lock:
             kept = self._kept(code)
             for one in kept.members.keys() & set(members):
                 kept.members[one] = dataclasses.replace(kept.members[one], seen=time.time())
 
     def members(self, code: str) -> dict[str, Member]:
-        """See RoomStore."""
         with self._lock:
             return dict(self._kept(code).members)
 
     def answer(self, code: str, question: str, member: str, value: str) -> None:
-        """See RoomStore."""
         with self._lock:
             kept = self._kept(code)
             check_answer(kept.room, question, member in kept.members, value)
@@ -178,7 +168,6 @@ class MemoryStore:
             kept.activity += 1
 
     def answers(self, code: str, question: str) -> dict[str, str]:
-        """See RoomStore."""
         with self._lock:
             return dict(self._kept(code).answers.get(question, {}))
 
@@ -211,11 +200,6 @@ def make_room(code: str, members: dict[str, Member], member: Member) -> list[str
     for one in absent:
         del members[one]
     return absent
-
-
-def differs(before: Member | None, after: Member) -> bool:
-    """Whether a member is new or says something else."""
-    return before is None or dataclasses.replace(before, seen=after.seen) != after
 
 
 def check_answer(room: Room, question: str, is_member: bool, value: str) -> None:
