@@ -110,11 +110,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
 
     def work() -> long_work.Work[Collection]:
         parts = search.embed_gradually(view.loaded, given.texts)
-        return (
-            yield from gradual.reported(
-                parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}")
-            )
-        )
+        return gradual.reported(parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"))
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
     return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
