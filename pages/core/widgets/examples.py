@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 import yaml
@@ -21,8 +22,8 @@ def read(script: str, group: str) -> Mapping[str, Mapping[str, object]]:
     return found[group]
 
 
-def draw(script: str, group: str, key: str, *, then: Callable[[], object] = lambda: None, width: int = 200) -> None:
-    """The list. key: of the widget; then: is called after the values are set."""
+def draw(script: str, group: str, key: str, *, then: Callable[[], object] = lambda: None, **look: Any) -> None:
+    """The list. key, look: of the widget; then: is called after the values are set."""
     offered = read(script, group)
 
     def use() -> None:
@@ -32,7 +33,5 @@ def draw(script: str, group: str, key: str, *, then: Callable[[], object] = lamb
                 state.put(param, param.default if text is None else param.parse(str(text)))
             then()
 
-    st.selectbox(
-        "Example", list(offered), index=None, key=key, placeholder="Try an example …", label_visibility="collapsed",
-        on_change=use, width=width,
-    )  # fmt: skip
+    look = {"placeholder": "Try an example …"} | look
+    st.selectbox("Example", list(offered), index=None, key=key, label_visibility="collapsed", on_change=use, **look)

@@ -20,7 +20,7 @@ def draw(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
         _side_b(view, state.read(SideB))
-        examples.draw(__file__, view.loaded.takes, "compare:example", then=clear_selection)
+        examples.draw(__file__, view.loaded.takes, "compare:example", then=clear_selection, width=200)
 
 
 def _side_b(view: View, params: SideB) -> None:
