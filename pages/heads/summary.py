@@ -80,7 +80,7 @@ def sink_note(view: View, head: Map) -> None:
             f"{words_of(view.trace).text}, L{view.layer} H{view.head} gives {found.share:.0%} of its attention there. "
             f"Uniform attention would give {found.uniform:.0%}."
         )
-        # Separators that are no tokens of a text have no reading.
+        # Only the separators of a text have a reading.
         kinds = [found.kind] if found.kind != "separators" or view.trace.kind == "text" else []
         st.caption(" ".join(about.text(__file__, one) for one in [*kinds, "any sink"]))
         links.link("contribution", "See the contribution: norm-weighted attention", "scale")
