@@ -16,6 +16,7 @@ from pages.core.view import head_measures
 from pages.core.view.view import View
 from pages.core.widgets import weight_table
 from pages.core.words import about, token_names
+from pages.heads.answer import names
 from pages.heads.head_maps import is_whole, overview, single
 from pages.state import links
 
@@ -27,8 +28,8 @@ def strongest_weights(head: Map) -> None:
     """What the selected tokens attend to, or what attends to them; without a selection the strongest weights."""
     shown = head.shown
     name = head.name.replace("Mean of", "the mean of")  # inside a sentence
-    queries = _names([(shown.query_labels[row], shown.query_tokens(row)[0]) for row in head.queries])
-    keys = _names([(shown.key_labels[column], shown.key_tokens(column)[0]) for column in head.keys])
+    queries = names(shown.query_labels, head.queries, shown.places[0])
+    keys = names(shown.key_labels, head.keys, shown.places[1])
     if head.queries:
         verb = "attends" if len(head.queries) == 1 else "together attend"
         st.markdown(f"In {name}, {queries} {verb} most to{_summed(head.queries)}:")
@@ -52,11 +53,6 @@ def strongest_weights(head: Map) -> None:
                 for row, column, weight in shown.strongest(LISTED)
             ]
         )
-
-
-def _names(tokens: Sequence[tuple[str, int]]) -> str:
-    """Tokens, given as (label, position), in bold."""
-    return " + ".join(f"**{token_names.word(label)}** ({position})" for label, position in tokens)
 
 
 def _summed(places: Sequence[int]) -> str:
