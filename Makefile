@@ -12,10 +12,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools wheel bench fuzz soak twins atlas digits plotly clean
+.PHONY: help run test lint rules types tools wheel bench fuzz soak twins atlas digits plotly site clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
+	@echo "make site   write site/, whose pages compute in the browser; see docs/site.md"
 	@echo "make test   install, with a Chromium if none is found, then lint and test"
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make wheel  install the wheel from the network, with the newest and the lowest versions, and open it"
@@ -82,6 +83,10 @@ test: $(VENV)/installed-test
 wheel: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m pytest -m wheel tests/test_versions.py $(ARGS)
+
+# A folder for any web server: its pages compute in the browser.
+site: $(VENV)/installed
+	$(BIN)/python -m docs.site $(ARGS)
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/ensure_chromium.py

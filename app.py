@@ -36,22 +36,22 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True, takes=WITH_MAPS),
+             edits=True, takes=WITH_MAPS, measured="attention"),
         Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
-             takes=WITH_MAPS),
-        Page("contribution", "Contribution", "balance", "What matters besides attention weights?"),
+             takes=WITH_MAPS, measured="attention"),
+        Page("contribution", "Contribution", "balance", "What matters besides attention weights?",
+             measured="attention"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
-             edits=True),
+             edits=True, measured="deviation"),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
-             uses=("text", "model", "layer")),
+             uses=("text", "model", "layer"), measured="activation"),
     ],
-    "Cause": [
-        Page("ablation", "Ablation", "tune", "What changes if you switch off a head?", edits=None),
-        Page("patching", "Patching", "swap_horiz", "Which vector carries the difference between two sentences?",
-             uses=NO_HEAD),
+    "Interventions": [
+        Page("interventions", "Interventions", "tune", "What changes if you switch off a head, or replace a vector?",
+             uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
         Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
@@ -70,9 +70,9 @@ SECTIONS = {
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
         Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=()),
-        Page("by_hand", "By hand: “The cat sat”", "edit_note", "Can you compute one small layer yourself?", "By hand",
-             uses=()),
-        Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=()),
+        Page("by_hand", "Attention by hand", "edit_note", "Can you compute one small layer yourself?", uses=(),
+             in_bar=False),
+        Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=(), in_bar=False),
     ],
 }  # fmt: skip
 ENTRIES = [entry for entries in SECTIONS.values() for entry in entries]

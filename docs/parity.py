@@ -37,7 +37,7 @@ maps and what the head gives (a vector, or probabilities). The reference: transf
 - **float32**: the promise is 1e-5.
 - **float16 file**: the weights are saved in float16. Both sides read them into float32; the promise is 1e-5.
 - **bfloat16**: Encoderscope computes in bfloat16 with weights rounded to it; attention maps follow in float32. In
-  brackets: transformers itself in bfloat16. There is no promise: numbers of about 1 have two to three digits there.
+  brackets: transformers itself in bfloat16. This is not a promise: numbers of about 1 have two to three digits there.
 
 Images are prepared as the checkpoint's own processor does, within 1e-4; sounds as its feature extractor does, within
 1e-4. Tests compare both (tests/load). models.md has every family in float64 and float32.

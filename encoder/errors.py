@@ -32,7 +32,7 @@ class LoadError(EncoderError):
 
 
 class SaveError(EncoderError):
-    """A model cannot be written: the disk is full, or the folder takes no files."""
+    """A model cannot be written: the disk is full, or the folder accepts no files."""
 
 
 class TextError(EncoderError):

@@ -201,7 +201,7 @@ def test_a_long_sentence_is_no_file(capsys):
 
 def test_a_command_for_texts_refuses_a_model_of_images(capsys):
     assert main.main(["similarity", "a cat", "a dog", "--model", "digits-pre", "--device", "cpu"]) == 1
-    assert "takes no text: choose a text model" in capsys.readouterr().err
+    assert "accepts no text: choose a text model" in capsys.readouterr().err
 
 
 def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
@@ -330,7 +330,7 @@ def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureF
     [
         (b"", [], "empty"),
         (b"no image", [], "not an image"),
-        (None, [], "no file"),
+        (None, [], "No file"),
         (b"no image", ["--pair", "B"], "--pair"),
     ],
 )

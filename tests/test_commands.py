@@ -44,6 +44,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8"))
     digit.resize((80, 80), Image.Resampling.NEAREST).save("digit.png")
     Path("my-lessons").mkdir()
+    for codes in ("codes.txt", "CODES.txt"):
+        Path(codes).write_text("", encoding="utf-8")
     Path("seven.wav").write_bytes(wav_bytes(spoken_digits.examples()["seven"].sound))
     return tmp_path
 

@@ -76,11 +76,11 @@ def test_a_task_is_read_from_every_format(tmp_path: Path):
 def test_bytes_need_a_name_and_other_things_are_named():
     with pytest.raises(EncoderError, match=r"known format: choose a file that ends in \.txt"):
         search.read_texts(b"one\ntwo")
-    with pytest.raises(EncoderError, match=r"no file texts\.csv"):
+    with pytest.raises(EncoderError, match=r"No file texts\.csv"):
         search.read_texts("texts.csv")
     with pytest.raises(EncoderError, match="int cannot be read"):
         search.read_texts(3)
-    with pytest.raises(EncoderError, match="no column 'label or class"):
+    with pytest.raises(EncoderError, match="No column 'label or class"):
         probe.read_task(pd.DataFrame({"text": ["one"]}))
 
 

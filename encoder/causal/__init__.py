@@ -40,14 +40,16 @@ from encoder.causal.patching import (
     patch_edit,
     patch_request,
 )
+from encoder.causal.prune import PruneCurve, prune_curve
 from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 __all__ = [
-    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "RankCorrelation", "SentenceVector",
-    "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome", "both_outcomes",
-    "carried_share", "differing", "displacement", "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch",
+    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
+    "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
+    "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
+    "iter_knock_out", "iter_patch",
     "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
-    "patch_edit", "patch_request", "rank_correlation", "register", "token_effects",
+    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "token_effects",
     "word_changes",
 ]  # fmt: skip

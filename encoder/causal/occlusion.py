@@ -37,7 +37,7 @@ Cover = Literal["black", "grey", "mean"]
 COVERS: tuple[Cover, ...] = ("black", "grey", "mean")
 #: Windows of a sound: at most so many, each of so many seconds at least.
 MOST_WINDOWS, LEAST_SECONDS = 24, 0.05
-#: Numbers of covered parts along a curve, at most, beside 0.
+#: Numbers of covered parts along a curve, at most, next to 0.
 STEPS = 20
 #: Random orders next to those of an explanation.
 SEEDS = (0, 1, 2, 3, 4)
@@ -100,7 +100,7 @@ def _spread(model: ImageEncoder, which: np.ndarray) -> Tensor:
 
 
 def _colour(model: ImageEncoder, pixels: Tensor, cover: Cover) -> Tensor:
-    """[C, 1, 1]: what covers a patch, as the model reads it."""
+    """[C, 1, 1]: what covers a patch, as the model processes it."""
     if cover == "mean":
         return pixels.mean(dim=(1, 2), keepdim=True)
     if cover == "grey":
@@ -119,7 +119,7 @@ def iter_covered(
 ) -> Iterator[Progress]:
     """The outcome minus that of `plain`, for each row of `which` [n, P], in batches.
 
-    given: what `model.trace` takes; plain: its unedited trace. Raises EncoderError for a text or an outcome that does
+    given: what `model.trace` accepts; plain: its unedited trace. Raises EncoderError for a text or an outcome that does
     not fit.
     """
     if plain.edits:

@@ -75,7 +75,7 @@ def carried_share(effects: np.ndarray, before: float, after: float) -> np.ndarra
     difference = after - before
     if abs(difference) < LEAST_DIFFERENCE:
         raise EncoderError(
-            f"Both runs have the same outcome, {before:.4g}, so there is no difference to locate: choose another "
+            f"Both runs have the same outcome, {before:.4g}, so no difference can be located: choose another "
             "outcome or other inputs."
         )
     return np.asarray(effects / difference)

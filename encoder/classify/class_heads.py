@@ -18,7 +18,7 @@ FORMAT = "encoderscope head 1"
 
 
 def head_to_bytes(head: Classifier, model: str = "") -> bytes:
-    """The file. model: the name of the model whose vectors the head reads."""
+    """The file. model: the name of the model whose vectors the head uses."""
     from safetensors.torch import save
 
     about = {"format": FORMAT, "model": model, "head": json.dumps(dataclasses.asdict(head.config))}
@@ -71,12 +71,12 @@ def with_head(model: TextEncoder, head: Classifier) -> TextEncoder:
     width = (head.dense or head.out).weight.shape[1]
     if width != model.config.d_model:
         raise EncoderError(
-            f"This head takes vectors of {width} numbers, and those of {model.name} have {model.config.d_model}: "
+            f"This head accepts vectors of {width} numbers, and those of {model.name} have {model.config.d_model}: "
             "choose the model that it was trained on."
         )
     layer = head.config.layer
     if layer is not None and layer > model.config.n_layers:
-        raise EncoderError(f"This head reads layer {layer}, and {model.name} has {model.config.n_layers} layers.")
+        raise EncoderError(f"This head uses layer {layer}, and {model.name} has {model.config.n_layers} layers.")
     placed = Classifier(width, head.config)
     placed.load_state_dict(head.state_dict())
     placed = placed.to(device=model.device, dtype=model.encoder.dtype).eval()

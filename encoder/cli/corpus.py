@@ -22,7 +22,7 @@ def build_atlas(options: argparse.Namespace) -> int:
     from encoder import corpus
 
     if not options.out.absolute().parent.is_dir():
-        raise CommandError(f"--out {options.out}: there is no folder {options.out.parent}. Make it first.")
+        raise CommandError(f"--out {options.out}: no folder {options.out.parent}. Make it first.")
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
     source = _source(options)

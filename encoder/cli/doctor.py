@@ -157,7 +157,7 @@ def _models(root: Path | None) -> Iterator[Finding]:
     places: list[str | Path] = list(BUNDLED)
     if root is not None:
         if not root.is_dir():
-            yield Finding("models root", "missing", f"{root} is not a folder", "give the folder of your models")
+            yield Finding("models root", "missing", f"{root} is not a folder", "specify the folder of your models")
             return
         places += sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
     for place in places:

@@ -57,7 +57,7 @@ def settle(options: argparse.Namespace, command: Command) -> None:
         raise Misuse(f"{command.name} accepts texts only: specify --text, --texts or -.")
     needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
     if not (options.text or options.texts or options.file or needs_no_input):
-        raise Misuse("there is no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
+        raise Misuse("no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
 
 
 def _is_former(options: argparse.Namespace, name: str, words: list[str], from_pipe: bool) -> bool:
@@ -133,7 +133,7 @@ def say_left_out(problems: Sequence[str], total: int) -> None:
 def standard_input() -> bytes:
     """All of standard input. Raises CommandError where there is none."""
     if sys.stdin is None:
-        raise CommandError("There is no input to read texts from: specify --text TEXT instead of -.")
+        raise CommandError("No input to read texts from: specify --text TEXT instead of -.")
     content = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
     return bytes(content)
 
@@ -187,7 +187,7 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
         if isinstance(model, SignalEncoder) and pair is None and pad_to is None:
             found = model.trace(model.open(Path(one)), request=request)
         elif isinstance(one, Path):
-            raise CommandError(f"{model.name} takes text: specify --texts {one} for the texts of a file.")
+            raise CommandError(f"{model.name} accepts text: specify --texts {one} for the texts of a file.")
         else:
             encoder = of_text(model, "leave --pair and --pad-to out.")
             found = encoder.trace(one, pair, pad_to=pad_to, request=request)

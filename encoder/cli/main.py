@@ -89,7 +89,7 @@ def _found(words: Sequence[str]) -> tuple[Command, list[str]]:
         raise SystemExit(0)
     name = " ".join(words[: 2 if actions else 1])
     known = f"; choose one of {', '.join(actions)}" if actions else f"; {PROGRAM} --help lists all"
-    raise inputs.Misuse(f"there is no command {name[:60]!r}{near(name, [*COMMANDS]) or known}")
+    raise inputs.Misuse(f"no command {name[:60]!r}{near(name, [*COMMANDS]) or known}")
 
 
 def overview(names: Sequence[str] = ()) -> str:

@@ -78,7 +78,7 @@ server {
 _WHOLE = Template("""\
 daemon off;
 pid $folder/nginx.pid;
-error_log stderr crit;  # a process that ends is said by `serve`
+error_log stderr crit;  # a process that stops is said by `serve`
 worker_rlimit_nofile $files;
 events { worker_connections $connections; }
 http {

@@ -1,7 +1,7 @@
 """The command `encoderscope serve`: several processes of the app, a front and a store of rooms.
 
 It runs until SIGTERM or Ctrl-C. The front is nginx and the store Redis or Valkey, as the machine has them. A part that
-ends is started again.
+stops is started again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from encoder.cli.ports import announcement, choose_port
 FIRST_PORT = 8511
 #: Seconds until a part must answer, and those that it has to end.
 START, END = 120.0, 15.0
-#: A part that ends so many times, each time within so many seconds, is not started again.
+#: A part that stops so many times, each time within so many seconds, is not started again.
 TRIES, QUICK = 3, 20.0
 STORES = ("redis-server", "valkey-server")
 
@@ -65,7 +65,7 @@ class Part:
     ends: list[float] = field(default_factory=list)
 
     def start(self) -> None:
-        """Start it. It gets no Ctrl-C from the terminal: `serve` ends all parts in their order."""
+        """Start it. It gets no Ctrl-C from the terminal: `serve` stops all parts in their order."""
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             self.command, env=dict(self.environment), stdin=subprocess.DEVNULL,
@@ -137,7 +137,7 @@ def _store(folder: Path) -> tuple[Part, str]:
     program = next(filter(None, map(shutil.which, STORES)), None)
     if program is None:
         raise CommandError(
-            "no redis-server or valkey-server is installed. Install one (Debian: apt install redis-server), give "
+            "no redis-server or valkey-server is installed. Install one (Debian: apt install redis-server), specify "
             "--rooms redis://HOST:PORT/DB, or switch rooms off with --rooms off."
         )
     place = folder / "store"

@@ -50,7 +50,7 @@ def check_place(path: Path) -> None:
     if path.is_dir():
         raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"--out {path}: there is no folder {path.parent}. Make it first, or choose another.")
+        raise CommandError(f"--out {path}: no folder {path.parent}. Make it first, or choose another.")
 
 
 def write(results: Iterable[Result], options: argparse.Namespace) -> int:

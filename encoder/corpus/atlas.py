@@ -143,7 +143,7 @@ class Atlas:
         if measure not in self.measures:
             raise AtlasError(f"This atlas has no measure {measure!r}: choose one of {', '.join(self.measures)}.")
         if statistic not in self._heads:
-            raise AtlasError(f"There is no statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
+            raise AtlasError(f"No statistic {statistic!r}: choose one of {', '.join(self._heads)}.")
         return self._heads[statistic][self.measures.index(measure)]
 
     @cached_property

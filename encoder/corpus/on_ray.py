@@ -30,7 +30,7 @@ STORE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where blocks run. model: what `encoder.load` takes; workers: actors, each with the model; threads: of each;
+    """Where blocks run. model: what `encoder.load` accepts; workers: actors, each with the model; threads: of each;
     address: of a running cluster ("auto", "HOST:PORT"), None: Ray is started on this machine and ended afterwards;
     survey: what is done with a block.
 
@@ -62,7 +62,7 @@ class Cluster:
             with _environment({} if self.address else self._environment()):
                 ray.init(**self._init_options())
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise EncoderError(f"There is no Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
+            raise EncoderError(f"No Ray at {self.address}: {quoted(str(error))}. Start it first.") from None
         try:
             sha256 = str(model_about(model)["sha256"])
             yield from self._results(

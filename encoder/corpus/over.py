@@ -84,7 +84,7 @@ class OverTexts:
     def by(self, label: str) -> dict[str, OverTexts]:
         """The same of the texts with each value of a label column. Raises EncoderError for an unknown column."""
         if label not in self.labels:
-            raise EncoderError(f"There are no labels {label!r}: name the column in Source(labels=...).")
+            raise EncoderError(f"No labels {label!r}: name the column in Source(labels=...).")
         of = self.labels[label]
         parts = {str(value): of == value for value in sorted({one for one in of if one is not None})}
         return {

@@ -35,7 +35,7 @@ IMPLIED = frozenset(
 class Settings:
     """Settings of a build.
 
-    max_tokens: where a text is cut, None: what the model takes; strong: the threshold of the measure `strong`;
+    max_tokens: where a text is cut, None: what the model accepts; strong: the threshold of the measure `strong`;
     block_texts: texts of a block; examples: strongest texts of each head and measure; replicates, seed: of the
     bootstrap; similarity_texts: texts on which all heads are compared, evenly spaced; vector_layers: whose tokens'
     vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts;

@@ -80,18 +80,18 @@ class Staging:
         return staged
 
     def _take_lock(self) -> None:
-        """One build at a time. The system releases the lock when a process ends, even a killed one."""
+        """One build at a time. The system releases the lock when a process stops, even a killed one."""
         try:
             import fcntl
         except ImportError:  # not on Windows
             return
-        self._lock = open(self.folder / LOCK, "wb")  # noqa: SIM115 (held until the build ends)
+        self._lock = open(self.folder / LOCK, "wb")  # noqa: SIM115 (held until the build stops)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
             raise AtlasError(
-                f"Another build is writing to {self.folder}: wait until it ends, or choose another --out."
+                f"Another build is writing to {self.folder}: wait until it finishes, or choose another --out."
             ) from None
 
     def close(self) -> None:

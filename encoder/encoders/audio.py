@@ -36,12 +36,12 @@ class AudioEncoder(SignalEncoder):
 
     @property
     def rate(self) -> int:
-        """Samples per second that the model takes; `prepare` resamples to it."""
+        """Samples per second that the model accepts; `prepare` resamples to it."""
         return self.preparation.rate
 
     @property
     def seconds(self) -> float:
-        """The longest sound that the model takes; `prepare` cuts the rest."""
+        """The longest sound that the model accepts; `prepare` cuts the rest."""
         return float(self.preparation.seconds)
 
     @property
@@ -78,7 +78,7 @@ class AudioEncoder(SignalEncoder):
         patches, steps = self.config.spectrogram, self.config.convolutions
         if patches is not None:
             return SpectrogramGrid(patches, KALDI_HOP / self.rate)
-        assert steps is not None, "an AudioEncoder takes sound"
+        assert steps is not None, "an AudioEncoder accepts sound"
         frame = self.preparation.hop if isinstance(self.preparation, WhisperMel) else 1
         length = None
         if self.takes_any_length:
@@ -94,6 +94,6 @@ class AudioEncoder(SignalEncoder):
         for what is not a sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
         """
         if not isinstance(sound, Sound):
-            raise SoundError(f"{self.name} takes a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
+            raise SoundError(f"{self.name} accepts a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         inputs = self.prepare(sound).unsqueeze(0).to(device=self.device, dtype=self.encoder.dtype)
         return self._traces(inputs, self.layout_of(sound), edits, request)[0]

@@ -66,7 +66,7 @@ class ImageEncoder(SignalEncoder):
 
     @property
     def side(self) -> int:
-        """S: the model takes images of S x S pixels."""
+        """S: the model accepts images of S x S pixels."""
         return self.patches.image_size
 
     @property
@@ -149,7 +149,7 @@ class ImageEncoder(SignalEncoder):
         channels = self.patches.channels
         if pixels.dim() != 3 or pixels.shape[0] != channels:
             raise EncoderError(
-                f"{self.name} takes an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change "
+                f"{self.name} accepts an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change "
                 "its axes or channels."
             )
         return self.trace_images(pixels.unsqueeze(0), edits=edits, request=request)[0]
@@ -162,7 +162,7 @@ class ImageEncoder(SignalEncoder):
         shape = (self.patches.channels, self.side, self.side)
         if pixels.dim() != 4 or tuple(pixels.shape[1:]) != shape:
             raise EncoderError(
-                f"{self.name} takes a batch of images of shape {shape}, not {tuple(pixels.shape)}: call prepare()."
+                f"{self.name} accepts a batch of images of shape {shape}, not {tuple(pixels.shape)}: call prepare()."
             )
         pixels = pixels.to(device=self.device, dtype=self.encoder.dtype)
         return self._traces(pixels, self.layout, edits, request)

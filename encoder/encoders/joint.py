@@ -84,14 +84,14 @@ class JointEncoder:
     def image(self) -> ImageEncoder:
         """The tower of images. Raises EncoderError for a pair of sound and text."""
         if not isinstance(self.other, ImageEncoder):
-            raise EncoderError(f"{self.name} takes sound and text: use its towers sound and text.")
+            raise EncoderError(f"{self.name} accepts sound and text: use its towers sound and text.")
         return self.other
 
     @property
     def sound(self) -> AudioEncoder:
         """The tower of sounds. Raises EncoderError for a pair of images and text."""
         if not isinstance(self.other, AudioEncoder):
-            raise EncoderError(f"{self.name} takes images and text: use its towers image and text.")
+            raise EncoderError(f"{self.name} accepts images and text: use its towers image and text.")
         return self.other
 
     @property
@@ -173,7 +173,7 @@ class JointEncoder:
     def similarities(self, images: Sequence[Any], texts: Sequence[str]) -> Tensor:
         """Images (or sounds) and texts -> logits [I, N]. Raises EncoderError for one that is in no list."""
         if isinstance(texts, str) or not (isinstance(images, Sequence) or getattr(images, "ndim", 0) == 4):
-            raise EncoderError('Give lists: probabilities([image], ["a photo of a cat", "a photo of a dog"]).')
+            raise EncoderError('Specify lists: probabilities([image], ["a photo of a cat", "a photo of a dog"]).')
         return self.logits(self.embed(images), self.embed_texts(texts))
 
     def probabilities(self, images: Sequence[Any], texts: Sequence[str]) -> Tensor:

@@ -44,7 +44,7 @@ class NamedEncoder(Shown):
     trained_placement: NormPlacement | None = field(default=None, kw_only=True)
     classifier: Classifier | None = field(default=None, kw_only=True)
     origin: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    #: What `trace` takes. A subclass that takes no text has a `layout`, too.
+    #: What `trace` accepts. A subclass that accepts no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class NamedEncoder(Shown):
         )
 
     def _inputs(self) -> str:
-        """What the encoder takes, in a few words."""
+        """What the encoder accepts, in a few words."""
         return f"{self.config.max_tokens:,} tokens at most"
 
     @property
@@ -90,7 +90,7 @@ class NamedEncoder(Shown):
 
     @property
     def towers(self) -> Mapping[InputKind, NamedEncoder]:
-        """What an encoder takes -> the encoder: here one. A JointEncoder has two, that of texts first."""
+        """What an encoder accepts -> the encoder: here one. A JointEncoder has two, that of texts first."""
         return {self.takes: self}
 
     @property
@@ -149,7 +149,7 @@ class NamedEncoder(Shown):
         raise NotImplementedError
 
     def with_inputs(self, edits: Sequence[Edit], find: Callable[[str], Any]) -> list[Edit]:
-        """The edits with the inputs run that they take values from. find: their names -> what `trace` takes.
+        """The edits with the inputs run that they take values from. find: their names -> what `trace` accepts.
 
         A TextEncoder runs such texts itself.
         """
@@ -165,7 +165,7 @@ class NamedEncoder(Shown):
 
     def _run_source(self, text: str, points: tuple[str, ...]) -> Run:
         """`_run`, for a text."""
-        raise EncoderError(f"{self.name} takes no text: specify a Trace as the source of an edit.")
+        raise EncoderError(f"{self.name} accepts no text: specify a Trace as the source of an edit.")
 
     def _recorded(
         self,

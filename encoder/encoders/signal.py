@@ -29,7 +29,7 @@ class SignalEncoder(NamedEncoder):
     """An encoder of images or of sound.
 
     vector_head: makes one vector of an input, which JointEncoder compares with those of texts. Without one, the vector
-    is [CLS], or the mean where there is no [CLS].
+    is [CLS], or the mean without a [CLS].
     """
 
     vector_head: VectorHead | None = field(default=None, kw_only=True)
@@ -40,11 +40,11 @@ class SignalEncoder(NamedEncoder):
         return super().heads | ({} if self.vector_head is None else {"vector_head": self.vector_head})
 
     def open(self, file: bytes | str | Path) -> Any:
-        """A file, or its content -> what `trace` takes. Raises an EncoderError for a file of another kind."""
+        """A file, or its content -> what `trace` accepts. Raises an EncoderError for a file of another kind."""
         raise NotImplementedError
 
     def prepare(self, given: Any) -> Tensor:
-        """What `trace` takes -> the input of the encoder, without a batch."""
+        """What `trace` accepts -> the input of the encoder, without a batch."""
         raise NotImplementedError
 
     @property

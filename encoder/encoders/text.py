@@ -84,7 +84,7 @@ class TextEncoder(NamedEncoder):
     # --- tokens -------------------------------------------------------------------------------------------------------
 
     def tokenize(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
-        """Text -> tokens, cut at `max_tokens` or at what the model takes, whichever is less.
+        """Text -> tokens, cut at `max_tokens` or at what the model accepts, whichever is less.
 
         Raises TextError for a token that the encoder has no vector for.
         """
@@ -94,7 +94,7 @@ class TextEncoder(NamedEncoder):
     def windows(
         self, text: str, pair: str | None = None, *, stride: int | None = None, max_tokens: int | None = None
     ) -> list[TextWindow]:
-        """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model takes.
+        """A text of any length as overlapping windows of `max_tokens` tokens, by default what the model accepts.
 
         pair: the longer text slides, and every window contains the other (`Tokenizer.windows`). stride: tokens from the
         start of a window to the start of the next, by default half of what a window contains of the text. Raises
@@ -119,7 +119,7 @@ class TextEncoder(NamedEncoder):
     ) -> Trace:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
 
-        A text longer than the model takes is cut; `trace.source.n_full` says how long it was. pad_to: the number of
+        A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
         tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
@@ -132,7 +132,7 @@ class TextEncoder(NamedEncoder):
     ) -> list[Trace]:
         """Run several texts as one padded batch: one Trace each, all of the same T; `trace.mask` marks the padding."""
         if isinstance(texts, str):
-            raise TextError("trace_batch takes a list of texts: call trace for a single text.")
+            raise TextError("trace_batch accepts a list of texts: call trace for a single text.")
         return self._trace([self.tokenize(text) for text in texts], None, edits, request)
 
     def trace_tokens(
@@ -182,7 +182,7 @@ class TextEncoder(NamedEncoder):
             raise TextError(f"pad_to={pad_to!r} is not a length: specify a whole number of tokens.")
         if pad_to > self.config.max_tokens:
             raise TextError(
-                f"{self.name} takes at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
+                f"{self.name} accepts at most {self.config.max_tokens:,} tokens, not pad_to={pad_to}: choose fewer."
             )
         if not self.can_pad:
             raise TextError(f"The vocabulary of {self.name} has no padding token: leave pad_to out.")
@@ -250,8 +250,7 @@ class TextEncoder(NamedEncoder):
     ) -> Iterator[tuple[list[int], Tensor]]:
         """`embed` batch by batch, the longest texts first, so that little is padding: (places in `texts`, [B, D])."""
         before = self.prompt(prompt)
-        if before:
-            texts = [before + readable(text) for text in texts]
+        texts = [before + readable(text) for text in texts]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")
@@ -350,9 +349,9 @@ def build(
 
 
 def of_text(model: NamedEncoder, remedy: str) -> TextEncoder:
-    """The model itself. Raises EncoderError for one that takes no text. remedy: what else to do, the error's end."""
+    """The model itself. Raises EncoderError for one that accepts no text. remedy: what else to do, the error's end."""
     if not isinstance(model, TextEncoder):
-        raise EncoderError(f"{model.name} takes no text: {remedy}")
+        raise EncoderError(f"{model.name} accepts no text: {remedy}")
     return model
 
 

@@ -323,7 +323,7 @@ def _score_claims() -> tuple[Claim, ...]:
             formula=r"\frac{q \cdot k}{\sqrt{d_k}}", columns=("q · k", "divided by 2"),
         ),
         Claim(
-            "softmax", "A weight", "The softmax of 0.815 beside 0.7 and 0.5.",
+            "softmax", "A weight", "The softmax of 0.815 next to 0.7 and 0.5.",
             notes=((0.42,),), computed=((_softmax(dot / 2, 0.7, 0.5)[0],),), digits=2,
             reason="e^0.815 = 2.2592, e^0.7 = 2.0138, e^0.5 = 1.6487; their sum is 5.9217, and 2.2592 / 5.9217 = "
             "0.3815. Rounding does not explain 0.42.",

@@ -55,7 +55,7 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     another input than text."""
     config = trace.config
     if not config.takes_text:
-        raise EncoderError("This model takes no text and has no token table: choose a text model.")
+        raise EncoderError("This model accepts no text and has no token table: choose a text model.")
     place = place.checked(config, trace.n_tokens, max(config.embedding_width, config.d_model))
     i = place.query
     token = value(trace, "embedding.tokens", i)
@@ -86,7 +86,7 @@ def _segment(trace: Trace, token: int) -> int:
 
 
 def _position_row(trace: Trace, token: int) -> int:
-    """A token's row of the position table; its position in the text where there is no table."""
+    """A token's row of the position table; its position in the text without a table."""
     if trace.config.position != "learned":
         return token
     ids, mask = torch.tensor([trace.ids]), trace.mask.cpu()[None]

@@ -128,7 +128,7 @@ class Recomputation:
             )
         if not trace.config.takes_text:
             raise EncoderError(
-                "The check starts from the ids of a text, and this model takes none. Choose a text model."
+                "The check starts from the ids of a text, and this model accepts none. Choose a text model."
             )
         self.config = trace.config
         self.dtype = np.dtype(dtype)

@@ -129,7 +129,7 @@ class Lines(HeadView):
         heads, rows, columns = self.cells
         least = three_digits(self.threshold)
         if not len(heads):
-            return f"No weight is {least} or more, so there is no line."
+            return f"No weight is {least} or more, so the drawing has no line."
         n_heads, n_rows, n_columns = self.weights.shape
         every = n_heads * (len(self.queries) or n_rows) * (len(self.keys) or n_columns)
         counted = f"The strongest of {every:,} weights"

@@ -55,7 +55,7 @@ class Map(HeadView):
 
     @cached_property
     def parts(self) -> tuple[int | None, int | None]:
-        """The row and the column with which the second sentence of a pair begins; None where there is no border."""
+        """The row and the column with which the second sentence of a pair begins; None without a border."""
         if self.trace.source is None or self.trace.source.pair is None:
             return None, None
         of = sentences_of(self.trace)

@@ -15,7 +15,7 @@ from encoder.trace.trace import Trace
 class Origin:
     """How to make a model again.
 
-    source: what `encoder.load` takes; tower: "text" or "image" for one encoder of a model of both; scratch, seed: the
+    source: what `encoder.load` accepts; tower: "text" or "image" for one encoder of a model of both; scratch, seed: the
     architecture of an untrained model; norm: "trained", or "pre" or "post" for the same weights with the norms moved.
     """
 

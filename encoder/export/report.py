@@ -67,7 +67,7 @@ def facts(model: NamedEncoder, trace: Trace, **more: object) -> dict[str, str]:
         if source.pair is None:
             start = next((first for first, end in source.offsets if end), 0)
             part = "a window of " if source.text[:start].strip() else "the first "
-        said["Tokens"] = f"{part}{len(source):,} of {source.n_full:,}; the model takes {config.max_tokens:,}"
+        said["Tokens"] = f"{part}{len(source):,} of {source.n_full:,}; the model accepts {config.max_tokens:,}"
     length = batch_length(trace)
     if length is not None:
         hidden = "; padding is not shown" if trace.n_left_out else ""

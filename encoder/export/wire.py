@@ -44,7 +44,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     for name, array in arrays.items():
         if array.dtype.name not in DTYPES:
             raise TypeError(
-                f"Array {name!r} is {array.dtype.name}; the browser takes {', '.join(DTYPES)}. Use .astype()."
+                f"Array {name!r} is {array.dtype.name}; the browser accepts {', '.join(DTYPES)}. Use .astype()."
             )
         raw = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
         table[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset}

@@ -1,6 +1,6 @@
 """Arrays and labels -> Plotly figures. Uses numpy, pandas and plotly only; knows neither the model nor the app.
 
-Every figure takes numpy arrays or anything with `__array__`, such as a tensor on the CPU. Its background is
+Every figure accepts numpy arrays or anything with `__array__`, such as a tensor on the CPU. Its background is
 transparent, so it suits light and dark pages. A function that computes numbers for a figure is public, too.
 """
 

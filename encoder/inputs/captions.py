@@ -48,7 +48,7 @@ PLAIN_TEMPLATES = (
     "this is the digit {number}",
     "somebody wrote the number {number} on paper",
 )
-#: Never trained on. Some of their words are in no training caption: the tokenizer reads those as [UNK].
+#: Never trained on. Some of their words are in no training caption: the tokenizer replaces those by [UNK].
 UNSEEN_TEMPLATES = (
     "a drawing of a {number}",
     "a photo of the number {number}",

@@ -120,7 +120,7 @@ def as_pixels(image: Any, channels: int, name: str = "This model") -> Tensor:
         pixels = image.detach() if isinstance(image, Tensor) else _of_array(image)
     else:
         raise ImageError(
-            f"{name} takes an image, not {type(image).__name__}: specify a PIL image, an array or a tensor."
+            f"{name} accepts an image, not {type(image).__name__}: specify a PIL image, an array or a tensor."
         )
     return _checked(_with_channels(_channels_first(pixels, channels, name), channels, name), name)
 
@@ -143,7 +143,7 @@ def _channels_first(pixels: Tensor, channels: int, name: str) -> Tensor:
         if pixels.shape[2] in known:
             return pixels.permute(2, 0, 1)
     raise ImageError(
-        f"{name} takes an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change its axes or "
+        f"{name} accepts an image of shape [{channels}, height, width], not {tuple(pixels.shape)}: change its axes or "
         "channels."
     )
 
@@ -157,7 +157,7 @@ def _with_channels(pixels: Tensor, channels: int, name: str) -> Tensor:
         weights = torch.tensor([0.299, 0.587, 0.114], device=pixels.device).view(3, 1, 1)
         grey = (pixels.float() * weights).sum(0, keepdim=True)
         return grey if pixels.is_floating_point() else grey.round().to(torch.uint8)
-    raise ImageError(f"{name} takes {channels} channels, not {len(pixels)}: change the image's channels.")
+    raise ImageError(f"{name} accepts {channels} channels, not {len(pixels)}: change the image's channels.")
 
 
 def _checked(pixels: Tensor, name: str) -> Tensor:
@@ -170,11 +170,11 @@ def _checked(pixels: Tensor, name: str) -> Tensor:
     if not pixels.is_floating_point():
         pixels = pixels.long()  # torch has no minimum of uint16
         if int(pixels.min()) < 0 or int(pixels.max()) > 255:
-            raise ImageError(f"{name} takes whole numbers from 0 to 255: scale the image.")
+            raise ImageError(f"{name} accepts whole numbers from 0 to 255: scale the image.")
         return pixels.to(torch.uint8)
     low, high = float(pixels.min()), float(pixels.max())
     if not (low >= 0.0 and high <= 1.0):  # NaN fails, too
-        raise ImageError(f"{name} takes numbers from 0 to 1, not {low:g} to {high:g}: scale the image.")
+        raise ImageError(f"{name} accepts numbers from 0 to 1, not {low:g} to {high:g}: scale the image.")
     return pixels.float()
 
 

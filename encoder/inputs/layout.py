@@ -1,6 +1,6 @@
 """Layout: what the tokens of an image or of a sound are. Of a text, `Trace.source` says it instead.
 
-An encoder that takes no text has a `layout`, and gives it to each Trace. A new kind of input is one more frozen class
+An encoder that accepts no text has a `layout`, and gives it to each Trace. A new kind of input is one more frozen class
 with the members of `Layout`; pages ask `trace.kind` and `model.takes`, never for a class.
 
 Shapes: T tokens.
@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol
 
 from encoder.errors import EncoderError
 
-#: What an encoder takes; "maps": attention maps by themselves take nothing.
+#: What an encoder accepts; "maps": attention maps by themselves take nothing.
 InputKind = Literal["text", "image", "sound", "maps"]
 
 

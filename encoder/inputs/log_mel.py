@@ -1,4 +1,4 @@
-"""From samples to what a model of sound takes: a log-mel spectrogram as AST's or Whisper's, or normalised samples.
+"""From samples to what a model of sound accepts: a log-mel spectrogram as AST's or Whisper's, or normalised samples.
 
 Each preparation is a frozen value with the settings of a checkpoint. Formulas: Davis and Mermelstein 1980 for the mel
 filters, Kaldi's and librosa's variants as transformers' feature extractors use them; tests compare the numbers.

@@ -34,4 +34,4 @@ def _read(path: Path, most: int, kind: str, refused: type[EncoderError]) -> byte
                 return opened.read(most + 1)
     except (OSError, ValueError) as error:
         raise refused(f"{path.name} cannot be read ({error}): choose another {kind}.") from None
-    raise refused(f"There is no file {path.name}: check the path of your {kind}.")
+    raise refused(f"No file {path.name}: check the path of your {kind}.")

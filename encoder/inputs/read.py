@@ -185,7 +185,7 @@ def check(
     if not suffix:
         return
     if isinstance(given, str | Path) and not Path(given).is_file():
-        raise EncoderError(f"There is no file {str(given)[:200]}: specify one that ends in {', '.join(FORMATS)}.")
+        raise EncoderError(f"No file {str(given)[:200]}: specify one that ends in {', '.join(FORMATS)}.")
     if suffix not in FORMATS:
         raise EncoderError(f"{called} has no known format: choose a file that ends in {', '.join(FORMATS)}.")
     if suffix == ".txt" and (text is not None or labels):
@@ -280,7 +280,7 @@ class _Wanted:
             if column is not None and place is None:
                 known = column if isinstance(column, str) else " or ".join(column)
                 raise EncoderError(
-                    f"There is no column {known!r} in this file: choose one of {quoted(', '.join(map(str, names)))}."
+                    f"No column {known!r} in this file: choose one of {quoted(', '.join(map(str, names)))}."
                 )
         places = [first_text if place is None else place for place in found]
         if None in places:

@@ -105,7 +105,7 @@ def _by_scipy(content: bytes) -> tuple[NDArray[np.float32], int]:
     data = data if data.ndim == 2 else data[:, None]
     _check_header(int(rate), data.shape[1])
     data = data[: int(MOST_SECONDS * rate)]
-    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` takes finite numbers only
+    with np.errstate(over="ignore", invalid="ignore"):  # `Sound` accepts finite numbers only
         return _scaled(data).mean(axis=1, dtype=np.float32), int(rate)
 
 

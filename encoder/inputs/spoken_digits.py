@@ -39,7 +39,7 @@ TEMPLATES = (
     "you hear {number}",
     "you hear the spoken word {number}",
 )
-#: Never trained on. Some of their words are in no training caption: the tokenizer reads those as [UNK].
+#: Never trained on. Some of their words are in no training caption: the tokenizer replaces those by [UNK].
 UNSEEN_TEMPLATES = (
     "a recording of the digit {number}",
     "somebody whispers the word {number}",

@@ -261,7 +261,7 @@ class Tokenizer:
         Raises TextError for no text at all, and for a text longer than `pad_to`.
         """
         if not sentences:
-            raise TextError("There is no text to trace: specify at least one.")
+            raise TextError("No text to trace: specify at least one.")
         n_tokens = max(len(sentence) for sentence in sentences)
         if pad_to is not None:
             if pad_to < n_tokens:

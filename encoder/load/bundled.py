@@ -15,7 +15,7 @@ class Bundled:
     """A checkpoint inside an installed package.
 
     title: its name for people; label: the same in a list of models; remedy: what to do if it is missing; takes: what
-    the model takes; second: what its second encoder takes, if it has two.
+    the model accepts; second: what its second encoder accepts, if it has two.
     """
 
     title: str

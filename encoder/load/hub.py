@@ -74,5 +74,5 @@ def cached(name: str, why: Exception) -> Path:
     except Exception:  # it is missing or incomplete
         raise LoadError(
             f"The Hub cannot be reached to download {name}: download the folder on a machine with a network, copy it "
-            "here, and give its path."
+            "here, and specify its path."
         ) from why

@@ -154,7 +154,11 @@ def _same_forward_pass(model: Tower, state: State) -> Fields:
     config = model.config
     same = ("vocab_size", "d_model", "n_layers", "n_heads", "d_ffn", "max_positions", "activation", "pad_id", "dropout",
             "attention_dropout", "norm_placement", "final_norm", "n_segments", "norm_eps")  # fmt: skip
-    usual = config.takes_text and config == EncoderConfig(**{name: getattr(config, name) for name in same})
+    usual = (
+        config.takes_text
+        and config.d_head * config.n_heads == config.d_model
+        and config == EncoderConfig(**{name: getattr(config, name) for name in same})
+    )
     post = config.norm_placement == "post" and not config.final_norm
     pre = config.norm_placement == "pre" and config.final_norm
     if not isinstance(model, TextEncoder) or not usual or not (pre or post) or config.pooler:

@@ -101,7 +101,7 @@ def _number(files: WeightFiles, name: str) -> float:
 
 
 def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:
-    """The encoder of a folder whose model takes images."""
+    """The encoder of a folder whose model accepts images."""
     assert read.encoder.config.patches is not None
     head: Any = read.vector
     return ImageEncoder(

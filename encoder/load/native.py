@@ -59,8 +59,8 @@ def save(
     writes its files, by default in our own layout.
 
     The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
-    replaced. Raises SaveError where the disk is full or takes no files; EncoderError for a folder with other files, for
-    an unknown number type, and for a weight that is too large for float16.
+    replaced. Raises SaveError where the disk is full or accepts no files; EncoderError for a folder with other files,
+    for an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, Savable):
         raise EncoderError(f"{type(model).__name__} cannot be saved: specify an encoder of this program.")
@@ -80,7 +80,7 @@ def save(
         raise
     except Exception as error:  # the disk; safetensors and tokenizers have errors of their own for it
         raise SaveError(
-            f"{Path(folder).name[:80]} cannot be written ({error}): make room on the disk, or give another folder."
+            f"{Path(folder).name[:80]} cannot be written ({error}): make room on the disk, or specify another folder."
         ) from error
     return target
 

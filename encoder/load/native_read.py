@@ -70,7 +70,7 @@ def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device
     fill_strictly(modules, WeightFiles(folder), device, dtype)
     made = {kind: make() for kind, make in found.items()}
     if wrong := [kind for kind, tower in made.items() if tower.takes != kind]:
-        raise LoadError(f"config.json's tower {wrong[0]} takes {made[wrong[0]].takes}: save the model again.")
+        raise LoadError(f"config.json's tower {wrong[0]} accepts {made[wrong[0]].takes}: save the model again.")
     text, other = made.pop("text"), made.popitem()[1]
     return JointEncoder(name, text, other, float(scale), float(bias), compares)  # type: ignore[arg-type]
 

@@ -63,7 +63,7 @@ def resize_of(fields: dict[str, Any], side: int) -> tuple[int, int] | int | None
     """What an image is scaled to before its middle, side x side, is cut out: `Preparation.resize`.
 
     A checkpoint whose middle has another size than its images (DINOv2 with interpolated positions) keeps the ratio of
-    both. Without a cut the image is scaled to side x side, whatever the file says: this model takes no other.
+    both. Without a cut the image is scaled to side x side, whatever the file says: this model accepts no other.
     """
     if not fields.get("do_resize", True) or not fields.get("do_center_crop", False):
         shortest = fields.get("size", {}).get("shortest_edge") if isinstance(fields.get("size"), dict) else None

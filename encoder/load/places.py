@@ -27,13 +27,13 @@ def inside(root: str | Path, name: str) -> Path:
         found = (home / name).resolve()
         is_there = found.is_dir() or (found.is_file() and found.suffix in MAPS_ENDINGS)
     except (OSError, ValueError, RuntimeError):  # too long, not encodable, or a circle of links
-        raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.") from None
+        raise LoadError(f"No folder {quoted(name)} in {home.name}: check the name.") from None
     if found != home and home not in found.parents:
         raise LoadError(
             f"{quoted(name)} is a link that leads out of the folder {home.name}: specify the name of a folder in it."
         )
     if not is_there:
-        raise LoadError(f"There is no folder {quoted(name)} in {home.name}: check the name.")
+        raise LoadError(f"No folder {quoted(name)} in {home.name}: check the name.")
     return found
 
 
@@ -41,7 +41,7 @@ def folders_inside(root: str | Path) -> tuple[str, ...]:
     """Names of the checkpoint folders directly in `root` (those with a config.json or a modules.json), sorted."""
     home = Path(root).expanduser().resolve()
     if not home.is_dir():
-        raise LoadError(f"There is no folder {home.name}: specify one that contains checkpoints.")
+        raise LoadError(f"No folder {home.name}: specify one that contains checkpoints.")
     names = []
     for path in sorted(home.iterdir()):
         if not path.is_dir() or home not in path.resolve().parents:

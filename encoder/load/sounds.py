@@ -28,7 +28,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
         normalised = fields.flag("do_normalize", True)
         mean, std = fields.number("mean", usual.mean or 0.0, 1e6), fields.number("std", usual.std, 1e6)
         if not std >= 1e-6:  # smaller ones make the spectrogram infinite
-            raise fields.wrong("std", std, "give a number from 1e-06 on")
+            raise fields.wrong("std", std, "specify a number from 1e-06 on")
         return KaldiMel(rate, shape.n_mels, shape.n_frames, mean if normalised else None, std)
     front = config.convolutions
     assert front is not None, "a model of sound has patches or convolutions"
@@ -49,7 +49,7 @@ def read_sound_preparation(folder: Path, config: EncoderConfig) -> Preparation:
 
 
 def check_sound(found: Preparation, config: EncoderConfig) -> None:
-    """Raise LoadError for a preparation of our own files that makes another input than the model takes."""
+    """Raise LoadError for a preparation of our own files that makes another input than the model accepts."""
     seconds = Fields(dataclasses.asdict(found)).number("seconds", found.seconds)
     if not LOWEST_RATE <= found.rate <= HIGHEST_RATE or not 0 < seconds <= MOST_SECONDS:
         raise LoadError(f"config.json's preparation has rate={found.rate} and {seconds:g} s: save the model again.")

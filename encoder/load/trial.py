@@ -1,6 +1,6 @@
 """Tries a foreign tokenizer in a process of its own: it may stop the process, grow a text without end, or never end.
 
-Run as a program, `python trial.py tokenizer.json` ends with 0 if the tokenizer splits some texts within its limits.
+Run as a program, `python trial.py tokenizer.json` exits with 0 if the tokenizer splits some texts within its limits.
 """
 
 from __future__ import annotations

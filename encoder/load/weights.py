@@ -183,7 +183,7 @@ def _stored_in(path: Path) -> dict[str, Stored]:
 
 def weight_files(folder: Path) -> list[Path]:
     """The files to read. Raises LoadError for a pickle, for no file, and for an index that points elsewhere."""
-    # As in transformers: an index counts only where there is no single file.
+    # As in transformers: an index counts only without a single file.
     names = [SINGLE] if (folder / SINGLE).is_file() or not (folder / INDEX).is_file() else shard_names(folder)
     missing = [name for name in names if not (folder / name).is_file()]
     if not missing:

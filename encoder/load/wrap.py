@@ -130,7 +130,7 @@ def _parts(model: Any, tokenizer: Any) -> list[LivePart]:
     if outer is not None:
         raise LoadError(f"A {kind} wraps another model: specify {OUTER[outer]}.")
     if not isinstance(model, nn.Module):
-        raise LoadError(f"wrap takes a model in memory, not {kind}: for a name or a folder call encoder.load.")
+        raise LoadError(f"wrap accepts a model in memory, not {kind}: for a name or a folder call encoder.load.")
     if _is_sentence_transformer(model):
         found = []
         modules: Any = model

@@ -38,7 +38,7 @@ class Alignment:
         return _gaps(self.first), _gaps(self.second)
 
     def step_of(self, first: int | None = None, second: int | None = None) -> int | None:
-        """The step of a token of the first side, or else of one of the second; None where there is no such token."""
+        """The step of a token of the first side, or else of one of the second; None without such a token."""
         if first is not None and first in self.first:
             return self.first.index(first)
         if second is not None and second in self.second:

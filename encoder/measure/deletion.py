@@ -139,8 +139,8 @@ def _check(trace: Trace, ranked: Ranking, counts: tuple[int, ...]) -> None:
         raise EncoderError("A deletion test needs the trace of one text, without edits and without padding.")
     if trace.n_tokens > LONGEST:
         raise EncoderError(
-            f"This text is {trace.n_tokens:,} tokens; the deletion test runs the model dozens of times and takes up to "
-            f"{LONGEST:,}. Choose a shorter text."
+            f"This text is {trace.n_tokens:,} tokens; the deletion test runs the model dozens of times and accepts up "
+            f"to {LONGEST:,}. Choose a shorter text."
         )
     if not counts:
         raise EncoderError("This text has no token to hide: type a longer one, or include special tokens.")

@@ -70,7 +70,7 @@ def all_heads_over_time(trace: Trace, query: int) -> Numbers:
 def sound_layout(trace: Trace) -> SoundLayout:
     """What the tokens of a trace are. Raises EncoderError for the trace of a text or an image."""
     if trace.kind != "sound":
-        raise EncoderError(f"This trace is of a {trace.kind}, not of a sound: choose a model that takes sound.")
+        raise EncoderError(f"This trace is of a {trace.kind}, not of a sound: choose a model that accepts sound.")
     return trace.layout  # type: ignore[return-value]
 
 
@@ -126,7 +126,7 @@ def _power(sound: Sound, start: float, end: float) -> float:
 @dataclass(frozen=True)
 class Spectrogram:
     """values [M, S], low bands first; frame: seconds of each; n_real: frames before the added ones; is_read: whether
-    the model reads it. A model of samples has none: then it is a log-mel spectrogram of 64 bands.
+    the model processes it. A model of samples has none: then it is a log-mel spectrogram of 64 bands.
     """
 
     values: Numbers
@@ -136,7 +136,7 @@ class Spectrogram:
 
 
 def spectrogram(model: AudioEncoder, sound: Sound) -> Spectrogram:
-    """What the model reads of a sound, or would show of it."""
+    """What the model processes of a sound, or would show of it."""
     prepared, heard = model.preparation, sound.at(model.rate)
     if isinstance(prepared, WhisperMel):
         n_real = min(prepared.n_frames, -(-len(heard.samples) // prepared.hop))

@@ -61,7 +61,7 @@ def held_out_vectors(model: JointEncoder) -> Tensor:
         return model.embed_sounds(_data("sound")[0], batch_size=64)
     patches = model.image.patches
     if (patches.image_size, patches.channels) != (SIDE, 1):
-        raise EncoderError(f"{model.name} takes other images than the digits of 8 x 8 pixels: choose digit-words.")
+        raise EncoderError(f"{model.name} accepts other images than the digits of 8 x 8 pixels: choose digit-words.")
     return model.embed_images(_data("image")[0], batch_size=64)
 
 

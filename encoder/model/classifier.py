@@ -29,9 +29,9 @@ class ClassifierConfig:
     kind: classes of a text, or of each token; labels [C]: their names; pooling: the vector of a text; dense: whether a
     linear map [D, D] comes first; dense_width: its width P where that is another, [D, P]; activation: after it; norm:
     whether a LayerNorm follows; out_bias: whether the map to the classes has a bias; scale: of the logits; layer: whose
-    input the head reads, None for the encoder's output; before_norm: whether it reads that output before the final norm
+    input the head uses, None for the encoder's output; before_norm: whether it reads that output before the final norm
     (CLIP); n_summed: L + 1 where it reads a weighted sum of the embeddings and all layers' outputs (Wav2Vec2), else 0.
-    Of texts, a head reads one layer.
+    Of texts, a head uses one layer.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class ClassifierConfig:
 
     @property
     def reads_output(self) -> bool:
-        """Whether the encoder's output is all that the head reads, or one layer's input is."""
+        """Whether the encoder's output is all that the head uses, or one layer's input is."""
         return not self.before_norm and not self.n_summed
 
 

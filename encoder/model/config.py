@@ -193,7 +193,7 @@ class EncoderConfig:
         if not self.d_head and self.d_model % self.n_heads:
             raise ConfigError(
                 f"d_model={self.d_model} cannot be split among n_heads={self.n_heads}: choose a multiple of "
-                f"{self.n_heads}, or give d_head."
+                f"{self.n_heads}, or specify d_head."
             )
         for name, (blank, derive, _) in DERIVED.items():
             if getattr(self, name) == blank:

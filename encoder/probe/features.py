@@ -105,7 +105,7 @@ def _runs(
 ) -> Generator[tuple[list[int], list[Tokenized], Batch, list[Tensor]], None, None]:
     """Batches: places of the texts, their tokens, the padded batch, and L + 1 streams float32 [B, T, D]."""
     if not len(texts):
-        raise EncoderError("There are no texts: specify at least one.")
+        raise EncoderError("No texts: specify at least one.")
     limit = min(most_tokens, model.config.max_tokens)
     tokens = [model.tokenize(text, max_tokens=limit) for text in texts]
     order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))

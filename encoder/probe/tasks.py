@@ -148,7 +148,7 @@ def _sample() -> pd.DataFrame:
 def bundled(name: str) -> Task:
     """A bundled task. Raises EncoderError for an unknown name."""
     if name not in TITLES:
-        raise EncoderError(f"There is no task {name!r}: choose one of {', '.join(TITLES)}.")
+        raise EncoderError(f"No task {name!r}: choose one of {', '.join(TITLES)}.")
     rows = _sample()
     rows = rows[rows["task"] == name]
     spans = tuple(zip(rows["start"].tolist(), rows["end"].tolist(), strict=True))

@@ -1,6 +1,6 @@
 """Trained attention pooling, the counterpart of [CLS], mean and maximum.
 
-One vector w scores every token, the softmax of the scores weights the tokens, and a linear classifier reads the sum.
+One vector w scores every token, the softmax of the scores weights the tokens, and a linear classifier uses the sum.
 w and the classifier are trained together, with the penalty of the linear probes. w starts at 0: the mean.
 
 Shapes: N texts, T tokens, D d_model, C classes.

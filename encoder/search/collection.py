@@ -30,7 +30,7 @@ SPECIAL = 8
 class Collection:
     """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them.
 
-    n_cut: texts that were longer than the model takes; their vectors are those of their beginnings.
+    n_cut: texts that were longer than the model accepts; their vectors are those of their beginnings.
     """
 
     texts: tuple[str, ...]
@@ -89,7 +89,7 @@ def direction(vector: np.ndarray, width: int, model: str) -> np.ndarray:
         )
     norm = float(np.linalg.norm(query))
     if not 0 < norm < float("inf"):
-        raise EncoderError("The query's vector is zero or not finite, so there is no cosine: type another query.")
+        raise EncoderError("The query's vector is zero or not finite, so the cosine is undefined: type another query.")
     return query / norm
 
 
@@ -100,7 +100,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     """
     texts = tuple(readable(text) for text in texts)
     if not texts:
-        raise EncoderError("There are no texts to search: specify at least one.")
+        raise EncoderError("No texts to search: specify at least one.")
     vectors = np.empty((len(texts), model.width_of_vectors), dtype=np.float32)
     done = n_cut = 0
     for places, some in model.iter_embed(texts, BATCH):

@@ -45,7 +45,7 @@ def iter_umap(collection: Collection) -> Generator[float, None, np.ndarray]:
         raise EncoderError('This map needs umap-learn: pip install "encoderscope[umap]". PCA works without it.')
     if not FEWEST <= len(collection) <= MOST:
         raise EncoderError(
-            f"UMAP takes {FEWEST} to {MOST:,} texts, and there are {len(collection):,}: choose PCA, or other texts."
+            f"UMAP accepts {FEWEST} to {MOST:,} texts, and there are {len(collection):,}: choose PCA, or other texts."
         )
     file = io.BytesIO()
     np.save(file, collection.vectors, allow_pickle=False)

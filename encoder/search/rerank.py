@@ -1,7 +1,7 @@
-"""Ranking again with a cross-encoder: it reads query and text together, and gives the pair one score.
+"""Ranking again with a cross-encoder: it processes query and text together, and gives the pair one score.
 
-The bi-encoder's vectors are computed once for all queries. A cross-encoder reads each pair for each query, so it orders
-only the first hits (Nogueira and Cho 2019).
+The bi-encoder's vectors are computed once for all queries. A cross-encoder processes each pair for each query, so it
+orders only the first hits (Nogueira and Cho 2019).
 """
 
 from collections.abc import Generator, Sequence

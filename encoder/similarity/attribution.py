@@ -181,8 +181,8 @@ def attribute_gradually(
         else:
             other = "another layer" if reference == "pad" else "reference='pad', another layer"
             raise EncoderError(
-                f"The error is still {error:.3f} after {tried} steps, more than {TOLERANCE}: choose {other}, or give "
-                "the number of steps yourself."
+                f"The error is still {error:.3f} after {tried} steps, more than {TOLERANCE}: choose {other}, or "
+                "specify the number of steps yourself."
             )
         steps = tried
     shares: list[Tensor] = []
@@ -290,7 +290,7 @@ def _exact(model: TextEncoder, a: Tokenized, b: Tokenized) -> Attribution:
         shares.append(torch.cat(parts).cpu().double())  # [T, E]
     size = float(vectors[0].norm() * vectors[1].norm())
     if not 0 < size < float("inf"):
-        raise EncoderError("A sentence vector is zero or not finite, so there is no cosine: choose another text.")
+        raise EncoderError("A sentence vector is zero or not finite, so the cosine is undefined: choose another text.")
     matrix = (shares[0] @ shares[1].T / size).numpy()  # [T_a, T_b]
     cosine = float(vectors[0] @ vectors[1]) / size
     error = abs(float(matrix.sum()) - cosine)

@@ -186,7 +186,7 @@ def _as_maps(maps: Any) -> Tensor:
 
 def _as_tokens(tokens: Sequence[str], name: str) -> tuple[str, ...]:
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise EncoderError(f"Give {name} as a list of texts, one for each token.")
+        raise EncoderError(f"Specify {name} as a list of texts, one for each token.")
     return tuple(tokens)
 
 

@@ -1,4 +1,4 @@
-"""What a classification head reads of a trace.
+"""What a classification head uses of a trace.
 
 Shapes: T tokens, D d_model.
 """
@@ -14,7 +14,7 @@ from encoder.trace.trace import Trace
 
 
 def vectors_for(head: Classifier, trace: Trace) -> Tensor:
-    """[T, D]: what this head reads: of one layer, before the final norm, or the weighted sum over all layers."""
+    """[T, D]: what this head uses: of one layer, before the final norm, or the weighted sum over all layers."""
     last = trace.values.get("final_norm.input", trace.output) if head.config.before_norm else trace.output
     if head.layer_weights is not None:
         weights = head.layer_weights.softmax(dim=0)

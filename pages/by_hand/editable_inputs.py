@@ -1,4 +1,4 @@
-"""Editable tables of the page “By hand”, and the changed numbers as a value in the address.
+"""Editable tables of the page “Attention by hand”, and the changed numbers as a value in the address.
 
 A table widget stores its edits, so it keeps the numbers that it started from. It gets new numbers, under a new key,
 only when the address has others: from a link, the browser's back button or the reset button.

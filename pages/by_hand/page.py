@@ -1,4 +1,4 @@
-"""By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
+"""Attention by hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
 
 import streamlit as st
 
@@ -92,7 +92,7 @@ def calculation(base: Inputs, inputs: Inputs) -> tuple[Inputs, Calculation | Non
     try:
         example = compute(inputs)
     except EncoderError as error:
-        say_error(error, problem.warning, icon=":material/edit:", after=" There are no results until then.")
+        say_error(error, problem.warning, icon=":material/edit:", after=" Results follow then.")
         return inputs, None
     for section, (left, right) in zip(SECTIONS, places, strict=True):
         with right:

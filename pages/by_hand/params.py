@@ -1,4 +1,4 @@
-"""The values of the page “By hand” in the address."""
+"""The values of the page “Attention by hand” in the address."""
 
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state

@@ -13,5 +13,5 @@ def remember(placement: str) -> None:
 
 
 def shown(picture: str | None) -> str | None:
-    """What a drawing shows. picture: what its page says; None: the placement, or None where no model is open."""
-    return picture or st.session_state.get(_PLACEMENT)
+    """What a drawing shows: the placement, and what its page says; None where neither is known."""
+    return " ".join(filter(None, (st.session_state.get(_PLACEMENT), picture))) or None

@@ -23,6 +23,8 @@ from .events import PlotEvent, ZoomWindow
 
 _render = assets.component("plot")
 
+#: The least height of a page's main picture, in pixels; plot_layout.js lowers it on narrow screens.
+MAIN = 520
 Positions = int | Sequence[int] | None
 #: Types that are JSON as they are.
 _JSON = frozenset({str, int, bool, type(None)})
@@ -33,9 +35,8 @@ def plot(
     *,
     key: str,
     alt: str,
-    height: int,
+    height: int | None = None,
     fill: bool = False,
-    reserve: int = 48,
     shows: str | None = None,
     next_head: Mapping[str, Any] | None = None,
     together: Mapping[str, str] | None = None,
@@ -58,10 +59,10 @@ def plot(
             as float32, whole numbers as int32 or smaller.
         key: the widget's key, and the name of a downloaded picture.
         alt: a sentence for screen readers.
-        height: pixels; on a narrow screen a map is never higher than 1.25 times its width.
+        height: pixels; on a narrow screen a map is never higher than 1.25 times its width. None: the main picture of
+            a page: `fill`, and at least `MAIN` high where its column has 900 pixels.
         fill: the map is as wide as its column and high enough for square cells, but at least `height` and at most the
             window's room below it.
-        reserve: pixels that stay free below such a map.
         shows: where this text is another one than before, the old picture fades over the new one (not with reduced
             motion). None: the model's placement of the norms.
         next_head: how the map of a head that you open in a `head_grid` is drawn before Python answers. "grid": the
@@ -84,17 +85,17 @@ def plot(
     """
     header, arrays = _message(figure, selected)
     header |= {
-        "alt": alt, "height": int(height), "name": key, "plotly": assets.plotly_js_url(),
+        "alt": alt, "height": height or MAIN, "name": key, "plotly": assets.plotly_js_url(),
         "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
         "zoomLinked": zoom is not None, "isHeard": on_event is not None, "modeBar": mode_bar,
-        "fill": fill, "reserve": int(reserve), "shows": fade.shown(shows),
+        "fill": fill or height is None, "shows": fade.shown(shows),
         "together": None if together is None else dict(together),
         "nextHead": None if next_head is None else dict(next_head),
     }  # fmt: skip
     _render(
         key=key,
         data=wire.pack(header, arrays),
-        height=int(height),
+        height=height or MAIN,
         on_click_change=lambda: events.tell(key, "click", events.plot_click, on_event),
         on_relayout_change=lambda: _on_zoom(key, zoom),
     )

@@ -61,6 +61,8 @@ export function plotLayout(plot) {
   // A finger scrolls the page: on a touch screen the mode bar switches zooming on. Without a mode bar nothing would show
   // the whole again.
   if (matchMedia("(pointer: coarse)").matches || !plot.header.modeBar) layout.dragmode = false;
+  // A filling map is as wide as its column, so its cells may be wider than high.
+  if (plot.header.fill) { for (const { y } of plot.maps) delete layout[y].scaleanchor; }
   for (const name of Object.keys(plot.labels)) layout[name] = { ...given[name], ...tickLabels(plot, name, layout) };
   const enlarged = withType(layout, plot.theme.scale);
   measureMargins(plot, enlarged);
@@ -87,24 +89,26 @@ export function withType(part, scale) {
 function plotHeight(plot) {
   const { height, fill } = plot.header;
   const { scale } = plot.theme;
-  if (!plot.maps.length) return height * scale;
   if (fill) return fillingHeight(plot);
+  if (!plot.maps.length) return height * scale;
   const most = Math.min(height * scale, Math.max(280, 1.25 * plot.width));
   // In large type, no larger than two thirds of the window: the words above it stay in sight.
   return scale === 1 ? most : Math.max(height, Math.min(most, scrollingAncestor(plot.root).clientHeight * 2 / 3));
 }
 
-// The height at which cells are square, if the window has that room below the chart's upper edge. A chart below the fold
-// may take the window's own height. The header's height is the least.
+// The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
+// below the middle of the window may take the window's own height. The header's height is the least, where the column is
+// 900 pixels wide.
 function fillingHeight(plot) {
-  const { rows, columns } = plot.maps[0];
-  const least = plot.header.height;
+  const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
+  const least = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
   const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
   const square = Math.max(40, plot.width - l - r) * rows / columns + t + b;
   const scroller = scrollingAncestor(plot.root);
   const top = plot.root.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
-  const below = scroller.clientHeight - top - plot.header.reserve;
-  const most = below >= least ? below : Math.max(least, scroller.clientHeight - 100);
+  const below = scroller.clientHeight - top - 8;
+  const isInSight = top < scroller.clientHeight / 2;
+  const most = Math.max(least, isInSight || below >= least ? below : scroller.clientHeight - 100);
   return Math.round(Math.min(most, Math.max(least, square)));
 }
 

@@ -1,4 +1,4 @@
-"""Norm-weighted attention of a head next to its attention; and of a whole layer, in `by_layer`."""
+"""Norm-weighted attention of a head, or its attention; and of a whole layer, in `by_layer`."""
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -33,14 +33,11 @@ TITLES = {
 
 def show(view: View) -> Export:
     """The whole part of the page: all layers, one layer, one head, one query."""
-    drawn = {}
     _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
         answer.draw_row(view, lambda row: _measures(view, row), linked=True)
-        for column, kind in zip(st.columns(2, gap="small"), ("attention", params.weighted), strict=True):
-            with column:
-                drawn[f"{TITLES[kind]}, L{view.layer} H{view.head}"] = _map(view, kind, look)
+        drawn = {f"{TITLES[params.weighted]}, L{view.layer} H{view.head}": _map(view, params.weighted, look)}
     if view.trace.n_tokens > map_window.EXACT_TOKENS:
         st.caption(
             f"{view.trace.n_tokens:,} tokens: a cell shows the largest number among several tokens. Drag over a part "
@@ -69,10 +66,10 @@ def _controls(words: InputWords) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.segmented(
             Params.weighted,
-            "Right map",
-            {"share": "Shares of a row", "length": "Weight × norm"},
-            help="Shares: each row is divided by its sum, so both maps have rows of sum 1 and the same colours. "
-            "Weight × norm: the numbers themselves.",
+            "Map",
+            {"share": "Shares of a row", "length": "Weight × norm", "attention": "Attention"},
+            help="Shares: norm-weighted attention, each row divided by its sum, so that its colours compare with those "
+            "of attention. Weight × norm: the numbers themselves. Attention: the weights only.",
         )
         state.segmented(MapParams.scale, "Colour", ["linear", "log"])
         state.segmented(
@@ -84,7 +81,7 @@ def _controls(words: InputWords) -> None:
 
 
 def _map(view: View, kind: str, look: MapParams) -> go.Figure:
-    """One of the two maps, exact or pooled around its zoom window; a click selects a query and a key."""
+    """The map, exact or pooled around its zoom window; a click selects a query and a key."""
     trace, key = view.trace, f"norm-weighted-{kind}"
     window = trace.n_tokens > map_window.EXACT_TOKENS
     queries, keys = map_window.zoomed(plot_window(key) if window else None, trace.n_tokens)
@@ -94,7 +91,7 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
         key=key,
         alt=f"{TITLES[kind]}, layer {view.layer}, head {view.head}: {trace.n_tokens} query tokens downwards, as many "
         "key tokens to the right.",
-        height=430,
+        shows=kind,
         selected=(view.i, view.j),
         on_event=lambda event: selection.select_from(event, block),
     )

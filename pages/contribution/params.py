@@ -27,8 +27,8 @@ class Params:
     """The open part, and its options."""
 
     part: Param[str] = choice("moves", PARTS, url="beyond")
-    # Norm-weighted attention: as shares of a row, or weight × norm itself.
-    weighted: Param[str] = choice("share", ("share", "length"), url="moved")
+    # What the map shows: norm-weighted attention as shares of a row, weight × norm itself, or attention.
+    weighted: Param[str] = choice("share", ("share", "length", "attention"), url="moved")
     # The deletion test: where tokens are hidden, and which tokens may be.
     scope: Param[str] = choice("model", SCOPES, url="hide")
     candidates: Param[str] = choice("words", CANDIDATES, url="among")

@@ -41,7 +41,6 @@ def show(view: View) -> Export:
         key="plane",
         alt=f"Queries and keys of layer {layer}, head {head}, as points: {len(space.queries)} of each, a line from "
         "each query to its strongest key.",
-        height=560,
         on_event=on_click(point=select, clear=selection.clear),
     )
     st.caption(_about(view, space))

@@ -70,34 +70,29 @@ def _map(view: View) -> go.Figure:
         made = view.derived("rollouts", lambda trace: measure.rollouts(trace).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
-    left, right = st.columns([6, 5], gap="medium")
-    with right:  # beside the map, so that a projector shows the whole map
-        layers, colour = st.columns([3, 2], gap="medium")
-        with layers:
-            _layer_slider(view)
-        with colour:
-            scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
+    layers, colour = st.columns([3, 1], gap="medium")
+    with layers:
+        _layer_slider(view)
+    with colour:
+        scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
-    with left, answer.area():
+    with answer.area():
         answer.draw_row(view, lambda row: {"": made[view.layer, row]}, "By rollout, ")
         plot(
             figure,
             key="rollout-map",
             alt=f"Rollout after layer {view.layer}: {len(values)} tokens downwards, {trace.n_tokens} input tokens to "
             "the right.",
-            height=300,
-            fill=True,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels[part], trace.labels),
             on_event=selection.select_from,
         )
-    with right:
-        query = _query(view)
-        _row(view, query, made[view.layer, query])
-        kept = measure.kept(made)
-        text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
-        st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
+    query = _query(view)
+    _row(view, query, made[view.layer, query])
+    kept = measure.kept(made)
+    text = f"Mean rollout from a token to itself: **{kept[view.layer]:.1%}** after layer {view.layer}"
+    st.markdown(f"{text}, {kept[0]:.1%} after layer 0." if view.layer else f"{text}.")
     return figure
 
 

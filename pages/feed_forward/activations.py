@@ -75,7 +75,6 @@ def draw(selected: Selected) -> NeuronMap:
         ),
         key="neuron-map",
         alt=f"Activations of neurons of layer {view.layer}: one row per token, the most active neurons at the left.",
-        height=token_rows.height(rows.stop - rows.start, frame=150, most=520),
         on_event=on_click(
             cell=lambda token, column: _select(found, token, column),
             row=lambda token: state.put(ViewParams.i, token),

@@ -43,8 +43,8 @@ def draw(selected: Selected) -> None:
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
     links.button(
-        "ablation", "Switch this neuron off in Ablation", "tune", "neuron:off",
-        {"edits": (*steps, Step(off))},
+        "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
+        {"intervention": "ablation", "edits": (*steps, Step(off))},
     )  # fmt: skip
 
 

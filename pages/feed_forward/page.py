@@ -38,7 +38,7 @@ def main(view: View) -> None:
     if view.loaded.takes == "text":
         next_page("predict", "Masked-word prediction, which word fits a blank")
     else:
-        next_page("ablation", "Ablation, switch off a neuron and see what it causes")
+        next_page("interventions", "Interventions, switch off a neuron and see what it causes")
 
 
 def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, go.Figure]) -> Export:

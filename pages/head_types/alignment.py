@@ -14,13 +14,10 @@ from pages.core.words import about
 from pages.core.words.markdown import errors_said
 from pages.head_types.params import Params
 
-#: Height of the map of all heads in pixels: of its axes, and of a layer.
-AROUND, ROW = 130, 30
-
 
 def draw(view: View) -> Export | None:
     """The pairs as text, the baselines in words, and a map of the precision of every head."""
-    left, right = st.columns([2, 5], gap="medium")
+    left, right = st.columns([28, 72], gap="medium")
     with left:
         typed = state.bound(
             st.text_area, Params.alignment, "Pairs: query,key in each line", height=190,
@@ -56,7 +53,7 @@ def _show(view: View, found: AlignmentScores) -> None:
             found.precision, [f"L{place}" for place in range(n_layers)], [f"H{place}" for place in range(n_heads)],
             titles=("layer", "head"), measure="precision", colours=view.colours, selected=(view.layer, view.head),
         ),
-        key="alignment-map", height=AROUND + ROW * n_layers,
+        key="alignment-map",
         alt=f"Precision of {n_layers} x {n_heads} heads for {len(found.pairs)} pairs.",
         on_event=on_click(cell=selection.open_head),
     )  # fmt: skip

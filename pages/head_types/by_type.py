@@ -22,9 +22,8 @@ def draw(view: View, found: Heads) -> Export:
     wanted = [one for one in found.types.values() if not found.wanted or one.name == found.wanted]
     present = {one: numbers for one in wanted if (numbers := found.with_type(one.name))}
     missing = [one.title.lower() for one in wanted if one not in present]
-    columns = st.columns(2 if len(present) > 1 else 1)
-    for at, (one, numbers) in enumerate(present.items()):
-        with columns[at % len(columns)], st.container(border=True, gap="small"):
+    for one, numbers in present.items():
+        with st.container(border=True, gap="small"):
             _card(view, found, one, numbers)
     if missing:
         st.caption(f"Types that no head has in this {words_of(view.trace).input}: {', '.join(missing)}.")

@@ -39,11 +39,8 @@ def draw(view: View) -> Export | None:
 
 def show(found: Opened) -> Export:
     """The map, the card of the open head, and a comparison."""
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        drawn = _map(found)
-    with right:
-        atlas_card.draw(found)
+    drawn = _map(found)
+    atlas_card.draw(found)
     drawn |= atlas_compared.draw(found)
     st.caption(about.text(__file__, "Limits of a corpus"))
 
@@ -74,7 +71,6 @@ def _map(found: Opened) -> dict[str, go.Figure]:
             key="head-atlas",
             alt=f"{found.measure.title} of {found.atlas.n_layers} x {found.atlas.n_heads} heads over the corpus, "
             "layers downwards.",
-            height=max(260, 120 + 42 * found.atlas.n_layers),
             on_event=on_click(cell=found.open),
         )
     return {f"{found.measure.title} over {atlases.texts_of(found.atlas)}": drawn}

@@ -36,10 +36,11 @@ elif part == "align":
     exported = alignment.draw(view)
 else:
     found = Heads.of(view, state.read(Params))
-    left, right = st.columns([5, 3], gap="medium")
-    with left:
+    # Cards fit next to the map of the selected head; a table and points need the width.
+    cards, head = st.columns([28, 72], gap="medium") if part == "roles" else (st.container(), st.container())
+    with cards:
         exported = DRAW[part](view, found)
-    with right:
+    with head:
         selected.draw(view, found)
     if part == "table" and view.trace.kind == "image":
         table.draw_distances(view)

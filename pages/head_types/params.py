@@ -17,7 +17,7 @@ QUESTIONS = {
     "roles": "Which heads have one clear pattern in this {input}?",
     "map": "Which heads attend alike in this {input}?",
     "table": "What are the numbers of every head in this {input}?",
-    "align": "Which heads find the pairs of tokens that you give?",
+    "align": "Which heads find the pairs of tokens that you specify?",
     "corpus": "What does each head do on average over thousands of sentences?",
 }
 #: Columns of the table: each group fits a projector of 1280 pixels next to the selected head.

@@ -33,12 +33,10 @@ def _map(view: View) -> None:
             colours=view.colours,
             selected=(view.i, view.j),
         )
-        figure.update_traces(colorbar_len=150)  # the column is narrow
         plot(
             figure,
             key="find-head",
             alt=f"Attention map of layer {view.layer}, head {view.head}.",
-            height=380,
             selected=(view.i, view.j),
             zoom=map_window.zoom_of(trace.labels, trace.labels),
             on_event=selection.select_from,

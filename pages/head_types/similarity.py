@@ -58,7 +58,6 @@ def draw(view: View, found: Heads) -> Export:
         drawn.figure,
         key="head-map",
         alt=f"{len(found)} heads as points; near points have similar attention. Coloured by {COLOURINGS[colouring]}.",
-        height=470,
         on_event=on_click(point=open_point),
     )
     nearest = ", ".join(

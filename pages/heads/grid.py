@@ -127,7 +127,7 @@ def _up_to(values: np.ndarray) -> tuple[float, float]:
 
 
 def _second_sentence(view: View, options: Options) -> float | None:
-    """The share of a small map's side at which the second sentence of a pair begins; None where there is no border."""
+    """The share of a small map's side at which the second sentence of a pair begins; None without a border."""
     if view.pair is None or options.cells != AS_COMPUTED.cells:
         return None
     of = sentences(view.trace)

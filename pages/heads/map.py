@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import streamlit as st
-
 from encoder.export import Map
 from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
-from pages.core.view import norm_change
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.view.selection import clear, select_several, toggled
 from pages.core.view.view import View
@@ -33,9 +28,6 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         key=key,
         alt=f"Attention map of {name}: {len(head.shown.query_labels)} query tokens downwards, "
         f"{len(head.shown.key_labels)} key tokens to the right.",
-        height=320,
-        fill=True,
-        reserve=8,
         next_head=next_head.offered(view, head, window),
         together=answer.together(),
         selected=(head.queries, head.keys),
@@ -43,8 +35,6 @@ def draw_map(view: View, head: Map, key: str = "map") -> None:
         on_event=lambda event: on_map_event(event, head, key, zoom),
     )
     gestures.caption(caption)
-    if place is not None and (said := norm_change.sentence(dataclasses.replace(view, layer=place[0], head=place[1]))):
-        st.markdown(said)
 
 
 def on_map_event(event: PlotEvent, head: Map, key: str, zoom: Param[ZoomWindow | None] | None = None) -> None:

@@ -117,6 +117,8 @@ def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
         layer, head = int(query["layer"]), int(query["head"])
     except (KeyError, ValueError) as error:
         raise ConfigError("This address is not complete: it needs layer and head. Reload the page.") from error
+    if min(layer, head) < 0:
+        raise ConfigError(f"No layer {layer}, head {head}: both count from 0. Reload the page.")
     map_ = drawn(page.text, page.options, layer, head, page.selection, page.colours)
     figure, _ = head_figure(map_, page.window)
     return figure_answer(figure, (map_.queries, map_.keys))

@@ -51,10 +51,10 @@ def _why_not(view: View, length: int) -> str:
     if not view.loaded.can_pad:
         return f"The vocabulary of {name} has no padding token, so its texts cannot be padded."
     if n_tokens == most and view.model.window is None:
-        return f"This text fills all {most:,} tokens of {name}, so there is no room for padding. Choose a shorter text."
+        return f"This text fills all {most:,} tokens of {name}, so no room is left for padding. Choose a shorter text."
     if n_tokens == most:
         return (
-            f"This window fills all {most:,} tokens of {name}, so there is no room for padding. Choose the last "
+            f"This window fills all {most:,} tokens of {name}, so no room is left for padding. Choose the last "
             "window, or a shorter text."
         )
     return (

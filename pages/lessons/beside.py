@@ -16,7 +16,7 @@ SHARES = (1, 2)
 
 @contextlib.contextmanager
 def beside() -> Iterator[bool]:
-    """Draw the open lesson, and give the page the room next to it; False while the page waits for an answer."""
+    """Draw the open lesson with the page next to it; False while the page waits for an answer."""
     opened = progress.current()
     if opened is None:
         yield True

@@ -73,7 +73,7 @@ def check_steps(found: Lesson, known: AbstractSet[str] = frozenset()) -> Iterato
 def _check_view(step: Step) -> Iterator[str]:
     page = APP.parent / "pages" / step.view["page"] / "page.py"
     if "/" in step.view["page"] or not page.is_file():
-        yield f"there is no page “{step.view['page']}”."
+        yield f"no page “{step.view['page']}”."
         return
     app = AppTest.from_file(str(APP), default_timeout=SECONDS)
     for name, value in step.view.items():

@@ -7,7 +7,7 @@ from pages.core.frame.frame import heading
 from pages.core.teaching.lessons import codes, library, progress
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.words.markdown import plain
-from pages.state.links import next_page
+from pages.state.links import link
 
 COLUMNS = 2
 
@@ -41,6 +41,7 @@ heading(
     "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
     "the real page: select things in it, or type your own sentence."
 )
+link("by_hand", "Attention by hand: one small layer with numbers that you can change", "edit_note")
 good, broken = library.lessons()
 for file in broken:
     st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
@@ -55,4 +56,3 @@ with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"
     st.button("Add these answers", key="lessons:take", on_click=_take_code)
     if note := st.session_state.pop("_lessons_note", ""):
         st.markdown(note)
-next_page("by_hand", "By hand: “The cat sat”, one small layer with numbers that you can change")

@@ -111,7 +111,7 @@ def _measured(view: View) -> None:
 
 
 def _measure(view: View, lengths: Sequence[int], timings: list[Timing], chart: DeltaGenerator) -> None:
-    """Measure each length and draw it. Any click ends the run after the current length."""
+    """Measure each length and draw it. Any click stops the run after the current length."""
     if not cache.MEASURING.acquire(blocking=False):
         st.info("Another measurement is running on this machine, and two at once disturb each other. Try again soon.")
         return

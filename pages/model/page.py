@@ -149,7 +149,7 @@ def researchers() -> None:
         part = expander("Long texts, export, Python", "model-python")
         if part is not None:
             part.markdown(
-                "A text of any length: paste it. A longer text than the model takes is read in sliding windows. "
+                "A text of any length: paste it. A longer text than the model accepts is read in sliding windows. "
                 "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
             )
             part.code(ways.PYTHON, language="python", wrap_lines=True)

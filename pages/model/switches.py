@@ -13,7 +13,7 @@ from pages.core.inputs.edited import EditParams
 from pages.core.view.view import View, ViewParams
 from pages.state.url_state import state
 
-#: Longer inputs and larger models have no effect of every head on this page: Ablation measures it there.
+#: Longer inputs and larger models have no effect of every head on this page: Interventions measures it.
 MOST_TOKENS, MOST_HEADS = 128, 200
 
 

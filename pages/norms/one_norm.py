@@ -30,7 +30,7 @@ def one_token(selected: Selected) -> Figures:
             bars,
             key="norm-steps",
             alt=f"The {len(step.input)} components of one token: before the norm, normalised, after gain and bias.",
-            height=460,
+            height=520,
             on_event=on_click(point=select_component),
         )
         st.caption(f"The formula shows component {component}. {outliers_in_words(step)}")

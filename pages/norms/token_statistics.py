@@ -16,7 +16,7 @@ from pages.core.widgets import answer
 from pages.core.words import about, references
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
-from pages.norms.params import Params
+from pages.norms.params import MOMENTS, STATISTICS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.state.url_state import state
 
@@ -26,57 +26,52 @@ CURVES = {"input": "before", "layer": "LayerNorm", "rms": "RMSNorm", "batch": "B
 
 
 def overview(selected: Selected) -> Figures:
-    """The four maps of all LayerNorms."""
-    view = selected.view
-    labels = view.trace.labels
+    """The map of all LayerNorms and tokens. Returns the maps of both statistics, before and after, for the report."""
+    view, statistics = selected.view, selected.statistics
+    names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
-    with selected.options:
+    with selected.options, st.container(horizontal=True, vertical_alignment="bottom"):
+        moment = state.segmented(Params.moment, "Vectors", MOMENTS)
+        statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(
-            MapParams.scale,
-            "Colour scale of the standard deviations",
-            ["linear", "log"],
-            help="Log: small values stay visible next to an outlier.",
-        )
-    drawn: Figures = {}
+            MapParams.scale, "Colours", ["linear", "log"],
+            help="Of the standard deviations. Log: small values stay visible next to an outlier.",
+        )  # fmt: skip
+    drawn = {
+        (when, what): figure
+        for when in MOMENTS
+        for what, figure in maps_of(selected, when, part, log=scale == "log").items()
+    }
+    title = f"{STATISTICS[statistic]} {moment} each {selected.kind}"
     with answer.area():
         answer.draw(selected_in_words(selected), clear=None if view.i is None else selection.clear)
-        for moment in ("before", "after"):
-            drawn |= maps_of(selected, moment, part, log=scale == "log")
-    if said := token_rows.which(part, len(labels), view.i):
-        st.caption(said.strip())
-    return drawn
+        plot(
+            drawn[moment, statistic],
+            key="norms",
+            alt=f"{title}: one row per norm, one column per token.",
+            shows=f"{moment} {statistic}",
+            on_event=on_click(
+                row=lambda norm: state.put(Params.at, names[norm]),
+                column=lambda token: state.put(ViewParams.i, token),
+                clear=selection.clear,
+            ),
+        )
+    said = before_in_words(selected) if moment == "before" else after_in_words(selected)
+    st.caption(said + token_rows.which(part, len(labels), view.i))
+    return {f"{STATISTICS[what]} {when} each {selected.kind}": figure for (when, what), figure in drawn.items()}
 
 
 def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figures:
-    """Means and standard deviations before or after every LayerNorm."""
+    """Standard deviations and means before or after every LayerNorm, by the statistic."""
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
     place = {"selected": (names.index(selected.norm), view.i), "first": part.start}
     mean, std = getattr(statistics, moment)
-    title = f"{moment.title()} each {selected.kind}"
-    st.header(title, anchor=False)
     rounding = statistics.rounding * float(std.max())
-    maps = {
+    return {
+        "std": figures.norm_deviations(std[:, part], names, labels, colours=view.colours, log=log, **place),
         "mean": figures.norm_means(mean[:, part], names, labels, zero_below=rounding, **place),
-        "standard deviation": figures.norm_deviations(
-            std[:, part], names, labels, colours=view.colours, log=log, **place
-        ),
     }
-    for column, (what, figure) in zip(st.columns(2), maps.items(), strict=True):
-        with column:
-            plot(
-                figure,
-                key=f"norms-{moment}-{what.split()[-1]}",
-                alt=f"{title}: {what} of each token's vector. One row per norm, one column per token.",
-                height=token_rows.height(len(names), pitch=18, frame=150, most=420),
-                on_event=on_click(
-                    row=lambda norm: state.put(Params.at, names[norm]),
-                    column=lambda token: state.put(ViewParams.i, token),
-                    clear=selection.clear,
-                ),
-            )
-    st.caption(before_in_words(selected) if moment == "before" else after_in_words(selected))
-    return {f"{title}: {what}": figure for what, figure in maps.items()}
 
 
 def selected_in_words(selected: Selected) -> str:

@@ -12,7 +12,6 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import about, references, token_names
@@ -30,10 +29,13 @@ def encodings(view: View, tables: Tables) -> None:
         st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
+        titles = {"model": heading_of(view, next(iter(tables))), "sines": heading_of(view, "sinusoidal")}
+        chosen = state.segmented(Params.encoding, "Encoding", titles) if len(tables) > 1 else "model"
+        kind = "sinusoidal" if chosen == "sines" else next(iter(tables))
         with answer.area():
             answer.draw(selected_in_words(view, tables))
-            heatmaps(view, tables)
-            similarity(view, tables)
+            heatmap(view, kind, tables[kind])
+            similarity(view, tables, kind)
     if config.embedding_width % 2:
         st.caption(
             f"No sinusoidal encoding for comparison: it needs an even width, and this width, {config.embedding_width}, "
@@ -76,19 +78,17 @@ def select_position(view: View) -> Callable[[PlotEvent], None]:
     return on_click(row=select)
 
 
-def heatmaps(view: View, tables: Tables) -> None:
-    """Each encoding as a map, side by side."""
-    for column, (kind, table) in zip(st.columns(len(tables)), tables.items(), strict=True):
-        title = heading_of(view, kind)
-        with column:
-            plot(
-                figures.position_heatmap(table, title=title, selected=view.i),
-                key=f"encoding-{kind}",
-                alt=f"{title}: {len(table)} positions downwards, {table.shape[1]} components to the right.",
-                height=token_rows.height(len(table), pitch=12, most=460),
-                on_event=select_position(view),
-            )
-            st.caption(how_to_read(view, kind))
+def heatmap(view: View, kind: str, table: np.ndarray) -> None:
+    """An encoding as a map. table [N, E]."""
+    title = heading_of(view, kind)
+    plot(
+        figures.position_heatmap(table, title=title, selected=view.i),
+        key="encoding",
+        alt=f"{title}: {len(table)} positions downwards, {table.shape[1]} components to the right.",
+        shows=kind,
+        on_event=select_position(view),
+    )
+    st.caption(how_to_read(view, kind))
 
 
 def how_to_read(view: View, kind: str) -> str:
@@ -98,8 +98,8 @@ def how_to_read(view: View, kind: str) -> str:
     return about.text(__file__, f"Rows and columns: {kind}")
 
 
-def similarity(view: View, tables: Tables) -> None:
-    """The similarity of each two positions, as maps and as curves by distance."""
+def similarity(view: View, tables: Tables, shown: str) -> None:
+    """The similarity of each two positions: of one encoding as a map, of all by distance."""
     st.header("How similar are two positions?", anchor=False)
     unit = state.segmented(
         Params.product,
@@ -109,29 +109,26 @@ def similarity(view: View, tables: Tables) -> None:
     )
     cosine = unit == "cosine"
     unit = "cosine" if cosine else "dot product"
-
     products, curves = {}, {}
     for kind, table in tables.items():
         products[kind], curves[kind] = similarity_of(view, kind, table, cosine=cosine)
-    columns = st.columns(2)
-    for column, (kind, matrix) in zip(columns, products.items(), strict=False):
-        title = heading_of(view, kind)
-        with column:
-            plot(
-                figures.position_dot_products(matrix, title=title, cosine=cosine, selected=view.i),
-                key=f"products-{kind}",
-                alt=f"{title}: {unit} of each two of {len(matrix)} positions.",
-                height=420,
-                on_event=select_position(view),
-            )
+    left, right = st.columns(2)
+    title, matrix = heading_of(view, shown), products[shown]
+    with left:
+        plot(
+            figures.position_dot_products(matrix, title=title, cosine=cosine, selected=view.i),
+            key="products",
+            alt=f"{title}: {unit} of each two of {len(matrix)} positions.",
+            height=420,
+            on_event=select_position(view),
+        )
     # Cosines share an axis; dot products of different encodings differ too much in size.
     charts = [curves] if cosine else [{kind: curve} for kind, curve in curves.items()]
-    places = columns[1:] if len(products) == 1 else st.columns(len(charts))
-    for column, chart in zip(places, charts, strict=True):
-        with column:
+    with right:
+        for chart in charts:
             plot(
                 figures.distance_curve({heading_of(view, kind): curve for kind, curve in chart.items()}, unit=unit),
-                height=420 if len(products) == 1 else 320,
+                height=420 // len(charts),
                 key=f"by-distance-{'-'.join(chart)}",
                 alt="Similarity of two positions by their distance, with the middle 80% of all pairs.",
             )

@@ -38,32 +38,27 @@ def rotary(view: View, n_positions: int) -> None:
     """The angles, the dot product of equal vectors by distance, and the selected pair at every offset."""
     config = view.loaded.config
     cos, sin = positions.turns(config, view.layer, n_positions)
-    height = token_rows.height(n_positions, pitch=12, most=460)
-    angles, curve = st.columns(2, gap="medium")
     turned = figures.angles(cos, sin)
-    with angles:
-        st.markdown(angles_in_words(view, turned))
-        plot(
-            figures.rotary_angles(turned, title=f"Angles in layer {view.layer}", selected=view.i),
-            key="angles",
-            alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
-            height=height,
-            on_event=select_position(view),
-        )
-        base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
-        slowest = base ** (-2 * last / config.d_head)
-        st.caption(about.text(
-            __file__, "Angles", base=f"{base:,.0f}", width=config.d_head, last=last, slowest=formulas.number(slowest),
-            turn=f"{2 * math.pi / slowest:,.0f}",
-        ))  # fmt: skip
-    with curve:
-        products = positions.turned_apart(cos)
-        _curve(
-            "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=height,
-            alt="Dot product of two equal unit vectors by the distance of their positions.",
-        )  # fmt: skip
-        values = {"product": f"{products[-1]:.2f}", "farthest": n_positions - 1}
-        st.caption(about.text(__file__, "Equal vectors by distance", **values))
+    st.markdown(angles_in_words(view, turned))
+    plot(
+        figures.rotary_angles(turned, title=f"Angles in layer {view.layer}", selected=view.i),
+        key="angles",
+        alt=f"Rotation angle of {cos.shape[1]} pairs of components at {n_positions} positions.",
+        on_event=select_position(view),
+    )
+    base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
+    slowest = base ** (-2 * last / config.d_head)
+    st.caption(about.text(
+        __file__, "Angles", base=f"{base:,.0f}", width=config.d_head, last=last, slowest=formulas.number(slowest),
+        turn=f"{2 * math.pi / slowest:,.0f}",
+    ))  # fmt: skip
+    products = positions.turned_apart(cos)
+    _curve(
+        "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=340,
+        alt="Dot product of two equal unit vectors by the distance of their positions.",
+    )  # fmt: skip
+    values = {"product": f"{products[-1]:.2f}", "farthest": n_positions - 1}
+    st.caption(about.text(__file__, "Equal vectors by distance", **values))
     pair_by_offset(view, min(n_positions, MOST_APART))
 
 

@@ -20,7 +20,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets.export import Export, title
-from pages.core.words import about, formulas, token_names
+from pages.core.words import about, formulas, references, token_names
 from pages.core.words.markdown import plain
 from pages.positions.encodings import encodings, patch_positions
 from pages.positions.offsets import relative_bias, rotary
@@ -66,7 +66,8 @@ def main() -> None:
     else:
         n_positions = chosen_positions()
         added = positions.added(view.loaded.encoder, n_positions)
-    place.markdown(encoding_in_words(added))
+    with place:
+        references.markdown(encoding_in_words(added))
     tables = {}
     if added is not None:
         tables[config.position] = added

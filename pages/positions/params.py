@@ -8,7 +8,10 @@ from pages.state.url_state import state
 
 @state.register
 class Params:
-    """rows: which positions are drawn; product: the similarity of two positions."""
+    """rows: which positions are drawn; encoding: that of the model, or sines and cosines for comparison; product: the
+    similarity of two positions.
+    """
 
     rows: Param[str] = choice("sentence", ("sentence", "all"))
+    encoding: Param[str] = choice("model", ("model", "sines"))
     product: Param[str] = choice("cosine", ("cosine", "dot"))

@@ -120,23 +120,18 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
         if shown == "side":
             side_by_side(view, traces, found)
             return
-        large, beside = st.columns([3, 2], gap="medium")
-        with large:
-            labels = traces.trace(shown).labels
-            zoom = map_window.zoom_of(labels, labels) if found.block == 1 else None
-            one_map(view, traces, found, shown, key="map-switched", zoom=zoom)
-        with beside:
-            difference_map(view, traces, found)
+        labels = traces.trace(shown).labels
+        zoom = map_window.zoom_of(labels, labels) if found.block == 1 else None
+        one_map(view, traces, found, shown, key="map-switched", zoom=zoom)
+        difference_map(view, traces, found)
 
 
 def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
-    """Both maps on the same scale, and pre-norm minus post-norm."""
-    columns = st.columns(3, gap="small")
-    for column, placement in zip(columns, PLACEMENTS, strict=False):
+    """Pre-norm minus post-norm, then both maps on the same scale."""
+    difference_map(view, traces, found)
+    for column, placement in zip(st.columns(2, gap="small"), PLACEMENTS, strict=True):
         with column:
             one_map(view, traces, found, placement, key=f"map-{placement}")
-    with columns[2]:
-        difference_map(view, traces, found)
 
 
 def one_map(
@@ -156,7 +151,7 @@ def one_map(
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
         ),
-        key=key, height=400, shows=placement, zoom=zoom,
+        key=key, shows=placement, zoom=zoom,
         on_event=lambda event: selection.select_from(event, found.block),
         alt=f"Attention map of L{view.layer} H{view.head} in {PLACEMENT_NAMES[placement]}.",
     )  # fmt: skip
@@ -173,7 +168,7 @@ def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) 
             found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre),
             selected=(view.i, view.j), block=found.block,
         ),
-        key="map-difference", height=400, on_event=lambda event: selection.select_from(event, found.block),
+        key="map-difference", on_event=lambda event: selection.select_from(event, found.block),
         alt=f"Difference of both maps of L{view.layer} H{view.head}: teal where pre-norm has more, orange where "
         "post-norm.",
     )  # fmt: skip

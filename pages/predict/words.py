@@ -32,7 +32,7 @@ def draw(pair: Pair) -> None:
     control(CaptionParams.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
     state.bound(st.slider, CaptionParams.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
     if trace.source is not None and trace.source.cut:
-        st.caption(f"The model reads {trace.n_tokens} tokens: the end of this caption is cut.")
+        st.caption(f"The model processes {trace.n_tokens} tokens: the end of this caption is cut.")
 
 
 def _list(param: object, label: str, names: dict[int, str]) -> None:

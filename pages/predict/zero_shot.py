@@ -45,7 +45,7 @@ def images_and_captions(pair: Pair) -> None:
         colours=pair.view.colours, selected=(names.index(pair.view.text), pair.chosen),
     )  # fmt: skip
     plot(
-        figure, key="pair-map", height=AROUND + 100 + ROW * len(names),
+        figure, key="pair-map",
         alt=f"{CELLS[cells]} of {len(names)} {kind}s, downwards, with {len(pair.texts)} captions, to the right.",
         on_event=on_click(cell=lambda i, j: _open(pair, names[i], j), row=lambda i: pair.source.choose(names[i]),
                           column=captions.select, clear=lambda: captions.select(None)),

@@ -43,19 +43,16 @@ def _draw(view: View, found: Collection) -> None:
     query = typed if typed.strip() else view.text
     searched = indexed.of(found)
     hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        if found.n_cut:
-            st.caption(
-                f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
-                "vectors are those of their beginnings."
-            )
-        if not hits:
-            st.info("Type a query above.", icon=":material/search:")
-        for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
-            hit(query, found.texts[place], rank, cosine)
-    with right:
-        plane.draw(found, [place for place, _ in hits[:SHOWN]])
+    if found.n_cut:
+        st.caption(
+            f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
+            "vectors are those of their beginnings."
+        )
+    if not hits:
+        st.info("Type a query above.", icon=":material/search:")
+    for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
+        hit(query, found.texts[place], rank, cosine)
+    plane.draw(found, [place for place, _ in hits[:SHOWN]])
     reranked.draw(view, found, query, hits)
     files(view, found)
 

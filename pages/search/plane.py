@@ -44,7 +44,7 @@ def draw(found: Collection, nearest: list[int]) -> None:
     shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
     near = [shown.index(place) for place in nearest]
     plot(
-        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), height=360, key="search:map",
+        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), key="search:map",
         alt=f"{alt}; the nearest to the query have another colour.",
     )  # fmt: skip
     part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "

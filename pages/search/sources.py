@@ -110,7 +110,7 @@ def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[t
 
 
 def say_limits() -> None:
-    """What this page takes at most."""
+    """The limits of this page."""
     part = expander("Limits, and where the texts are kept", "search-limits")
     if part is None:
         return

@@ -65,7 +65,7 @@ def attribution(view: View, params: Params) -> Attribution | None:
     most = LONGEST_EXACT if is_exact(view, params) else LONGEST
     if longest > most:
         raise EncoderError(
-            f"A sentence here has {longest:,} tokens, and this map takes up to {most:,}. Shorten the sentence"
+            f"A sentence here has {longest:,} tokens, and this map is limited to {most:,}. Shorten the sentence"
             + (
                 "."
                 if most == LONGEST_EXACT

@@ -16,7 +16,7 @@ def draw(view: View) -> Params:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.bound(
             st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
-            help="Sentence A is the one above. The model reads A and B separately, and compares their two vectors.",
+            help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
         )  # fmt: skip
         examples.draw(__file__, "pairs", "similarity:example", width=250)
         options = popover("Options", "similarity-options", icon=":material/tune:")

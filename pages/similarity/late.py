@@ -10,6 +10,7 @@ from pages.components import plot
 from pages.components.lazy import expander
 from pages.core.stores import cache
 from pages.core.view.view import View
+from pages.core.words import references
 from pages.core.words.markdown import errors_said, plain
 
 #: Tokens of a sentence that are drawn.
@@ -43,4 +44,6 @@ def draw(view: View, other: str) -> None:
         trained = (
             "" if found.trained else " This model was not trained for it: its output vectors are compared as they are."
         )
-        st.caption(f"Each token of sentence A counts with its largest cosine (Khattab and Zaharia 2020).{trained}")
+        references.caption(
+            f"Each token of sentence A counts with its largest cosine (Khattab and Zaharia 2020).{trained}"
+        )

@@ -1,4 +1,4 @@
-"""The map of all pairs of tokens; next to it the pair that a click selects, and the check of the sum."""
+"""The map of all pairs of tokens; above it the pair that a click selects, and the check of the sum."""
 
 import streamlit as st
 
@@ -11,32 +11,27 @@ from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import table
 from pages.similarity.params import Params
 
-HEIGHT = 350
 #: Pairs in the list of the largest.
 LARGEST = 5
 
 
 def draw(found: Attribution, cells: Cells, params: Params) -> None:
-    """Map and answer side by side."""
+    """The answer, the map and the check of its sum."""
     selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
-    left, right = st.columns([11, 9], gap="medium")
     clear = None if selected == (None, None) else _clear
-    with left, answer.area():
+    with answer.area():
         answer.draw(*_answer(cells, selected), clear=clear)
         plot(
             similarity_heatmap(cells.matrix, *cells.labels, selected=selected),
             key="similarity-map",
             alt="Map of all pairs of tokens: what each pair adds to the similarity of the two sentences, around 0.",
-            height=HEIGHT,
-            fill=True,
             on_event=on_click(
                 row=lambda row: _select(cells, 0, row),
                 column=lambda column: _select(cells, 1, column),
                 clear=_clear,
             ),
         )
-    with right:
-        check(found)
+    check(found)
 
 
 def _select(cells: Cells, side: int, place: int) -> None:

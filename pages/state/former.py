@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 #: Former name of a page -> its page now, and the values that show there what the former page showed.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
+    "ablation": ("interventions", {"intervention": "ablation"}),
     "anatomy": ("architecture", {}),
     "architecture": ("model", {}),
     "beyond": ("contribution", {}),
@@ -17,9 +18,9 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "head_atlas": ("head_types", {"find": "corpus"}),
     "image_attention": ("heads", {"view": "text"}),
     "image_text": ("predict", {"predict": "caption"}),
-    "interventions": ("ablation", {}),
     "layernorm": ("norms", {}),
     "masked_words": ("predict", {"predict": "word"}),
+    "patching": ("interventions", {"intervention": "patching"}),
     "prepost": ("pre_post", {}),
     "qkv": ("heads", {"view": "vectors"}),
     "sound_attention": ("heads", {"view": "text"}),

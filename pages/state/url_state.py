@@ -214,7 +214,7 @@ class UrlState:
     def end(self, *, home: bool = False, is_whole: bool = True) -> None:
         """Write the values that differ from their defaults into the URL, after the page has run.
 
-        home: whether the page opens at "/"; a view in its address gets HOME beside it. is_whole: False for a run that
+        home: whether the page opens at "/"; a view in its address gets HOME next to it. is_whole: False for a run that
         ended early, as for a newer message: the browser may not have what it did not draw.
         """
         values = st.session_state[_VALUES]

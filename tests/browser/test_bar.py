@@ -30,6 +30,8 @@ def test_one_row_of_groups_opens_their_pages_by_mouse(visit: Callable[..., Page]
     assert 1 <= groups.count() <= 7
     tops = {round(groups.nth(number).bounding_box()["y"]) for number in range(groups.count())}
     assert len(tops) == 1
+    assert len(groups.all_inner_texts()) <= 7
+    assert 1 <= page.locator("#enc-groups a").count() <= 16
     assert bar(page).get_by_role("link", name="Positions").count() == 0  # closed
     bar(page).get_by_role("button", name="Layer", exact=True).click()
     bar(page).get_by_role("link", name="Positions").click()
@@ -46,9 +48,23 @@ def test_one_row_of_groups_opens_their_pages_by_mouse(visit: Callable[..., Page]
     bar(page).get_by_role("link", name="Positions").wait_for(state="detached")
 
 
+def test_pages_outside_the_bar_are_one_click_or_a_search_away(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three")
+    page.locator(".enc-tools").get_by_role("link", name="Glossary").click()
+    page.get_by_role("heading", name="Glossary", level=1).wait_for()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name=re.compile("Search")).fill("attention by hand")
+    page.get_by_role("option").filter(has_text="Page").first.click()
+    page.get_by_role("heading", name="Attention by hand", level=1).wait_for()
+    bar(page).get_by_role("button", name="Learn").click()
+    bar(page).get_by_role("link", name="Lessons").click()
+    page.locator(".stMain").get_by_role("link", name=re.compile("Attention by hand")).click()
+    page.get_by_role("heading", name="Attention by hand", level=1).wait_for()
+
+
 def test_the_bar_by_keys(visit: Callable[..., Page]) -> None:
     page = visit("/positions")
-    bar(page).get_by_role("button", name="Layer").focus()
+    bar(page).get_by_role("button", name="Attention").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.ariaExpanded") == "true"

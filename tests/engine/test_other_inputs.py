@@ -164,10 +164,10 @@ def test_the_gradient_is_a_first_guess_of_small_changes():
 def test_what_needs_a_text_says_so():
     model, given, _ = model_and_inputs("digits-pre")
     plain = model.trace(given)
-    with pytest.raises(EncoderError, match=f"{model.name} takes no text: specify its trace"):
+    with pytest.raises(EncoderError, match=f"{model.name} accepts no text: specify its trace"):
         ablate_each_head(model, "a text")
     for outcome in (Similarity("a text"), MaskedWord("word")):
-        with pytest.raises(EncoderError, match="takes no text: choose another outcome"):
+        with pytest.raises(EncoderError, match="accepts no text: choose another outcome"):
             outcome.on(model, plain)
 
 

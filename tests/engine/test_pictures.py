@@ -122,7 +122,7 @@ def test_five_hundred_broken_files_take_little_memory():
 
 def test_a_file_that_is_not_there(tmp_path):
     for path in (tmp_path / "none.png", tmp_path):
-        with pytest.raises(ImageError, match="no file"):
+        with pytest.raises(ImageError, match="No file"):
             open_picture(path)
 
 

@@ -247,5 +247,5 @@ def test_samples_that_are_no_numbers(samples: object):
 def test_what_is_no_file():
     with pytest.raises(SoundError, match="BytesIO"):
         open_sound(io.BytesIO(wav(chirp())))  # type: ignore[arg-type]
-    with pytest.raises(SoundError, match=r"^There is no file there\.wav"):
+    with pytest.raises(SoundError, match=r"^No file there\.wav"):
         open_sound("not/there.wav")

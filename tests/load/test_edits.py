@@ -251,5 +251,5 @@ def test_positions(family: str, checkpoint: Callable):
 
 def test_an_image_model_runs_no_text(checkpoint: Callable):
     pair = checkpoint("vit")
-    with pytest.raises(encoder.EncoderError, match="takes no text"):
+    with pytest.raises(encoder.EncoderError, match="accepts no text"):
         pair.ours.trace_image(torch.zeros(3, 24, 24), edits=[Replace("z", "a text")])

@@ -49,7 +49,7 @@ def test_no_name(source: str):
     "source", ["bert", "a/b/c", "../..x", "org/na me", "\0", "x" * 5000, "~nobody-of-this-name/x", "-"]
 )
 def test_a_name_of_nothing(source: str):
-    refused(source, re.escape(f"There is no model {source!r}"))
+    refused(source, re.escape(f"No model {source!r}"))
 
 
 def test_unknown_device_and_number_type():

@@ -68,7 +68,7 @@ def test_hidden_folders_are_not_offered(name: str, tmp_path: Path):
 def test_a_long_path_in_modules_json(bert: Path):
     module = {"type": "sentence_transformers.models.Transformer", "path": "x" * 5_000}
     (bert / "modules.json").write_text(json.dumps([module]))
-    refused(bert, "There is no folder")
+    refused(bert, "No folder")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "special_tokens_map.json", "model.safetensors"])

@@ -55,11 +55,11 @@ def test_a_link_that_leads_out_is_refused(root: Path):
 
 @pytest.mark.parametrize("name", ["nothing", "a file", "~"])
 def test_what_is_no_folder_is_said(name: str, root: Path):
-    with pytest.raises(LoadError, match="no folder"):
+    with pytest.raises(LoadError, match="No folder"):
         inside(root, name)
 
 
 def test_the_checkpoints_of_a_root_are_listed(root: Path):
     assert folders_inside(root) == ("bert", "within")
-    with pytest.raises(LoadError, match=r"no folder\b.* nothing\b"):
+    with pytest.raises(LoadError, match=r"No folder\b.* nothing\b"):
         folders_inside(root / "nothing")

@@ -55,7 +55,7 @@ def test_contributions_add_up_to_what_the_layer_writes(variant: TextEncoder):
         for head in range(config.n_heads):
             own = slice(head * config.d_head, (head + 1) * config.d_head)
             weights = trace.attention(layer, head).double()
-            summed = weights @ nw.value_output(trace, layer, head).double()
+            summed = trace.gated(weights @ nw.value_output(trace, layer, head).double(), layer, head)
             z = trace.values[f"layers.{layer}.z"][head].double()
             real = slice(0, trace.n_real)
             torch.testing.assert_close(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,50 +11,56 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
 from encoder.figures.numbers import signed
-from pages.ablation import recipe
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
+from pages.interventions import recipe
 from tests.pages.apps import assert_well, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 
 
-def metrics(app) -> dict[str, str]:
-    return {one.label: one.value for one in app.metric}
+def changed(app) -> tuple[str, str, str] | None:
+    """The outcome before and after the edits, and the difference; None where the page names none."""
+    found = re.search(r"With your edits, .*?: \*\*(.+?)\*\* → \*\*(.+?)\*\* \(difference (.+?)\)", written(app))
+    return None if found is None else found.groups()  # type: ignore[return-value]
+
+
+def in_words(before: float, after: float) -> tuple[str, str, str]:
+    return number(before), number(after), number(after - before)
 
 
 def test_the_largest_effect_is_named(minilm: encoder.TextEncoder) -> None:
-    app = visit("ablation", text=TEXT)
+    app = visit("interventions", text=TEXT)
     assert_well(app)
     effects = causal.ablate_each_head(minilm, TEXT).numpy()
     layer, head = np.unravel_index(np.abs(effects).argmax(), effects.shape)
     assert f"without **L{layer} H{head}** it falls by **{number(abs(float(effects[layer, head])))}**" in written(app)
-    assert metrics(app) == {"Before": "1.000"}
+    assert changed(app) is None
 
 
 def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
     steps = (Step(AblateHead(5, 11)), Step(MaskKeys((2,)), on=False), Step(UniformAttention(0, 1)))
     assert parse_recipe(format_recipe(steps)) == steps
-    app = visit("ablation", text=TEXT, edits=format_recipe(steps))
+    app = visit("interventions", text=TEXT, edits=format_recipe(steps))
     assert_well(app)
     plain = minilm.trace(TEXT)
     edited = minilm.trace(TEXT, edits=[AblateHead(5, 11), UniformAttention(0, 1)])
     before, after = causal.outcomes_of(minilm, plain, [edited], "sentence")
-    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+    assert changed(app) == in_words(before, after)
     assert [box.value for box in app.checkbox] == [True, False, True]
     app.checkbox[2].uncheck().run()
     only = causal.outcomes_of(minilm, plain, [minilm.trace(TEXT, edits=[AblateHead(5, 11)])], "sentence")[1]
-    assert metrics(app)["After"] == number(only)
+    assert changed(app) == in_words(before, only)
     app.button(key="edits:earlier:1").click().run()
     assert app.query_params["edits"] == "!mask_k2~ablate_l5_h11~!uniform_l0_h1"
     app.button(key="edits:remove:1").click().run()
-    assert metrics(app) == {"Before": "1.000"}
+    assert changed(app) is None
     press(app, "Undo all edits")
     assert "edits" not in app.query_params
 
 
 def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
-    app = visit("ablation", text=TEXT, layer="3", head="4")
+    app = visit("interventions", text=TEXT, layer="3", head="4")
     app.session_state["lazy:add-edit"] = True
     app.run()
     for kind in recipe.KINDS:
@@ -69,10 +77,10 @@ def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
 
 
 def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
-    app = visit("ablation", text=TEXT, edits="ablate_l9_h0")
+    app = visit("interventions", text=TEXT, edits="ablate_l9_h0")
     assert not app.exception
     assert "0 to 5" in sentences(app)
-    assert metrics(app) == {"Before": "1.000"}
+    assert changed(app) is None
     with pytest.raises(ValueError, match="unknown edit 'nonsense'"):
         parse_recipe("ablate_l1_h2~nonsense_l1")
 
@@ -90,31 +98,30 @@ def test_edits_that_do_not_fit_are_named_and_nothing_is_edited() -> None:
 def test_outcomes(values: dict[str, str], outcome: causal.Outcome) -> None:
     model = encoder.load("twin-post", device="cpu")
     text = "The [MASK] sat on the mat."
-    app = visit("ablation", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
+    app = visit("interventions", text=text, model="twin-post", edits="scale_l0_h1_oz_x3.0", **values)
     assert_well(app)
     edited = model.trace(text, edits=[Scale("z", 3.0, layer=0, heads=(1,))])
     before, after = causal.outcomes_of(model, model.trace(text), [edited], outcome)
-    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+    assert changed(app) == in_words(before, after)
 
 
 def test_without_a_word_the_outcome_is_that_of_the_likeliest_one() -> None:
     model, text = encoder.load("twin-post", device="cpu"), "The [MASK] sat on the mat."
-    app = visit("ablation", text=text, model="twin-post", outcome="word")
+    app = visit("interventions", text=text, model="twin-post", outcome="word")
     assert_well(app)
     outcome = causal.MaskedWord(causal.likeliest_word(model, model.trace(text)))
-    assert metrics(app) == {"Before": number(causal.outcomes_of(model, model.trace(text), [], outcome)[0])}
     assert f"“{outcome.word}”" in written(app)
 
 
 def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
-    app = visit("ablation", text=TEXT, outcome="word", outcome_word="cat")
+    app = visit("interventions", text=TEXT, outcome="word", outcome_word="cat")
     assert not app.exception
     assert "masked-word head" in sentences(app)
 
 
 def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
-    from pages.ablation import effects
-    from pages.ablation.params import Params
+    from pages.interventions import effects
+    from pages.interventions.params import Params
     from pages.state.url_state import state
 
     found = {}
@@ -136,7 +143,7 @@ def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
 
 
 def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
-    app = visit("ablation", text=TEXT, edits="ablate_l5_h11")
+    app = visit("interventions", text=TEXT, edits="ablate_l5_h11")
     app.session_state["lazy:predictors"] = True
     app.session_state["lazy:take"] = True
     app.run()
@@ -152,7 +159,7 @@ def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
 
 
 def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder) -> None:
-    app = visit("ablation", text=TEXT, outcome="token", outcome_token="3")
+    app = visit("interventions", text=TEXT, outcome="token", outcome_token="3")
     app.session_state["lazy:connections"] = True
     app.run()
     assert_well(app)
@@ -167,9 +174,9 @@ def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder)
 
 
 def test_a_longer_text_is_measured_on_request() -> None:
-    app = visit("ablation", text="cat " * 120, model="twin-post")
+    app = visit("interventions", text="cat " * 120, model="twin-post")
     assert "Largest" in written(app)  # 16 heads of 122 tokens are few
-    app = visit("ablation", text="cat " * 120)
+    app = visit("interventions", text="cat " * 120)
     assert_well(app)
     assert "Largest" not in written(app)
     press(app, "Measure all heads")

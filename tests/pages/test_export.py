@@ -205,8 +205,9 @@ OTHERS = [
     ("similarity", {"similar_to": "A dog ran.", "path_steps": "8"}, ["value"],
      lambda names: names["found"].matrix.reshape(-1, 1)),
     ("feed_forward", {}, ["activation"], lambda names: np.asarray(names["hidden"]).reshape(-1, 1)),
-    ("ablation", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
-    ("patching", {"patch_with": "The dog sat."}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
+    ("interventions", {}, ["effect"], lambda names: np.asarray(names["effects"]).reshape(-1, 1)),
+    ("interventions", {"intervention": "patching", "patch_with": "The dog sat."}, ["share"],
+     lambda names: np.asarray(names["shares"]).reshape(-1, 1)),
     ("pre_post", {"model": "twin-pre", "sides": "stream"}, ["value"],
      lambda names: names["table"][["value"]].to_numpy()),
 ]  # fmt: skip
@@ -224,7 +225,7 @@ def test_every_pages_files_and_lines_agree(
     assert len(csv(files)) == len(table)
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
-    wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "ablation": 1, "patching": 1}.get(page, 0)
+    wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "interventions": 1}.get(page, 0)
     wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
     assert html.count('id="figure-') >= wanted  # its pictures, not its numbers only
     if "second" in query:

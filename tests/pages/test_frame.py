@@ -185,7 +185,7 @@ LONG_TEXT = "One day the attention went " * 200 + "and the very last words are t
 
 def window_note(app: AppTest) -> list[int]:
     """The numbers of the note on the window: length, most tokens, window, first and last window, its tokens."""
-    return numbers(noted(app, "view_carousel").split("reads each")[0])
+    return numbers(noted(app, "view_carousel").split("processes each")[0])
 
 
 def test_a_long_text_is_read_window_by_window() -> None:

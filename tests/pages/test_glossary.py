@@ -115,7 +115,7 @@ def test_a_work_that_is_named_links_to_its_entry(reference: Reference) -> None:
 
 
 def test_pages_link_their_sources_and_have_the_panel() -> None:
-    app = visit("patching")
+    app = visit("interventions", intervention="patching")
     assert any("(glossary?cited=heimersheim-2024 " in element.value for element in app.caption)
     app.session_state["lazy:words"] = True
     app.run()
@@ -133,3 +133,31 @@ def test_the_files_hold_every_entry_in_its_form() -> None:
     assert len(TERMS) == (words / "glossary.md").read_text(encoding="utf-8").count("\n### ") > 30
     entries = (words / "references.md").read_text(encoding="utf-8").split("\n\n")[2:]
     assert [entry.strip() for entry in entries] == [one.entry() for one in REFERENCES]
+
+
+#: An author or authors with a year, not the words of a link.
+AUTHOR_YEAR = re.compile(r"(?<![\[\w])[A-Z][\w’-]+(?: et al\.|(?:, [A-Z]\w+)* and [A-Z][\w’-]+),? \(?(?:19|20)\d\d")
+#: Views that name works: page and values; of parts that are closed at first, the names.
+NAMING_WORKS = [
+    ("contribution", {"beyond": part}, ()) for part in ("moves", "rollout", "plane", "deletion", "class")
+] + [
+    ("model", {"start": "1"}, ("teachers",)), ("heads", {}, ()), ("heads", {"layer": "5", "head": "3"}, ()),
+    ("positions", {}, ()), ("positions", {"model": "scratch", "positions": "rotary"}, ()),
+    ("positions", {"model": "scratch", "positions": "sinusoidal"}, ()), ("norms", {"norm_part": "others"}, ()),
+    ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
+    ("interventions", {"intervention": "patching"}, ()),
+    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", {}, ("late",)), ("head_types", {"find": "map"}, ()),
+    ("predict", {"model": "twin-post", "text": "the [MASK] sat"}, ()), ("by_hand", {}, ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "values", "opened"), NAMING_WORKS, ids=[f"{p}{v}" for p, v, _ in NAMING_WORKS])
+def test_no_author_and_year_is_without_a_link(page: str, values: dict[str, str], opened: tuple[str, ...]) -> None:
+    app = visit(page, **values)
+    if opened:
+        for part in opened:
+            app.session_state[f"lazy:{part}"] = True
+        app.run()
+    assert not app.exception
+    said = [element.value for kind in ("markdown", "caption", "info") for element in app.get(kind)]
+    assert not [one for one in said if AUTHOR_YEAR.search(one.replace("**", ""))]

@@ -85,7 +85,7 @@ def test_an_atlas_of_another_model_has_no_number_of_this_sentence(atlas: corpus.
     assert app.query_params.get("model", "minilm") == "minilm"
     app = visit("head_types", find="corpus", text=TEXT, model="scratch")
     assert_well(app)
-    assert "no atlas" in sentences(app)
+    assert "No atlas" in sentences(app)
 
 
 def test_a_server_offers_the_folders_of_its_operator_alone(

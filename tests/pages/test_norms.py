@@ -78,7 +78,7 @@ def test_the_range_of_gain_and_bias(minilm: encoder.TextEncoder) -> None:
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_an_untrained_encoder_has_plain_layernorms(norm: str) -> None:
     query = {"model": "scratch", "norm": norm, "text": "The cat sat"}
-    shown = "".join(written(visit("norms", norm_part=part, **query)) for part in PARTS)
+    shown = "".join(written(visit("norms", norm_part=part, norm_moment="after", **query)) for part in PARTS)
     assert "untrained gain" in shown
     assert re.search(r"\bEvery gain\D* 1\b\D*bias\D* 0\b", shown)
     assert re.search(r"\b0 up to rounding", shown)

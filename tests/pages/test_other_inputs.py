@@ -12,12 +12,8 @@ from encoder.figures.numbers import signed, three_digits
 from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
 from pages.core.inputs.edited import Step, format_recipe
-from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, press, sentences, visit, words, written
-
-
-def metrics(app) -> dict[str, str]:
-    return {one.label: one.value for one in app.metric}
+from tests.pages.test_ablation import changed, in_words
 
 
 def ran(app) -> dict[str, object]:
@@ -30,14 +26,14 @@ def ran(app) -> dict[str, object]:
 
 def test_interventions_on_an_image():
     steps = (Step(AblateHead(2, 1)), Step(Replace("pattern", "8")))
-    app = visit("ablation", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
+    app = visit("interventions", model="digits-pre", image="3", outcome="class", edits=format_recipe(steps))
     assert_well(app)
     model = encoder.load("digits-pre", device="cpu")
     plain, other = model.trace(decode(examples()["3"])), model.trace(decode(examples()["8"]))
     edited = model.trace(decode(examples()["3"]), edits=[AblateHead(2, 1), Replace("pattern", other)])
     outcome = causal.ClassProbability("3", scale="log_odds")
     before, after = causal.outcomes_of(model, plain, [edited], outcome)
-    assert metrics(app) == {"Before": number(before), "After": number(after), "Difference": number(after - before)}
+    assert changed(app) == in_words(before, after)
     assert f"| {classify.predict(model, edited).of('3'):.1%} |" in words(app).replace("**", "")
     names = ran(app)
     assert (names["before"], names["after"]) == pytest.approx((before, after), abs=1e-4)
@@ -48,7 +44,7 @@ def test_interventions_on_an_image():
 
 
 def test_an_edit_with_another_sound_is_added_by_the_form():
-    app = visit("ablation", model="spoken-digits", sound="seven")
+    app = visit("interventions", model="spoken-digits", sound="seven")
     app.session_state["lazy:add-edit"] = True
     app.run()
     app.selectbox(key="add:kind").set_value("values").run()
@@ -59,12 +55,12 @@ def test_an_edit_with_another_sound_is_added_by_the_form():
     source = model.trace(heard["three"].sound)
     edited = model.trace(heard["seven"].sound, edits=[Replace("v", source)])
     after = causal.outcomes_of(model, model.trace(heard["seven"].sound), [edited], "sentence")[1]
-    assert metrics(app)["After"] == number(after)
+    assert changed(app) == in_words(1.0, after)
 
 
 @pytest.mark.parametrize(("model", "given"), [("digits-post", {"image": "3"}), ("spoken-digits", {"sound": "seven"})])
 def test_patching_of_images_and_sounds(model: str, given: dict[str, str]):
-    app = visit("patching", model=model, outcome="class", patch_where="head", **given)
+    app = visit("interventions", intervention="patching", model=model, outcome="class", patch_where="head", **given)
     assert_well(app)
     names = ran(app)
     shares = names["shares"]
@@ -72,10 +68,11 @@ def test_patching_of_images_and_sounds(model: str, given: dict[str, str]):
     assert shares.shape == (4, 4)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     assert f"**L{layer} H{head}** at all tokens" in written(app).replace("l**", "L**")
-    app = visit("patching", model=model, patch_layer="2", patch_place="1", patch_where="head", **given)
-    assert {"One vector replaced", "The other"} <= set(metrics(app))
+    place = {"patch_layer": "2", "patch_place": "1", "patch_where": "head"}
+    app = visit("interventions", intervention="patching", model=model, **place, **given)
+    assert "one vector replaced **" in written(app)
     same = next(iter(given.values()))
-    app = visit("patching", model=model, patch_input=same, **given)
+    app = visit("interventions", intervention="patching", model=model, patch_input=same, **given)
     assert "same" in sentences(app)
 
 

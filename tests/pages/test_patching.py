@@ -10,10 +10,10 @@ from encoder import causal
 from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import parse_recipe
 from pages.core.words.formulas import number
-from pages.patching.pair import EXAMPLES, MASKED_EXAMPLES, Example
-from pages.patching.params import WHERE
+from pages.interventions.pair import EXAMPLES, MASKED_EXAMPLES, Example
+from pages.interventions.params import WHERE
 from tests.pages.apps import assert_well, press, sentences, visit, written
-from tests.pages.test_ablation import metrics
+from tests.pages.test_ablation import changed
 
 HE, SHE = "The nurse said that he was late.", "The nurse said that she was late."
 
@@ -26,49 +26,49 @@ def shares_of(model: encoder.TextEncoder, where: str) -> np.ndarray:
 
 
 def test_the_map_and_the_patched_run_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
-    app = visit("patching", text=HE, patch_with=SHE)
+    app = visit("interventions", intervention="patching", text=HE, patch_with=SHE)
     assert_well(app)
     shares = shares_of(minilm, "residual")
     shared = np.delete(shares, minilm.trace(HE).labels.index("he"), axis=1)
     assert f"**{three_digits(float(shared.max()))}**" in written(app)
-    assert not app.metric
-    app = visit("patching", text=HE, patch_with=SHE, patch_layer="2", patch_place="5")
+    assert "one vector replaced **" not in written(app)
+    app = visit("interventions", intervention="patching", text=HE, patch_with=SHE, patch_layer="2", patch_place="5")
     assert_well(app)
     edited = minilm.trace(HE, edits=[causal.patch_edit("residual", SHE, 2, 5)])
     before, value = causal.outcomes_of(minilm, minilm.trace(HE), [edited], causal.Similarity(SHE))
-    assert metrics(app) == {"Your sentence": number(before), "One vector replaced": number(value), "The other": "1.000"}
+    said = f"your sentence **{number(before)}**, one vector replaced **{number(value)}**, the other **1.000**"
+    assert said in written(app)
     assert f"**{three_digits(float(shares[2, 5]))}**" in written(app)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     np.testing.assert_allclose(names["shares"], shares, atol=1e-5)
     press(app, "Clear selection")
-    assert not app.metric
+    assert "one vector replaced **" not in written(app)
 
 
 @pytest.mark.parametrize("where", list(WHERE)[1:])
 def test_other_places(minilm: encoder.TextEncoder, where: str) -> None:
-    app = visit(
-        "patching", text=HE, pair="Is that so?", patch_with=SHE, patch_where=where, patch_layer="5", patch_place="5"
-    )
+    given = {"patch_with": SHE, "patch_where": where, "patch_layer": "5", "patch_place": "5"}
+    app = visit("interventions", intervention="patching", text=HE, pair="Is that so?", **given)
     assert_well(app)
     assert f"**{three_digits(float(shares_of(minilm, where)[5, 5]))}**" in written(app)
     press(app, "Open this run")
     assert_well(app)
     (step,) = parse_recipe(app.query_params["edits"])
     assert step.edit == causal.patch_edit(where, SHE, 5, 5)
-    assert set(metrics(app)) == {"Before", "After", "Difference"}
+    assert changed(app) is not None
     assert "pair" not in app.query_params
 
 
 def test_sentences_that_do_not_align_say_what_to_do() -> None:
-    app = visit("patching", text=HE, patch_with="A nurse was late.")
+    app = visit("interventions", intervention="patching", text=HE, patch_with="A nurse was late.")
     assert_well(app)
     assert "10 tokens, the other 7" in sentences(app)
     press(app, "Replace one word of my sentence")
     assert_well(app)
     assert "patch_with" not in app.query_params
     assert "carries" in written(app), "never a dead end"
-    app = visit("patching", text="cat " * 200, patch_with="dog " + "cat " * 199)
+    app = visit("interventions", intervention="patching", text="cat " * 200, patch_with="dog " + "cat " * 199)
     assert_well(app)
     assert "128" in sentences(app)
 
@@ -84,7 +84,7 @@ def test_each_offered_pair_aligns_and_differs(minilm: encoder.TextEncoder, name:
 
 
 def test_an_example_opens_both_sentences() -> None:
-    app = visit("patching", closed=True, patch_layer="2", patch_place="5")
+    app = visit("interventions", intervention="patching", closed=True, patch_layer="2", patch_place="5")
     app.selectbox(key="patching:example").set_value(next(iter(list(EXAMPLES)[1:]))).run()
     assert_well(app)
     assert app.query_params["text"] == HE
@@ -94,7 +94,7 @@ def test_an_example_opens_both_sentences() -> None:
 
 @pytest.mark.parametrize("text", ["Our small garden was full of roses.", "A [MASK] dog barked at strangers.", HE])
 def test_the_readers_own_sentence_gets_a_counterpart(minilm: encoder.TextEncoder, text: str) -> None:
-    app = visit("patching", text=text, closed=True)
+    app = visit("interventions", intervention="patching", text=text, closed=True)
     assert_well(app)
     said = next(line for line in written(app).splitlines() if line.startswith("Vectors from: "))
     other = said.removeprefix("Vectors from: ")
@@ -109,6 +109,6 @@ def test_the_readers_own_sentence_gets_a_counterpart(minilm: encoder.TextEncoder
 
 @pytest.mark.parametrize("text", ["", "😀", "word " * 600])
 def test_a_text_without_a_counterpart_says_so(text: str) -> None:
-    app = visit("patching", text=text, closed=True)
+    app = visit("interventions", intervention="patching", text=text, closed=True)
     assert not app.exception
     assert app.info or app.error

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import encoder
+from encoder import causal
+from encoder.explain import hidden_activations
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
 from encoder.measure import stream
 from encoder.train import curves
+from pages.core.words import formulas
 from pages.pre_post import diagrams
 from tests.pages.apps import assert_well, charts, visit, written
 
@@ -137,18 +141,28 @@ def test_a_diagram_is_a_drawing_with_every_part(placement: str) -> None:
     assert sum(len(group) for group in drawn if group.get("stroke") == shade) == norms
 
 
-def test_attention_heads_say_what_moving_the_norms_changed() -> None:
+def test_a_page_says_what_moving_the_norms_changed_most() -> None:
     text, layer, head = "the cat sat on the mat", 2, 5
     query = {"text": text, "layer": str(layer), "head": str(head)}
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace(text) for each in (model, model.with_norm_placement("pre")))
-    moved = float(stream.head_differences(pre, post, layer)[head])
     found = stream.map_difference(pre, post, layer, head)
-    row, column = found.largest
-    said = written(visit("heads", norm="pre", **query))
-    assert f"**{moved:.0%}** of this head's attention moved" in said
-    assert f"{found.post[row, column]:.3f} to {found.pre[row, column]:.3f}" in said
+    weights = float(found.post[found.largest]), float(found.pre[found.largest])
+    common = [name for name in pre.norms if name in post.norms]
+    was, now = (np.stack([one.norms[name].std.numpy() for name in common]) for one in (post, pre))
+    widest = np.unravel_index(np.abs(now - was).argmax(), now.shape)
+    ours, theirs = (hidden_activations(one, layer).hidden for one in (pre, post))
+    at = np.unravel_index(np.abs(ours - theirs).argmax(), ours.shape)
+    cosine = causal.outcomes_of(model, post, [pre], causal.SentenceVector())
+    for page, expected in {
+        "heads": weights,
+        "contribution": weights,
+        "norms": (float(was[widest]), float(now[widest])),
+        "feed_forward": (float(theirs[at]), float(ours[at])),
+        "positions": cosine,
+    }.items():
+        assert f"{formulas.change(*expected)}." in written(visit(page, norm="pre", **query)), page
     for norm in ("trained", "post"):
-        assert "attention moved" not in written(visit("heads", norm=norm, **query))
-    assert "attention moved" in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
-    assert "attention moved" not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))
+        assert "largest change here" not in written(visit("heads", norm=norm, **query))
+    assert "largest change here" in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
+    assert "largest change here" not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))

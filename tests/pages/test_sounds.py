@@ -30,10 +30,9 @@ PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 SHOWN = (
     "feed_forward",
     "heads",
-    "ablation",
+    "interventions",
     "model",
     "norms",
-    "patching",
     "positions",
 )
 

@@ -86,7 +86,7 @@ def test_files_give_the_same_collection(collection: search.Collection):
 
 
 def test_what_cannot_be_searched_is_a_sentence(minilm: TextEncoder, collection: search.Collection):
-    with pytest.raises(EncoderError, match="no texts"):
+    with pytest.raises(EncoderError, match="No texts"):
         search.embed(minilm, [])
     with pytest.raises(EncoderError, match=r"3 numbers.*384"):
         collection.nearest(np.ones(3))

@@ -203,7 +203,7 @@ def test_a_float16_folder_loads_the_trained_weights(prepared: Prepared, tmp_path
     run = mlm.TrainingRun(TINY, prepared, tmp_path)
     run.train()
     model = run.text_encoder()
-    loaded = encoder.load(encoder.save(model, tmp_path / "tiny", dtype="float16"), device="cpu")
+    loaded = encoder.load(encoder.save(model, tmp_path / "tiny", dtype="float16", layout="encoderscope"), device="cpu")
     for ours, theirs in ((model.encoder, loaded.encoder), (model.mlm_head, loaded.mlm_head)):
         for name, value in ours.state_dict().items():
             assert torch.equal(theirs.state_dict()[name], value.half().float()), name

@@ -48,7 +48,7 @@ def head_at(place: str, config: Any, dense: str, norm: str) -> HeadNames:
 LM_HEAD = head_at("lm_head", masked_words("gelu"), "dense", "layer_norm")
 #: Every family tags tokens with one linear map, ModernBERT excepted.
 TAGGER = ClassifierNames()
-#: BERT's classifier reads the pooler.
+#: BERT's classifier uses the pooler.
 POOLED_CLASSIFIER = ClassifierNames(dense="{encoder}pooler.dense", options=lambda fields: {"activation": "tanh"})
 #: RoBERTa's has a dense map of its own.
 DENSE_CLASSIFIER = ClassifierNames(
@@ -104,7 +104,7 @@ def longformer_windows(fields: Fields) -> dict[str, Any]:
     sizes = fields.get("attention_window", 512)
     sizes = [sizes] * fields.layers() if isinstance(sizes, int) else sizes
     if not isinstance(sizes, list) or any(type(size) is not int or size < 2 or size % 2 for size in sizes):
-        raise unsupported("attention_window", sizes, "give an even number of 2 or more for each layer")
+        raise unsupported("attention_window", sizes, "specify an even number of 2 or more for each layer")
     return {"attention_window": tuple(size // 2 for size in sizes)}
 
 

@@ -91,7 +91,7 @@ CLIP_IMAGE = Family(
     },
     prefixes=("vision_model.", ""),
     vector=VectorNames(clip_image_projection, {"projection.weight": "visual_projection.weight"}),
-    # The head reads the last layer's output before the final norm.
+    # The head uses the last layer's output before the final norm.
     classifiers={
         "sequence": ClassifierNames(options=lambda fields: {"pooling": "after_first", "before_norm": True})
     },

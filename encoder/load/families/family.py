@@ -75,7 +75,7 @@ class Family:
     config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
     possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
     dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
-    (pattern, replacement) for other spellings on disk; images, sounds: whether it takes these and not text; vector:
+    (pattern, replacement) for other spellings on disk; images, sounds: whether it accepts these and not text; vector:
     what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
     length; preparation: of images, where preprocessor_config.json says nothing; other: a family of other names, and
     what config.json must say for it.

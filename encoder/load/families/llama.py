@@ -89,7 +89,7 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
     of n tokens then reaches n // 2 to each side."""
     every = fields.integer("sliding_window_pattern", fields.integer("_sliding_window_pattern", 6))
     if every < 1:
-        raise unsupported("sliding_window_pattern", every, "give 1 or more")
+        raise unsupported("sliding_window_pattern", every, "specify 1 or more")
     usual = [SLIDING if (place + 1) % every else FULL for place in range(fields.layers())]
     kinds, both_ways = layer_kinds(fields, usual), fields.flag("use_bidirectional_attention", False)
     size = fields.integer("sliding_window", 4096) if SLIDING in kinds else 1

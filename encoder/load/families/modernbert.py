@@ -81,7 +81,7 @@ def kinds_of(fields: Fields) -> list[str]:
     """Global or local, for every layer, in config.json of transformers 4 and of 5 (layer_types)."""
     every = fields.integer("global_attn_every_n_layers", 3)
     if every < 1:
-        raise unsupported("global_attn_every_n_layers", every, "give 1 or more")
+        raise unsupported("global_attn_every_n_layers", every, "specify 1 or more")
     return layer_kinds(fields, [SLIDING if place % every else FULL for place in range(fields.layers())])
 
 
@@ -101,7 +101,7 @@ def windows(fields: Fields) -> dict[str, Any]:
 def windows_before(fields: Fields) -> dict[str, Any]:
     """The decoder's: a window of n tokens counts the token itself, and the others before."""
     if fields.get("local_attention") is None:
-        raise unsupported("local_attention", None, "give the size of the windows")
+        raise unsupported("local_attention", None, "specify the size of the windows")
     size = fields.integer("local_attention") // 2
     return {"attention_window": tuple(size - 1 if kind == SLIDING else None for kind in kinds_of(fields))}
 

@@ -50,9 +50,9 @@ class Fields(dict[str, Any]):
         if value is None:
             raise LoadError(f"{self.file} has no {key}, which an encoder needs: add it.")
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.wrong(key, value, "give a whole number")
+            raise self.wrong(key, value, "specify a whole number")
         if not (low is None or value >= low) or not (high is None or value <= high):
-            raise self.wrong(key, value, f"give a whole number from {low:,} to {high:,}")
+            raise self.wrong(key, value, f"specify a whole number from {low:,} to {high:,}")
         return value
 
     def unless_null(self, key: str, otherwise: int) -> int:
@@ -70,14 +70,14 @@ class Fields(dict[str, Any]):
         """A number of at most this size."""
         value = self.get(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= most:
-            raise self.wrong(key, value, f"give a number up to {most:g}")
+            raise self.wrong(key, value, f"specify a number up to {most:g}")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.get(key, default)
         if not isinstance(value, bool):
-            raise self.wrong(key, value, "give true or false")
+            raise self.wrong(key, value, "specify true or false")
         return value
 
     def activation(self, key: str, default: str = "gelu") -> Any:
@@ -177,7 +177,7 @@ class Reader:
         """Raises LoadError, or ConfigError for fields that contradict each other."""
         inner = given.get(self.place) if self.place else given
         if not isinstance(inner, dict):
-            raise unsupported(self.place, inner, f"give the fields of the {self.place}")
+            raise unsupported(self.place, inner, f"specify the fields of the {self.place}")
         given = Fields(inner)
         newer = {name: given[old] for old, name in self.aliases.items() if old in given}
         fields = Fields({**self.defaults, **newer, **given})

@@ -44,7 +44,7 @@ def _one(
     key = "rope_parameters" if fields.get("rope_parameters") is not None else "rope_scaling"
     rope = fields.get(key)
     if rope is not None and not isinstance(rope, dict):
-        raise unsupported(key, rope, "give an object")
+        raise unsupported(key, rope, "specify an object")
     settings = Fields(rope or {})
     if kind is not None and isinstance(settings.get(kind), dict):
         settings = Fields(settings[kind])
@@ -106,5 +106,5 @@ def layer_kinds(fields: Fields, default: Sequence[str]) -> list[str]:
     n_layers = fields.layers()
     kinds = list(default) if kinds is None else kinds
     if not isinstance(kinds, list) or len(kinds) != n_layers or any(kind not in (FULL, SLIDING) for kind in kinds):
-        raise unsupported("layer_types", kinds, f"give {FULL} or {SLIDING} for each of {n_layers} layers")
+        raise unsupported("layer_types", kinds, f"specify {FULL} or {SLIDING} for each of {n_layers} layers")
     return kinds

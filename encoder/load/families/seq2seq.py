@@ -22,7 +22,7 @@ def feed_forward_of(fields: Fields) -> str:
     usual = "relu" if fields.get("model_type") == "t5" else "gated-gelu"
     name = fields.get("feed_forward_proj", usual)
     if not isinstance(name, str):
-        raise unsupported("feed_forward_proj", name, "give the name of an activation")
+        raise unsupported("feed_forward_proj", name, "specify the name of an activation")
     return name
 
 

@@ -129,7 +129,7 @@ def whole_numbers(fields: Fields, key: str, default: tuple[int, ...]) -> tuple[i
     """A list of whole numbers."""
     value = fields.get(key, default)
     if not isinstance(value, list | tuple) or not all(type(one) is int for one in value):
-        raise unsupported(key, value, "give a list of whole numbers")
+        raise unsupported(key, value, "specify a list of whole numbers")
     return tuple(value)
 
 

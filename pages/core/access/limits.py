@@ -59,7 +59,7 @@ TRAINING_RUNS = Limit("runs of training at the same time", 4)
 
 ATLAS_FILE = Limit("a file of texts for an atlas", 2_000_000, "bytes", own=50_000_000)
 ATLAS_TEXTS = Limit("texts of an atlas that a visitor builds", 2_000, own=50_000)
-ATLAS_TOKENS = Limit("tokens after which its texts are cut (0: what the model takes)", 64, own=0)
+ATLAS_TOKENS = Limit("tokens after which its texts are cut (0: what the model accepts)", 64, own=0)
 ATLAS_VECTORS = Limit("texts of it whose tokens have vectors", 500, own=2_000)
 ATLASES = Limit("atlases of all visitors together", 16)
 ATLAS_ZIP = Limit("an atlas that is downloaded as one file", 200_000_000, "bytes")

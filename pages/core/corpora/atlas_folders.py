@@ -1,6 +1,6 @@
-"""Temporary folders of visitors' atlases: removed with their session, when the server ends, or by the next server.
+"""Temporary folders of visitors' atlases: removed with their session, when the server stops, or by the next server.
 
-A server holds a lock in each of its folders. The system releases it when the process ends, even a killed one. So a
+A server holds a lock in each of its folders. The system releases it when the process stops, even a killed one. So a
 folder whose lock is free belongs to nobody.
 """
 

@@ -151,7 +151,7 @@ def choose(view: View) -> Atlas | None:
         return None
     if own is None:
         st.info(
-            f"There is no atlas of {plain(view.loaded.name)} here: choose another atlas, or build one below.",
+            f"No atlas of {plain(view.loaded.name)} here: choose another atlas, or build one below.",
             icon=":material/dataset:",
         )
     return own

@@ -23,7 +23,7 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import first_view
+from pages.core.view import first_view, norm_change
 from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary
@@ -40,7 +40,7 @@ SHARED_VALUES = (
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (
-    "This model reads text with a causal mask: each token attends to itself and to earlier tokens, never to later "
+    "This model processes text with a causal mask: each token attends to itself and to earlier tokens, never to later "
     "ones. So the maps are triangles, and only the last token has read the whole text."
 )
 
@@ -137,7 +137,11 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
             with area:
                 edited.mark(view)
         if view.trace.finite:
+            moved = norm_change.before(view) is not None
+            place = area.container(key="norm-change") if moved else area
             draw()
+            if moved:  # after the page: it needs a run with the norms as they were
+                place.caption(norm_change.sentence(view, entry.measured))
         else:
             _not_finite(area, view)
     with slots.settings:

@@ -90,7 +90,7 @@ def options() -> None:
             on_change=_use_example,
         )  # fmt: skip
         if not state.newest(ViewParams.pair):
-            st.caption("A second sentence: the model then reads both as a pair, [CLS] A [SEP] B [SEP].")
+            st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
             _second_sentence()
 
 
@@ -238,7 +238,7 @@ def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
 
 
 def input_controls() -> None:
-    """What the model reads: a sentence, or an input of another kind."""
+    """What the model processes: a sentence, or an input of another kind."""
     if chosen_input.turned():  # tokens, layers and heads of the other encoder
         clear()
         open_head(0, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import copy
 import html
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,9 @@ class Page:
     (none: the page has no controls); takes, why: the kinds of input that it can show, of "text", "image", "sound",
     "maps" (attention maps of a file) and "pair" (an image and texts), and a sentence with the reason where others are
     left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
-    whether it shows the edited run, None: it draws the edits itself.
+    whether it shows the edited run, None: it draws the edits itself; in_bar: whether the bar has a link to it. The
+    search, links and its address open it in any case; measured: of which numbers the line about moved norms names the
+    largest change (core/view/norm_change.py).
     """
 
     folder: str
@@ -46,6 +48,8 @@ class Page:
     pads: bool = False
     maps: bool = False
     edits: bool | None = False
+    in_bar: bool = True
+    measured: str = "vector"
 
     @property
     def name(self) -> str:
@@ -70,7 +74,7 @@ def kept_pages(make: Callable[[], dict[str, list[StreamlitPage]]]) -> dict[str, 
 _PAGES: dict[str, list[StreamlitPage]] = {}
 
 
-def bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> None:
+def bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> None:
     """Draw the bar. here: the folder of the open page; home: that of the page at "/"."""
     if here not in _BARS:
         _BARS[here] = _bar(groups, here, home)
@@ -81,7 +85,7 @@ def bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> None:
 _BARS: dict[str, str] = {}
 
 
-def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> str:
+def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
 
     def link(entry: Page, inner: str) -> str:
@@ -91,8 +95,8 @@ def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> str:
 
     parts = []
     for number, (group, entries) in enumerate(groups.items()):
-        entries, name = list(entries), html.escape(group)
-        is_open = any(entry.folder == here for entry in entries)
+        is_open, name = any(entry.folder == here for entry in entries), html.escape(group)
+        entries = [entry for entry in entries if entry.in_bar]
         mark = ' class="enc-here"' if is_open else ""
         if len(entries) == 1:
             parts.append(f"<li{mark}>{link(entries[0], name)}</li>")
@@ -110,5 +114,6 @@ def _bar(groups: Mapping[str, Iterable[Page]], here: str, home: str) -> str:
         f'<nav class="enc-pages" aria-label="Pages"><a class="enc-name" href="{base}/">Encoderscope</a>'
         '<button type="button" class="enc-list" aria-expanded="false" aria-controls="enc-groups">Pages</button>'
         f'<ul id="enc-groups">{"".join(parts)}</ul></nav>'
-        f'<button type="button" class="{OPENER}" aria-haspopup="dialog">Search<kbd>Ctrl K</kbd></button>'
+        f'<span class="enc-tools"><a href="{base}/glossary">Glossary</a>'
+        f'<button type="button" class="{OPENER}" aria-haspopup="dialog">Search<kbd>Ctrl K</kbd></button></span>'
     )

@@ -24,7 +24,7 @@ export function listenToBar() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.(".enc-pages button[aria-controls]");
     if (button) return show(button);
-    const link = event.target.closest?.(".enc-pages a");
+    const link = event.target.closest?.(".enc-pages a, .enc-tools a");
     if (!link) return closeAll();
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     closeAll();

@@ -1,4 +1,4 @@
-"""The drawer “Settings”: colours, device, precision, and what the model takes of the machine."""
+"""The drawer “Settings”: colours, device, precision, and what the model uses of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which input the chosen model reads: a sentence, or an input of another kind, and its name."""
+"""Which input the chosen model processes: a sentence, or an input of another kind, and its name."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def _key() -> cache.ModelKey | None:
 
 
 def changed() -> bool:
-    """Whether the model now takes another kind of input than the frame drew. For callbacks."""
+    """Whether the model now accepts another kind of input than the frame drew. For callbacks."""
     return kind() != st.session_state.get(_KIND, "text")
 
 
 def kind() -> InputKind:
-    """What the chosen model takes, as far as it is known before it is loaded."""
+    """What the chosen model accepts, as far as it is known before it is loaded."""
     key = _key()
     return "text" if key is None else model_store.takes(key)
 
 
 def was_guessed(kind: InputKind) -> bool:
-    """Whether the frame has drawn the input of another kind than the model takes, now that it is loaded."""
+    """Whether the frame has drawn the input of another kind than the model accepts, now that it is loaded."""
     return st.session_state.get(_KIND, kind) != kind
 
 

@@ -1,6 +1,6 @@
 """The edits of this session: in the address of every page, and marked on every page.
 
-The page Ablation makes them. A page that declares `edits` in app.py shows the edited run, and Predict does
+The page Interventions makes them. A page that declares `edits` in app.py shows the edited run, and Predict does
 where it can; the others show the run without edits and say so.
 """
 
@@ -131,7 +131,10 @@ def mark(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="edited-mark"):
         st.badge("Edited", icon=":material/tune:", color="orange")
         st.markdown(f"{'; '.join(said)}{more}.{where}", width="content")
-        links.button("ablation", "Show the recipe", "tune", "edited:open", type="tertiary", width="content")
+        links.button(
+            "interventions", "Show the recipe", "tune", "edited:open", {"intervention": "ablation"}, type="tertiary",
+            width="content",
+        )  # fmt: skip
         st.button(
             "Undo all edits", icon=":material/restart_alt:", key="edited:clear", type="tertiary",
             on_click=take_back,

@@ -38,7 +38,7 @@ class ImageParams:
 
 
 def takes_digits(model: ImageEncoder) -> bool:
-    """Whether the model takes images as the bundled digits are."""
+    """Whether the model accepts images as the bundled digits are."""
     return model.patches.channels == 1 and model.side == 8
 
 

@@ -12,8 +12,8 @@ from pages.core.view.view import RANGES
 
 @dataclass(frozen=True)
 class InputWords:
-    """input: the whole ("sentence"); text: the same where it may have any length; token: what the encoder reads one by
-    one; part: a token that is not special, in the words of people ("word").
+    """input: the whole ("sentence"); text: the same where it may have any length; token: what the encoder processes one
+    by one; part: a token that is not special, in the words of people ("word").
     """
 
     input: str

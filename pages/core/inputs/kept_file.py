@@ -66,7 +66,7 @@ def typed_lines(key: str, height: int, start: str = "") -> str:
 
 
 def formats(*columns: str) -> str:
-    """Which files a widget takes, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
+    """Which files a widget accepts, for its label: "CSV, TSV, JSONL or Parquet with the columns text and label"."""
     return f"CSV, TSV, JSONL or Parquet with the column{'s' * (len(columns) > 1)} {' and '.join(columns)}"
 
 

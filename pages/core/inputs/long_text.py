@@ -1,4 +1,4 @@
-"""The controls of a text longer than the model takes: cut, or shown window by window."""
+"""The controls of a text longer than the model accepts: cut, or shown window by window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SEEN = 20
 
 
 def controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
-    """For a text longer than the model takes: cut it, or show one window of it. Returns the key with the window."""
+    """For a text longer than the model accepts: cut it, or show one window of it. Returns the key with the window."""
     text, pair = state.get(ViewParams.text), state.get(ViewParams.pair) or None
     n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
     if n_bytes + 8 <= model.config.max_tokens:  # every token covers a byte or more
@@ -27,10 +27,10 @@ def controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
         return key
     chosen = state.segmented(
         ViewParams.long,
-        "Text longer than the model takes",
+        "Text longer than the model accepts",
         {"cut": "Cut", "windows": "Sliding windows"},
         width="stretch",
-        help="Cut: the model reads the beginning only. Sliding windows: it reads overlapping parts, each by itself. "
+        help="Cut: the model processes the beginning only. Sliding windows: overlapping parts, each by itself. "
         "For a pair, windows slide over the longer sentence and keep the other one.",
     )
     return key if chosen == "cut" else _window_controls(key, text, pair)
@@ -65,7 +65,7 @@ def _ends(text: str, length: int = 24) -> str:
 
 
 def note(view: View) -> None:
-    """Which part of a text that is longer than the model takes is shown."""
+    """Which part of a text that is longer than the model accepts is shown."""
     source, most = view.trace.source, view.loaded.config.max_tokens
     assert source is not None
     if view.model.window is None:
@@ -73,7 +73,7 @@ def note(view: View) -> None:
             f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence is cut first"
         )
         st.warning(
-            f"This text has {source.n_full:,} tokens; {view.loaded.name} takes {most:,}. Shown: {shown}. To see the "
+            f"This text has {source.n_full:,} tokens; {view.loaded.name} accepts {most:,}. Shown: {shown}. To see the "
             "rest, choose sliding windows above.",
             icon=":material/content_cut:",
         )
@@ -85,8 +85,8 @@ def note(view: View) -> None:
     ends = plain(_ends(slid[slice(*here.characters)]))
     st.info(
         f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
-        f"tokens {first:,} to {end - 1:,}, {ends}. The model reads each window by itself: no token attends outside it, "
-        f"and positions start at 0. {_overlap(spans)}",
+        f"tokens {first:,} to {end - 1:,}, {ends}. The model processes each window by itself: no token attends outside "
+        f"it, and positions start at 0. {_overlap(spans)}",
         icon=":material/view_carousel:",
     )
 
@@ -95,13 +95,13 @@ def _slid_text(view: View, here: cache.WindowSpan, n_slid: int) -> str:
     """How long the text is that the windows slide over, and what they keep of a second one."""
     source, most = view.trace.source, view.loaded.config.max_tokens
     if view.pair is None:
-        return f"This text has {n_slid:,} tokens without special tokens; {view.loaded.name} takes {most:,}."
+        return f"This text has {n_slid:,} tokens without special tokens; {view.loaded.name} accepts {most:,}."
     # Each window has special tokens of its own, so they are left out of the count.
     n_kept = source.n_full - sum(source.special) - n_slid
     sides = ("first", "second")
     kept = "whole" if here.n_kept == n_kept else f"the first {here.n_kept:,} of its {n_kept:,} tokens"
     return (
-        f"The {sides[here.slides]} sentence has {n_slid:,} tokens without special tokens; {view.loaded.name} takes "
+        f"The {sides[here.slides]} sentence has {n_slid:,} tokens without special tokens; {view.loaded.name} accepts "
         f"{most:,} for both. Each window keeps the {sides[1 - here.slides]} sentence: {kept}."
     )
 

@@ -15,7 +15,7 @@ from pages.core.view.view import SOURCES, View, ViewParams
 from pages.core.words.markdown import plain
 from pages.state.url_state import state
 
-#: Kind of input -> a bundled model that takes it.
+#: Kind of input -> a bundled model that accepts it.
 FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}
 FIRST[input_kinds.PAIR] = first_bundled("text", "image")
 

@@ -29,7 +29,7 @@ class SoundParams:
 
 
 class SoundInput(FileInput):
-    """Sounds. Where a model takes less than all of a sound, it gets the loudest part."""
+    """Sounds. Where a model accepts less than all of a sound, it gets the loudest part."""
 
     kind, own = "sound", "own-"
     most_bytes = MOST_BYTES
@@ -48,7 +48,7 @@ class SoundInput(FileInput):
         return self.heard(model, name)[1]
 
     def heard(self, model: AudioEncoder, name: str) -> tuple[float, Sound]:
-        """(start in seconds, the part that the model takes)."""
+        """(start in seconds, the part that the model accepts)."""
         return self.whole(model, name).loudest_part(model.seconds)
 
     def title(self, name: str) -> str:
@@ -62,7 +62,7 @@ class SoundInput(FileInput):
         whole, (start, part) = self.whole(model, name), self.heard(model, name)
         if part is not whole:
             st.caption(
-                f"The model takes {model.seconds:.2f} s. Shown: {start:.2f}-{start + part.seconds:.2f} s "
+                f"The model accepts {model.seconds:.2f} s. Shown: {start:.2f}-{start + part.seconds:.2f} s "
                 f"of {whole.seconds:.2f} s."
             )
 

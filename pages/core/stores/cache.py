@@ -155,7 +155,7 @@ class WindowSpan:
 
 
 def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[WindowSpan, ...]:
-    """The places of the sliding windows of a text; one window if the model takes the whole text."""
+    """The places of the sliding windows of a text; one window if the model accepts the whole text."""
     name = ("window spans", key.of_model, key.stride, text, pair)
 
     def span(window: TextWindow) -> WindowSpan:
@@ -245,7 +245,7 @@ class TracedText:
 
     @property
     def given(self) -> Any:
-        """What the model takes: the text itself, or the image or sound of this name. Raises EncoderError."""
+        """What the model accepts: the text itself, or the image or sound of this name. Raises EncoderError."""
         return input_kinds.of(self.loaded).find(self.loaded, self.text)
 
     @property

@@ -1,4 +1,4 @@
-"""The input of a run, by what the model takes: a sentence, an image, a sound. One `Input` for each kind.
+"""The input of a run, by what the model accepts: a sentence, an image, a sound. One `Input` for each kind.
 
 Everywhere in the pages, the `text` of a view is its sentence or, for another kind, the input's name: what the address
 has. So caches, links and pages treat all inputs alike, and ask here for what the name means.
@@ -23,7 +23,7 @@ class Input:
     kind: ClassVar[InputKind] = "text"
 
     def find(self, model: NamedEncoder, name: str) -> Any:
-        """What `model.trace` takes, for this session. Raises EncoderError for a name without an input."""
+        """What `model.trace` accepts, for this session. Raises EncoderError for a name without an input."""
         return name
 
     def given(self, model: NamedEncoder, name: str) -> Any:
@@ -80,7 +80,7 @@ SOURCES: dict[InputKind, Input] = {"text": Input(), "maps": MapsInput()}
 
 
 def of(model: NamedEncoder) -> Input:
-    """The inputs that a model takes."""
+    """The inputs that a model accepts."""
     return SOURCES[model.takes]
 
 
@@ -108,9 +108,9 @@ def kinds_of(source: str, loaded: Loaded | None) -> tuple[InputKind, ...]:
 
 
 def fitting(kinds: Sequence[InputKind], takes: Collection[str], wanted: str) -> InputKind:
-    """Which of a model's encoders a page shows: the wanted one if the page takes its input, else the first that fits.
+    """Which of a model's encoders a page shows: the wanted one if the page accepts its input, else the first that fits.
 
-    kinds: `kinds_of`; takes: what the page takes. Where no encoder fits, the first one: the page says so.
+    kinds: `kinds_of`; takes: what the page accepts. Where no encoder fits, the first one: the page says so.
     """
     if PAIR in takes and len(kinds) > 1:  # its captions are typed on the page
         return next(kind for kind in kinds if kind != "text")

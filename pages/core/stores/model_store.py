@@ -119,7 +119,7 @@ def joint(key: ModelKey) -> JointEncoder | None:
 
 
 def taking(key: ModelKey, kind: InputKind) -> ModelKey:
-    """The key of a pair's encoder that takes this kind of input; of another model, the key itself."""
+    """The key of a pair's encoder that accepts this kind of input; of another model, the key itself."""
     return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
 
 
@@ -143,7 +143,7 @@ def kinds(key: ModelKey) -> tuple[InputKind, ...]:
 
 
 def takes(key: ModelKey) -> InputKind:
-    """What the model of a key takes, as far as it is known before it is loaded."""
+    """What the model of a key accepts, as far as it is known before it is loaded."""
     return key.tower or kinds(key)[0]  # type: ignore[return-value]
 
 

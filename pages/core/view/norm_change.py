@@ -1,14 +1,24 @@
-"""What moving the norms changed in the open head, in one sentence."""
+"""What moving the norms changed most in what a page shows, in one sentence: the line below the input."""
 
 from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+
+from encoder import causal
+from encoder.explain import hidden_activations
+from encoder.figures import norm_label
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.measure import stream
+from encoder.measure import norms, stream
+from encoder.trace.trace import Trace
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
 from pages.core.words import token_names
+from pages.core.words.formulas import change
+
+#: What changed, in words; the number before and after.
+Change = tuple[str, float, float]
 
 
 def before(view: View) -> cache.TracedText | None:
@@ -20,24 +30,58 @@ def before(view: View) -> cache.TracedText | None:
     return cache.TracedText(original, view.text, view.pair)
 
 
-def sentence(view: View) -> str:
-    """The share of the head's attention that moved, and the largest change; "" where the norms were not moved."""
+def sentence(view: View, measured: str) -> str:
+    """The number of the page that changed most, before and after; "" where the norms were not moved.
+
+    measured: a name of MEASURED, as the page declares it in app.py.
+    """
     unmoved = before(view)
     if unmoved is None:
         return ""
-    layer, head, labels = view.layer, view.head, view.trace.labels
-    moved = view.derived(
-        ("moved by norms", unmoved.model, layer),
-        lambda trace: stream.head_differences(trace, unmoved.trace, layer),
-    )[head]
-    found: stream.MapDifference = view.derived(
-        ("changed by norms", unmoved.model, layer, head),
-        lambda trace: stream.map_difference(trace, unmoved.trace, layer, head),
+    place = () if measured == "vector" else (view.layer, view.head)
+    what, was, now = view.derived(
+        ("changed by norms", unmoved.model, measured, *place), lambda trace: MEASURED[measured](view, unmoved, trace)
     )
-    now, then = (PLACEMENT_NAMES[one.loaded.config.norm_placement] for one in (view, unmoved))
+    names = [PLACEMENT_NAMES[one.loaded.config.norm_placement] for one in (view, unmoved)]
+    return f"{names[0].capitalize()} instead of {names[1]}, largest change here: {what}, {change(was, now)}."
+
+
+def _attention(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+    """The weight of the open head that changed most; above 256 tokens, of blocks."""
+    found = stream.map_difference(trace, unmoved.trace, view.layer, view.head)
     row, column = found.largest
-    pair = " → ".join(token_names.quoted(labels, place * found.block) for place in (row, column))
-    return (
-        f"{now.capitalize()} instead of {then}: **{moved:.0%}** of this head's attention moved. Largest change: "
-        f"{pair}, {found.post[row, column]:.3f} to {found.pre[row, column]:.3f}."
-    )
+    pair = " → ".join(token_names.quoted(trace.labels, place * found.block) for place in (row, column))
+    return f"attention of L{view.layer} H{view.head}, {pair}", found.post[row, column], found.pre[row, column]
+
+
+def _deviation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+    """The standard deviation before a LayerNorm that changed most, of the norms that both placements have."""
+    now, was = (norms.statistics(one) for one in (trace, unmoved.trace))
+    names = [name for name in now.names if name in was.names]
+    ours, theirs = (one.before[1][[one.names.index(name) for name in names]] for one in (now, was))
+    norm, token = _largest(ours - theirs)
+    what = f"standard deviation of {token_names.quoted(trace.labels, token)} before {norm_label(names[norm])}"
+    return what, theirs[norm, token], ours[norm, token]
+
+
+def _activation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+    """The activation of the open layer that changed most."""
+    ours, theirs = (hidden_activations(one, view.layer).hidden for one in (trace, unmoved.trace))
+    token, neuron = _largest(ours - theirs)
+    what = f"activation of neuron {neuron} in layer {view.layer} at {token_names.quoted(trace.labels, token)}"
+    return what, theirs[token, neuron], ours[token, neuron]
+
+
+def _vector(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+    """The similarity of the input's vector to what it was."""
+    was, now = causal.outcomes_of(view.loaded, unmoved.trace, [trace], causal.SentenceVector())
+    return "similarity of the output vector to what it was", was, now
+
+
+def _largest(difference: np.ndarray) -> tuple[int, int]:
+    row, column = np.unravel_index(int(np.abs(difference).argmax()), difference.shape)
+    return int(row), int(column)
+
+
+#: What a page shows: name in app.py -> its largest change.
+MEASURED = {"attention": _attention, "deviation": _deviation, "activation": _activation, "vector": _vector}

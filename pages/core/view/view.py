@@ -45,7 +45,7 @@ RANGES = {"words": "Words", "fixed": "0 to 1", "head": "Fit to map"}
 MOST_SELECTED = 64
 
 
-#: Where the session keeps what the open page takes.
+#: Where the session keeps what the open page accepts.
 PAGE_TAKES = "_page_takes"
 
 
@@ -68,7 +68,7 @@ class ViewParams:
     # Tokens selected next to i and j, whose attention is summed.
     more_queries: Param[list[int]] = token_positions(MOST_SELECTED, url="hold")
     more_keys: Param[list[int]] = token_positions(MOST_SELECTED, url="hold_keys")
-    # A text longer than the model takes: cut, or shown window by window.
+    # A text longer than the model accepts: cut, or shown window by window.
     long: Param[str] = choice("cut", ("cut", "windows"))
     window: Param[int] = whole_number(0)
     # Tokens from one window to the next; None: half of what a window holds.
@@ -110,7 +110,7 @@ class MapParams:
 
 #: Widths of an untrained encoder.
 LEAST_WIDTH, MOST_WIDTH = 4, 768
-#: The most tokens that an untrained encoder takes.
+#: The most tokens that an untrained encoder accepts.
 LONGEST_SCRATCH = 8_192
 
 
@@ -129,7 +129,7 @@ def padded(view: View) -> View:
     """The view with the padding that the reader asks for, if the text and the model allow it."""
     if state.newest(ViewParams.pad) is None or not view.loaded.can_pad:
         return view
-    length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} takes batches of")
+    length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} accepts batches of")
     if length <= view.trace.n_tokens:
         return view
     model = dataclasses.replace(view.model, pad=length, padding=state.newest(ViewParams.padding))

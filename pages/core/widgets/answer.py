@@ -64,7 +64,7 @@ def draw(
     """Draw the line, in the area and before the maps.
 
     first: the selected cell or row in one sentence of Markdown; second: the row's largest weights; cell: the values of
-    the page Model for this weight, which can also be edited, None where there is no single weight; clear:
+    the page Model for this weight, which can also be edited, None without a single weight; clear:
     undoes the selection, None where nothing is selected.
     """
     with st.container(key="answer"):

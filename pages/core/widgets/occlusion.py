@@ -42,7 +42,7 @@ class CoverParams:
 
 @dataclass(frozen=True)
 class Occlusion:
-    """What is covered, and what is measured. given: what `model.trace` takes; part: "patch" or "window"."""
+    """What is covered, and what is measured. given: what `model.trace` accepts; part: "patch" or "window"."""
 
     view: View
     given: Any

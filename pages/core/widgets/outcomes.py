@@ -10,8 +10,11 @@ import streamlit as st
 
 from encoder import causal, classify, figures
 from encoder.causal import Outcome
+from encoder.trace.trace import Trace
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
+from pages.core.words.formulas import change
+from pages.core.words.markdown import plain
 from pages.state.params import Param, choice, string, whole_number
 from pages.state.url_state import controlled, state
 
@@ -56,10 +59,10 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
     own = OutcomeParams
     offered = {kind: title for kind, title in titles(view).items() if kind in kinds}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content"):
         kind = state.selectbox(own.outcome, "Outcome", offered, width=280)
         if kind == "similarity":
-            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence"))
+            return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence", width=360))
         if kind == "token":
             return causal.TokenVector(_token(view))
         if kind == "class":
@@ -89,6 +92,22 @@ def unit(outcome: Outcome) -> str:
         return f"{SCALES[outcome.scale]} of “{outcome.word}”"
     what = "Log probability" if outcome.scale == "log_odds" else "Probability"
     return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
+
+
+def with_edits(view: View, edited: Trace | None, outcome: Outcome) -> str:
+    """The outcome before and after the edits in one sentence; "" without edits.
+
+    Raises EncoderError where the outcome does not fit.
+    """
+    if edited is None:
+        return ""
+    before, after = causal.outcomes_of(view.loaded, view.trace, [edited], outcome)
+    return f"With your edits, {lower(unit(outcome))}: {change(before, after)}."
+
+
+def lower(name: str) -> str:
+    """A name inside a sentence."""
+    return f"{name[:1].lower()}{plain(name[1:])}"
 
 
 def _token(view: View) -> int:

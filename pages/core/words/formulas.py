@@ -16,6 +16,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
+def change(before: float, after: float) -> str:
+    """A number before and after, with the difference: "**1.000** → **0.952** (difference −0.048)"."""
+    return f"**{number(before)}** → **{number(after)}** (difference {number(after - before)})"
+
+
 def show(*formulas: str) -> None:
     """Typeset each formula on its own lines."""
     for formula in formulas:

@@ -131,7 +131,7 @@ def weights(cell: Cell) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with a decimal where it is below 1%."""
+    """A share in percent, with a decimal where it is below 1%."""
     if share >= 0.01 or share == 0:
         return f"{share:.0%}"
     return f"{share:.1%}" if share >= 0.001 else "less than 0.1%"

@@ -24,7 +24,7 @@ def current_store() -> RoomStore | None:
     if place == "memory":
         return MemoryStore()
     if not place.startswith(("redis://", "rediss://", "unix://")):
-        raise RoomError(f"--rooms takes memory, off, or an address like redis://localhost:6379/0, not {place!r}.")
+        raise RoomError(f"--rooms accepts memory, off, or an address like redis://localhost:6379/0, not {place!r}.")
     try:
         from pages.core.teaching.rooms.redis_store import RedisStore
     except ModuleNotFoundError as error:

@@ -232,7 +232,7 @@ class RoomEvents:
         watch = self._watches.get(code) or _Watch(store, code)
         self._watches[code] = watch
         if watch.streams >= STREAMS:
-            return Response("This room has as many connections as it takes.", status_code=503)
+            return Response("This room has as many connections as it allows.", status_code=503)
         watch.streams += 1
         member, is_desk = request.query_params.get("member", "")[:64], request.query_params.get("desk") == "1"
         return StreamingResponse(

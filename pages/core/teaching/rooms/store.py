@@ -86,7 +86,7 @@ class _Kept:
 
 
 class MemoryStore:
-    """Rooms of this process; nothing to install, and gone when the process ends."""
+    """Rooms of this process; nothing to install, and gone when the process stops."""
 
     def __init__(self) -> None:
         self._rooms: dict[str, _Kept] = {}
@@ -185,14 +185,14 @@ class MemoryStore:
 
 def gone(code: str) -> RoomGone:
     """The error for a room that is not there."""
-    return RoomGone(f"There is no open room {code}. Check the code, or ask your teacher to open a room.")
+    return RoomGone(f"No room {code} is open. Check the code, or ask your teacher to open a room.")
 
 
 def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
     """`edit(room)` with the next version. Raises RoomError beyond a limit; code, key and opening time stay."""
     new = edit(room)
     if new.asked > limits.QUESTIONS.value:
-        raise RoomError(f"A room takes {limits.QUESTIONS.value} questions. Open a new room for more.")
+        raise RoomError(f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more.")
     if len(new.to_json()) > limits.ROOM_VIEW.value:
         raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
     return dataclasses.replace(
@@ -207,7 +207,7 @@ def make_room(code: str, members: dict[str, Member], member: Member) -> list[str
     now = time.time()
     absent = [one for one, other in members.items() if not other.is_present(now)]
     if not absent:
-        raise RoomError(f"Room {code} is full: it takes {limits.MEMBERS.value} members.")
+        raise RoomError(f"Room {code} is full: it holds {limits.MEMBERS.value} members.")
     for one in absent:
         del members[one]
     return absent

@@ -16,9 +16,9 @@ from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams
 from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
-from pages.patching.map import Place
-from pages.patching.pair import Pair, unit
-from pages.state import links
+from pages.interventions.pair import Pair, unit
+from pages.interventions.params import Params
+from pages.interventions.shares import Place
 from pages.state.url_state import state
 
 #: Predicted words that are listed.
@@ -30,14 +30,8 @@ def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, flo
     edit = causal.patch_edit(where, pair.other, *at)
     patched = cache.trace(view.model, pair.text, edits=(edit,))
     value = causal.outcomes_of(view.loaded, pair.plain, [patched], pair.outcome)[1]
-    with st.container(horizontal=True, gap="large"):
-        for name, one in (
-            (f"Your {pair.words.input}", ends[0]),
-            ("One vector replaced", value),
-            ("The other", ends[1]),
-        ):
-            st.metric(name, number(one), width="content")
-    st.caption(f"{plain(unit(pair.outcome))}.")
+    runs = {f"your {pair.words.input}": ends[0], "one vector replaced": value, "the other": ends[1]}
+    st.markdown(f"{plain(unit(pair.outcome))}: {', '.join(f'{name} **{number(one)}**' for name, one in runs.items())}.")
     if (
         pair.plain.source is not None
         and view.loaded.mlm_head is not None
@@ -57,17 +51,14 @@ def draw(view: View, pair: Pair, where: Where, at: Place, ends: tuple[float, flo
         f"How far each vector moves from your {name}’s run, relative to its norm. Attention passes the change to "
         "other tokens in later layers."
     )
-    if links.exists("ablation"):
-        st.button(
-            "Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,)
-        )
+    st.button("Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,))
 
 
 def _open(edit: Edit) -> None:
-    """Open the run with this edit in Ablation, without a second sentence, as it is here. For callbacks."""
+    """Open the run with this edit as an ablation, without a second sentence, as it is here. For callbacks."""
     edited.add(edit)
     state.put(ViewParams.pair, "")
-    links.open_later("ablation")
+    state.put(Params.kind, "ablation")
 
 
 def _words(view: View, pair: Pair, patched: Trace) -> None:

@@ -12,8 +12,7 @@ from pages.core.stores import cache, model_store
 from pages.core.view import text_words
 from pages.core.view.text_words import Word
 from pages.core.view.view import View
-from pages.core.words.markdown import plain
-from pages.patching.params import Params
+from pages.interventions.params import Params
 from pages.state.url_state import controlled, state
 
 #: Words that are tried in place of one, and those that are offered. More words of a sentence than this are a list.
@@ -37,20 +36,18 @@ def draw(view: View, known: str | None) -> str:
     few = len(words) <= MOST_BUTTONS
     controlled(
         st.pills if few else st.selectbox, "Replace one word of your sentence", range(len(words)), key="patching:word",
-        value=number, take=_choose, format_func=lambda one: words[one].text, **({"required": True} if few else {}),
+        value=number, take=_choose, format_func=lambda one: words[one].text,
+        **({"required": True, "width": "content"} if few else {}),
     )  # fmt: skip
     if number is None:
         return view.text
     word = words[number]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        offered = list(dict.fromkeys(filter(None, (other, *offers(view, word)))))
-        controlled(
-            st.selectbox, f"by, with as many tokens as “{word.text}”", offered, key="patching:by", value=other or None,
-            take=partial(_replace, number), accept_new_options=True, width=280, placeholder="Type a word",
-        )  # fmt: skip
-        counterpart = word.replaced_by(other, view.text) if other else view.text
-        st.markdown(f"Vectors from: {plain(counterpart)}")
-    return counterpart
+    offered = list(dict.fromkeys(filter(None, (other, *offers(view, word)))))
+    controlled(
+        st.selectbox, f"by, with as many tokens as “{word.text}”", offered, key="patching:by", value=other or None,
+        take=partial(_replace, number), accept_new_options=True, width=280, placeholder="Type a word",
+    )  # fmt: skip
+    return word.replaced_by(other, view.text) if other else view.text
 
 
 def offers(view: View, word: Word) -> list[str]:

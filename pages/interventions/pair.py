@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import causal, figures
 from encoder.causal import Outcome, Where
@@ -18,8 +19,8 @@ from pages.core.view.view import View, ViewParams
 from pages.core.widgets import outcomes
 from pages.core.widgets.outcomes import OutcomeParams
 from pages.core.words.markdown import plain
-from pages.patching import counterpart
-from pages.patching.params import WHERE, Params
+from pages.interventions import counterpart
+from pages.interventions.params import WHERE, Params
 from pages.state.url_state import state
 
 
@@ -81,68 +82,62 @@ class Pair:
         return pair_labels(self.plain.labels, self.source.labels)
 
 
-def draw(view: View) -> Pair | None:
+def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
-    if view.loaded.takes != "text":
-        return _draw_input(view)
-    offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
-    if state.newest(Params.other).strip():
-        other = state.bound(
-            st.text_input, Params.other, "Take vectors from this sentence",
-            help="Each vector of your sentence's run can be replaced by the vector of this sentence's run at the same "
-            "layer and position. Empty: your sentence with one word replaced.",
-        )  # fmt: skip
-    else:
-        pairs = {one.text: one.other for one in reversed(offered.values())}
-        other = counterpart.draw(view, pairs.get(view.text))
-    st.selectbox(
-        "Example", list(offered), index=None, key="patching:example", placeholder="… or try a pair",
-        label_visibility="collapsed", on_change=_use_example, width=280,
-    )  # fmt: skip
-    where, chosen = _what(view)
-    if isinstance(chosen, causal.SentenceVector):
-        chosen = causal.Similarity(other)
-    return _pair(view, other, where, chosen)
-
-
-def _draw_input(view: View) -> Pair | None:
-    """The same for images and sounds, which are chosen."""
-    words = words_of(view.trace)
-    other = second_input.choose(
-        view, Params.other_input, f"Take vectors from this {words.input}",
-        help=f"Your {words.input} is above the page. Each vector of its run can be replaced by the vector of this "
-        f"{words.input}'s run at the same layer and position.",
-    )  # fmt: skip
-    where, chosen = _what(view)
-    if isinstance(chosen, causal.SentenceVector):
-        chosen = causal.Similarity(cache.trace(view.model, other))
-    return _pair(view, other, where, chosen)
-
-
-def _what(view: View) -> tuple[Where, Outcome]:
-    """What is replaced, and the outcome."""
-    kinds = ["sentence", "token"] + (["word"] if view.loaded.mlm_head is not None else [])
-    head = view.loaded.classifier
-    kinds += ["class"] if head is not None and head.config.reads_output else []
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with controls:
         where: Where = state.segmented(
             Params.where, "Replaced", WHERE,
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
         )  # type: ignore[assignment]  # fmt: skip
-        with st.container(width="content"):
-            return where, outcomes.choose(view, kinds)
-
-
-def _pair(view: View, other: str, where: Where, chosen: Outcome) -> Pair | None:
+    other = _other_sentence(view, controls) if view.loaded.takes == "text" else _other_input(view)
+    if isinstance(outcome, causal.SentenceVector):
+        outcome = causal.Similarity(other if view.loaded.takes == "text" else cache.trace(view.model, other))
     pair = Pair(
         cache.trace(view.model, view.text),
         cache.trace(view.model, other, request=causal.patch_request(where)),
         view.text,
         other,
-        chosen,
+        outcome,
     )
     return pair if _aligns(pair) else None
+
+
+def _other_sentence(view: View, controls: DeltaGenerator) -> str:
+    """The controls of the sentence that vectors come from, and that sentence."""
+    offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
+    controls.selectbox(
+        "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair",
+        on_change=_use_example, width=240,
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if state.newest(Params.other).strip():
+            other = state.bound(
+                st.text_input, Params.other, "Take vectors from this sentence",
+                help="Each vector of your sentence's run can be replaced by the vector of this sentence's run at the "
+                "same layer and position. Empty: your sentence with one word replaced.",
+            )  # fmt: skip
+        else:
+            pairs = {one.text: one.other for one in reversed(offered.values())}
+            other = counterpart.draw(view, pairs.get(view.text))
+    return other
+
+
+def _other_input(view: View) -> str:
+    """The same for images and sounds, which are chosen."""
+    name = words_of(view.trace).input
+    return second_input.choose(
+        view, Params.other_input, f"Take vectors from this {name}",
+        help=f"Your {name} is above the page. Each vector of its run can be replaced by the vector of this {name}'s "
+        "run at the same layer and position.",
+    )  # fmt: skip
+
+
+def outcomes_of_pair(view: View) -> list[str]:
+    """The kinds of outcome by which two inputs are compared."""
+    head = view.loaded.classifier
+    of_head = ["word"] * (view.loaded.mlm_head is not None)
+    return ["sentence", "token", *of_head, *["class"] * (head is not None and head.config.reads_output)]
 
 
 def unit(outcome: Outcome) -> str:

@@ -12,16 +12,15 @@ from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
 from encoder.errors import EncoderError
 from encoder.figures.layers import knock_out_map
-from pages.ablation.params import Params
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
-from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.core.widgets.effects import measured
 from pages.core.words import references, token_names
 from pages.core.words.formulas import number
 from pages.core.words.markdown import say_error
+from pages.interventions.params import Params
 from pages.state.url_state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
@@ -87,7 +86,6 @@ def _map(view: View, effects: np.ndarray, query: int) -> None:
         knock_out_map(effects, labels),
         key="knock-out-map",
         alt=f"Effect of hiding each of {len(labels)} tokens from one query: {n_layers} layers downwards.",
-        height=token_rows.height(n_layers, pitch=34, frame=170, most=620),
         on_event=on_click(cell=hide),
     )
     layer, key = np.unravel_index(int(np.abs(effects).argmax()), effects.shape)

@@ -10,12 +10,11 @@ from encoder.causal import Where
 from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
-from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.core.widgets import answer, effects
 from pages.core.words.markdown import plain
-from pages.patching.pair import Pair, forget_place
-from pages.patching.params import COLOURS, Params
+from pages.interventions.pair import Pair, forget_place
+from pages.interventions.params import COLOURS, Params
 from pages.state.url_state import state
 
 #: The longest text, in tokens, whose map is computed: it needs a run for each layer and token.
@@ -89,7 +88,6 @@ def draw_map(pair: Pair, where: Where, shares: np.ndarray, at: Place | None) -> 
         key="patching-map",
         alt=f"Share of the difference that each place carries: {shares.shape[0]} layers downwards, "
         f"{shares.shape[1]} {'heads' if where == 'head' else 'tokens'} to the right.",
-        height=token_rows.height(shares.shape[0], pitch=34, frame=170, most=620),
         on_event=on_click(cell=_select, clear=forget_place),
     )
     return drawn

@@ -6,80 +6,75 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import causal
-from encoder.causal import Where
-from pages.core.frame.frame import current_view, heading
+from encoder.causal import Outcome, Where
+from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.widgets.export import Export, given, title
 from pages.core.words import references
-from pages.core.words.markdown import errors_said
-from pages.patching import map, pair, run
-from pages.patching.params import WHERE, Params
-from pages.state.links import next_page
+from pages.core.words.markdown import errors_said, plain
+from pages.interventions import pair, patched, shares
+from pages.interventions.params import WHERE, Params
 from pages.state.url_state import state
 
 
-def main(view: View) -> None:
+def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
+    """The two inputs, the map, the answer to a click, and the export panel."""
     words = words_of(view.trace)
-    heading(
-        f"Each cell replaces one vector of your {words.input}’s run by the vector of another {words.input}. A large "
-        f"share suggests that this vector carries what makes the two {words.inputs} different."
-    )
+    edited.mark(view)
     if view.pair is not None:
         st.caption("This page leaves out your second sentence.")
     with errors_said(st.info, icon=":material/edit:"):
-        both = pair.draw(view)
+        both = pair.draw(view, outcome, controls)
         if both is not None:
-            show(view, both)
+            _pair(view, both)
     references.caption(
-        f"Limits: a share holds for these two {words.inputs} and this outcome; shares do not sum to 1. A replaced "
-        "vector that restores the other outcome is sufficient for it here, which does not show that it is necessary "
-        "(Heimersheim and Nanda 2024)."
+        "Each cell replaces one vector of your run by the other’s. A large share suggests that this vector carries "
+        f"what makes the two {words.inputs} different. Limits: a share holds for these two {words.inputs} and this "
+        "outcome; shares do not sum to 1. A replaced vector that restores the other outcome is sufficient for it here, "
+        "which does not show that it is necessary (Heimersheim and Nanda 2024)."
     )
-    next_page("ablation", "Ablation, switch off a head and see what it causes")
 
 
-def show(view: View, both: pair.Pair) -> None:
-    """The map, the answer to a click, the patched run next to it, and the export panel."""
+def _pair(view: View, both: pair.Pair) -> None:
     where: Where = state.get(Params.where)  # type: ignore[assignment]
-    found = map.measure(view, both, where)
+    found = shares.measure(view, both, where)
     if found is None:
         return
-    shares, *ends = found
-    at = map.selected(shares)
+    values, *ends = found
+    at = shares.selected(values)
     with answer.area():
-        map.draw_answer(both, where, shares, at)
-        left, right = st.columns([6, 5], gap="medium")
-        with left:
-            drawn = map.draw_map(both, where, shares, at)
-            if where != "head":
-                map.colours(both)
-            st.caption(
-                f"Tokens that differ: {int(both.differs.sum())} of {both.plain.n_tokens}. 0: as in your "
-                f"{both.words.input}; 1: as in the other."
-            )
-        if at is not None:
-            with right:
-                run.draw(view, both, where, at, (ends[0], ends[1]))
-    exported(view, both, where, shares, drawn, (ends[0], ends[1])).draw()
+        shares.draw_answer(both, where, values, at)
+        drawn = shares.draw_map(both, where, values, at)
+    if where != "head":
+        shares.colours(both)
+    source = f"Vectors from: {plain(both.other)}  \n" if view.loaded.takes == "text" else ""
+    st.caption(
+        f"{source}Tokens that differ: {int(both.differs.sum())} of "
+        f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other."
+    )
+    if at is not None:
+        patched.draw(view, both, where, at, (ends[0], ends[1]))
+    exported(view, both, where, values, drawn, (ends[0], ends[1])).draw()
 
 
 def exported(
-    view: View, both: pair.Pair, where: Where, shares: np.ndarray, drawn: go.Figure, ends: tuple[float, float]
+    view: View, both: pair.Pair, where: Where, values: np.ndarray, drawn: go.Figure, ends: tuple[float, float]
 ) -> Export:
-    """The shares. drawn: the page's map; ends: the outcome of your input, and of the other."""
+    """The shares. values [L, places]; drawn: the page's map; ends: the outcome of your input, and of the other."""
     names = "head" if where == "head" else "position"
 
     def frame() -> pd.DataFrame:
-        layers, places = np.indices(shares.shape)
+        layers, places = np.indices(values.shape)
         table = pd.DataFrame({"layer": layers.ravel(), names: places.ravel()})
         if where != "head":
             table["token"] = np.array(both.plain.labels)[places.ravel()]
             table["other_token"] = np.array(both.source.labels)[places.ravel()]
-        return table.assign(share=shares.ravel())
+        return table.assign(share=values.ravel())
 
     of_other = isinstance(both.outcome, causal.Similarity) and view.loaded.takes != "text"
     outcome = "Similarity(other)" if of_other else repr(both.outcome)
@@ -102,6 +97,3 @@ def exported(
             "Outcome": f"{pair.unit(both.outcome)}: {ends[0]:.4g}, in the other run {ends[1]:.4g}",
         },
     )
-
-
-main(current_view())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import edits, figures
 from encoder.edits import MOST_EDITS, Edit
@@ -89,9 +90,9 @@ def toggle_head(layer: int, head: int) -> None:
     state.put(EditParams.recipe, kept)
 
 
-def draw_recipe(view: View, recipe: Recipe) -> None:
-    """The chips, the form and the button that takes all edits back."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recipe"):
+def draw_recipe(view: View, recipe: Recipe, place: DeltaGenerator) -> None:
+    """The chips, the form and the button that takes all edits back. place: the row of controls."""
+    with place:
         for index, step in enumerate(recipe):
             _chip(view, recipe, index, step)
         part = popover("Add an edit", "add-edit", icon=":material/add:")

@@ -1,0 +1,70 @@
+"""`python -m docs.site [FOLDER]` makes the site, by default in `site/`: static files for any web server."""
+
+from __future__ import annotations
+
+import html
+import sys
+from pathlib import Path
+
+from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, plain, write
+from encoder.inputs import digits
+from pages.core.view.view import EXAMPLES
+from pages.core.words.glossary_terms import GROUPS
+
+MODELS = (
+    SiteModel("twin-pre", "Pre-norm twin (4 layers)"),
+    SiteModel("twin-post", "Post-norm twin (4 layers)"),
+    SiteModel("minilm", "MiniLM (6 layers, 21 MB)", "int8"),
+    SiteModel("digits-pre", "Digits"),
+)
+TEXTS = MODELS[:3]
+HIDDEN = "The keys to the old cabinet [MASK] on the table."
+
+
+def pages() -> list[SitePage]:
+    """The pages of the site, in the order of the bar."""
+    examples = list(EXAMPLES.values())[:3]
+    place = ("layer", "head")
+    return [
+        SitePage("", "Model", "What does a transformer encoder do with your sentence?",
+                 controls(TEXTS, examples) + drawings("model")),
+        SitePage("heads", "Heads", "Which tokens does each head attend to?",
+                 controls(TEXTS, examples, names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
+        SitePage("pre_post", "Pre-norm vs post-norm", "How does the norm of the residual stream grow in each?",
+                 controls(TEXTS[:1], examples) + drawings("pre", "post", below=True)),
+        SitePage("predict", "Predict", "Which word does the model expect?",
+                 controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
+        SitePage("digit", "Digits", "Which patches of your digit does each head attend to?",
+                 controls((), [], text=False)
+                 + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
+                 + drawings("model")),
+        SitePage("glossary", "Glossary", "What does each term mean?", _glossary()),
+    ]  # fmt: skip
+
+
+def _views() -> str:
+    options = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
+    return f'<div class="site-input"><label>View <select data-name="view">{options}</select></label></div>'
+
+
+def _glossary() -> str:
+    return "".join(
+        f"<h2>{html.escape(group)}</h2><dl>"
+        + "".join(
+            f'<dt id="{term.key}">{html.escape(term.name)}</dt><dd>{plain(term.definition)}</dd>' for term in terms
+        )
+        + "</dl>"
+        for group, terms in GROUPS.items()
+    )
+
+
+def main() -> None:
+    """Make the site."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
+    write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN,
+          more={"digits": digits.examples()})  # fmt: skip
+    sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
+
+
+if __name__ == "__main__":
+    main()

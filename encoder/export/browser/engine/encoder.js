@@ -1,0 +1,183 @@
+// A forward pass of an encoder of text or images, with every value that a picture shows. The Python engine has the same
+// parts under the same names; its `EncoderConfig` is the config here.
+//
+// Shapes: T tokens, D d_model, H heads, K width of a head, F width of the feed-forward layer. Arrays are row-major.
+import { ACTIVATIONS, added, layerNorm, linear, softmax } from "./linear.js";
+
+export class Encoder {
+  // config: of a checkpoint of Encoderscope; tensors: of `readWeights`.
+  constructor(config, tensors) {
+    const missing = unsupported(config);
+    if (missing) throw new Error(`This browser engine has no ${missing}: open the model in the full app.`);
+    Object.assign(this, { config, tensors });
+  }
+
+  // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.
+  // edits: {placement: "pre" or "post", causal, noPositions, heads: [[layer, head]], sublayers: [[layer, part]]}.
+  trace(input, edits = {}) {
+    const { config } = this;
+    const placement = edits.placement ?? config.norm_placement;
+    const tokens = config.patches ? this.patches(input) : this.rows("embedding.tokens.weight", input);
+    const nTokens = tokens.length / config.d_model;
+    const positions = this.positions(nTokens, edits);
+    let x = positions ? added(tokens, positions) : tokens.slice();
+    if (this.has("embedding.segments.weight")) {
+      const segment = this.rows("embedding.segments.weight", [0]);
+      x = x.map((value, at) => value + segment[at % config.d_model]);
+    }
+    if (config.embedding_norm) x = this.norm("embedding.norm", x);
+    const found = { nTokens, placement, tokens, positions, embedding: x, layers: [], edits };
+    for (let layer = 0; layer < config.n_layers; layer++) {
+      found.layers.push(this.layer(layer, x, nTokens, placement, edits));
+      x = found.layers[layer].afterFfn;
+    }
+    found.output = config.final_norm ? this.norm("final_norm", x) : x;
+    return found;
+  }
+
+  layer(layer, x, nTokens, placement, edits) {
+    const pre = placement === "pre";
+    const name = (part) => `layers.${layer}.${part}`;
+    const off = (part) => edits.sublayers?.some(([l, p]) => l === layer && p === part);
+    const toAttention = pre ? this.norm(name("attention_norm"), x) : x;
+    const attention = this.attention(layer, toAttention, nTokens, edits);
+    const added1 = off("attention") ? attention.out.map(() => 0) : attention.out;
+    const sum1 = added(x, added1);
+    const afterAttention = pre ? sum1 : this.norm(name("attention_norm"), sum1);
+    const toFfn = pre ? this.norm(name("ffn_norm"), afterAttention) : afterAttention;
+    const hidden = this.linear(name("ffn.w_in"), toFfn).map(ACTIVATIONS[this.config.activation]);
+    const ffn = this.linear(name("ffn.w_out"), hidden);
+    const added2 = off("ffn") ? ffn.map(() => 0) : ffn;
+    const sum2 = added(afterAttention, added2);
+    const afterFfn = pre ? sum2 : this.norm(name("ffn_norm"), sum2);
+    return {
+      ...attention,
+      input: x,
+      toAttention,
+      addedByAttention: added1,
+      sum1,
+      afterAttention,
+      toFfn,
+      hidden,
+      addedByFfn: added2,
+      sum2,
+      afterFfn,
+    };
+  }
+
+  // q, k, v [T, H x K]; scores and pattern: [H] of [T, T]; z [T, H x K]; out [T, D].
+  attention(layer, x, nTokens, edits) {
+    const { n_heads: nHeads, d_head: width, causal } = this.config;
+    const [q, k, v] = ["w_q", "w_k", "w_v"].map((part) => this.linear(`layers.${layer}.attention.${part}`, x));
+    const inner = nHeads * width;
+    const z = new Float32Array(nTokens * inner);
+    const scores = [];
+    const pattern = [];
+    for (let head = 0; head < nHeads; head++) {
+      const isOff = edits.heads?.some(([l, h]) => l === layer && h === head);
+      scores.push(new Float32Array(nTokens * nTokens));
+      pattern.push(new Float32Array(nTokens * nTokens));
+      for (let query = 0; query < nTokens; query++) {
+        const row = scores[head].subarray(query * nTokens, (query + 1) * nTokens);
+        for (let key = 0; key < nTokens; key++) {
+          const hidden = (causal || edits.causal) && key > query;
+          row[key] = hidden ? -Infinity : dot(q, query * inner + head * width, k, key * inner + head * width, width) *
+            this.scale;
+        }
+        const weights = softmax(row);
+        pattern[head].set(weights, query * nTokens);
+        if (isOff) continue;
+        for (let c = 0; c < width; c++) {
+          let sum = 0;
+          for (let key = 0; key < nTokens; key++) sum += weights[key] * v[key * inner + head * width + c];
+          z[query * inner + head * width + c] = sum;
+        }
+      }
+    }
+    return { q, k, v, scores, pattern, z, out: this.linear(`layers.${layer}.attention.w_o`, z) };
+  }
+
+  get scale() {
+    return this.config.attention_scale ?? 1 / Math.sqrt(this.config.d_head);
+  }
+
+  has(name) {
+    return name in this.tensors;
+  }
+
+  data(name) {
+    return this.tensors[name]?.data ?? null;
+  }
+
+  linear(name, x) {
+    const { data, shape } = this.tensors[`${name}.weight`];
+    return linear(x, data, this.data(`${name}.bias`), data.length / shape[0]);
+  }
+
+  normOf(name) {
+    return { gain: this.data(`${name}.weight`), bias: this.data(`${name}.bias`), eps: this.config.norm_eps };
+  }
+
+  norm(name, x) {
+    return layerNorm(x, this.normOf(name));
+  }
+
+  // Rows of a table, one after another.
+  rows(name, ids) {
+    const { data, shape: [, width] } = this.tensors[name];
+    const out = new Float32Array(ids.length * width);
+    ids.forEach((id, at) => out.set(data.subarray(id * width, (id + 1) * width), at * width));
+    return out;
+  }
+
+  positions(nTokens, edits) {
+    const table = "embedding.positions.table.weight";
+    if (edits.noPositions || !this.has(table)) return null;
+    const offset = this.config.position_offset ?? 0;
+    return this.rows(table, Array.from({ length: nTokens }, (_, at) => at + offset));
+  }
+
+  // Special tokens, then a linear map of each patch. pixels: [S, S], one channel.
+  patches(pixels) {
+    const { image_size: size, patch_size: patch } = this.config.patches;
+    const side = size / patch;
+    const cut = new Float32Array(side * side * patch * patch);
+    for (let at = 0; at < cut.length; at++) {
+      const [place, inside] = [Math.floor(at / patch ** 2), at % patch ** 2];
+      const row = Math.floor(place / side) * patch + Math.floor(inside / patch);
+      cut[at] = pixels[row * size + (place % side) * patch + inside % patch];
+    }
+    const found = this.linear("embedding.tokens.projection", cut);
+    const cls = this.data("embedding.tokens.cls") ?? new Float32Array();
+    const out = new Float32Array(cls.length + found.length);
+    out.set(cls);
+    out.set(found, cls.length);
+    return out;
+  }
+}
+
+function dot(a, atA, b, atB, width) {
+  let sum = 0;
+  for (let d = 0; d < width; d++) sum += a[atA + d] * b[atB + d];
+  return sum;
+}
+
+// The first part of a config that this engine lacks, or "".
+export function unsupported(config) {
+  const lacks = {
+    "positions of this kind": !["learned", "none"].includes(config.position),
+    "feed-forward layer with a gate": config.gated,
+    "attention window": config.attention_window !== null && config.attention_window !== undefined,
+    "relative bias": config.relative_buckets > 0,
+    "grouped keys": config.n_kv_heads && config.n_kv_heads !== config.n_heads,
+    "norm of queries and keys": config.qk_norm && config.qk_norm !== "none",
+    "RMSNorm": config.norm_kind && config.norm_kind !== "layer",
+    "shared layers": Boolean(config.layer_groups),
+    "narrow embedding": config.embedding_width && config.embedding_width !== config.d_model,
+    "further norms": config.output_norms || config.parallel || config.first_norm === false,
+    "sound": Boolean(config.spectrogram || config.convolutions),
+    "colour": (config.patches?.channels ?? 1) !== 1,
+    "other special tokens": Boolean(config.patches?.distillation || config.patches?.registers),
+  };
+  return Object.keys(lacks).find((name) => lacks[name]) ?? "";
+}

@@ -1,0 +1,45 @@
+// What a model is for: one vector for the sentence, the hidden word, the class.
+import { ACTIVATIONS, added, layerNorm, linear, norm, softmax } from "./linear.js";
+
+// Weight of each token in the sentence vector [T]: "mean" of all, or "cls", the first.
+export function poolingShares(pooling, nTokens) {
+  return Float32Array.from({ length: nTokens }, (_, at) => pooling === "mean" ? 1 / nTokens : Number(at === 0));
+}
+
+// The sentence vector [D] of a trace.
+export function sentenceVector({ output, nTokens }, pooling) {
+  const width = output.length / nTokens;
+  const shares = poolingShares(pooling, nTokens);
+  return Float32Array.from({ length: width }, (_, d) => {
+    let sum = 0;
+    for (let t = 0; t < nTokens; t++) sum += shares[t] * output[t * width + d];
+    return sum;
+  });
+}
+
+export function cosine(a, b) {
+  let sum = 0;
+  a.forEach((value, at) => sum += value * b[at]);
+  return sum / (norm(a) * norm(b));
+}
+
+// Probabilities [vocabulary] of the word at a token, by the head of masked words: dense, activation, norm, the table.
+export function hiddenWord(encoder, head, trace, token) {
+  const width = encoder.config.d_model;
+  const x = trace.output.subarray(token * width, (token + 1) * width);
+  const dense = encoder.linear("mlm_head.dense", x).map(ACTIVATIONS[head.activation]);
+  const normed = layerNorm(dense, { ...encoder.normOf("mlm_head.norm"), eps: head.norm_eps });
+  const logits = linear(normed, encoder.data("embedding.tokens.weight"), null, width);
+  return softmax(added(logits, encoder.data("mlm_head.bias")));
+}
+
+// Probabilities of the classes, by a linear head on [CLS] or on the mean.
+export function classes(encoder, head, trace) {
+  const vector = sentenceVector(trace, head.pooling);
+  return softmax(encoder.linear("classifier.out", vector));
+}
+
+// Places of the largest `most` values, largest first.
+export function largest(values, most) {
+  return Array.from(values.keys()).sort((a, b) => values[b] - values[a]).slice(0, most);
+}

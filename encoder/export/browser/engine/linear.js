@@ -1,0 +1,84 @@
+// Arithmetic over row-major Float32Array. Sums are made in float64, which is what a number is here.
+
+// x [T, D] times weight [N, D] transposed, plus bias [N] -> [T, N]. Four rows of x share each read of the weights.
+export function linear(x, weight, bias, width) {
+  const rows = x.length / width;
+  const count = weight.length / width;
+  const out = new Float32Array(rows * count);
+  for (let n = 0; n < count; n++) {
+    const w = weight.subarray(n * width, (n + 1) * width);
+    const b = bias ? bias[n] : 0;
+    let row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      const [at0, at1, at2, at3] = [row * width, (row + 1) * width, (row + 2) * width, (row + 3) * width];
+      let [sum0, sum1, sum2, sum3] = [b, b, b, b];
+      for (let d = 0; d < width; d++) {
+        const factor = w[d];
+        sum0 += x[at0 + d] * factor;
+        sum1 += x[at1 + d] * factor;
+        sum2 += x[at2 + d] * factor;
+        sum3 += x[at3 + d] * factor;
+      }
+      out[row * count + n] = sum0;
+      out[(row + 1) * count + n] = sum1;
+      out[(row + 2) * count + n] = sum2;
+      out[(row + 3) * count + n] = sum3;
+    }
+    for (; row < rows; row++) {
+      let sum = b;
+      for (let d = 0; d < width; d++) sum += x[row * width + d] * w[d];
+      out[row * count + n] = sum;
+    }
+  }
+  return out;
+}
+
+export const added = (x, y) => x.map((value, at) => value + y[at]);
+
+// LayerNorm of each row of `width` numbers: (x - mean) / sqrt(variance + eps) x gain + bias (Ba et al. 2016).
+export function layerNorm(x, { gain, bias, eps }) {
+  const width = gain.length;
+  const out = new Float32Array(x.length);
+  for (let start = 0; start < x.length; start += width) {
+    const { mean, deviation } = moments(x.subarray(start, start + width), eps);
+    for (let d = 0; d < width; d++) {
+      out[start + d] = (x[start + d] - mean) / deviation * gain[d] + (bias ? bias[d] : 0);
+    }
+  }
+  return out;
+}
+
+// The mean of a row and sqrt(variance + eps), by the population variance.
+export function moments(row, eps) {
+  let [mean, variance] = [0, 0];
+  for (const value of row) mean += value / row.length;
+  for (const value of row) variance += (value - mean) ** 2 / row.length;
+  return { mean, deviation: Math.sqrt(variance + eps) };
+}
+
+// Softmax of a row of scores. -Infinity gives 0.
+export function softmax(scores) {
+  let [largest, total] = [-Infinity, 0];
+  for (const score of scores) largest = Math.max(largest, score);
+  const out = scores.map((score) => Math.exp(score - largest));
+  for (const value of out) total += value;
+  return out.map((value) => value / total);
+}
+
+// The error function, by a series of positive terms (Abramowitz and Stegun 1964, 7.1.6).
+export function erf(x) {
+  if (Math.abs(x) > 6) return Math.sign(x); // 1 - 2e-17
+  let [term, total] = [x, x];
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(total); n++) total += term *= 2 * x * x / (2 * n + 1);
+  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * total;
+}
+
+export const ACTIVATIONS = {
+  relu: (x) => Math.max(0, x),
+  gelu: (x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
+  gelu_tanh: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  quick_gelu: (x) => x / (1 + Math.exp(-1.702 * x)),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
+
+export const norm = (row) => Math.sqrt(row.reduce((sum, value) => sum + value * value, 0));

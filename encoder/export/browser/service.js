@@ -1,0 +1,26 @@
+// Keeps the site for the next visit, which then needs no network. Weights are kept when a page has loaded them.
+const [NAME, KEPT] = [VERSION, FILES];
+const LARGE = /models\//;
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(KEPT.filter((file) => !LARGE.test(file)))));
+});
+
+self.addEventListener("activate", (event) => {
+  const others = (names) => names.filter((name) => name !== NAME).map((name) => caches.delete(name));
+  event.waitUntil(caches.keys().then((names) => Promise.all(others(names))).then(() => self.clients.claim()));
+});
+
+self.addEventListener("fetch", (event) => {
+  if (event.request.method !== "GET" || !event.request.url.startsWith(self.registration.scope)) return;
+  event.respondWith(answer(event.request));
+});
+
+async function answer(request) {
+  const cache = await caches.open(NAME);
+  const kept = await cache.match(request, { ignoreSearch: true });
+  if (kept) return kept;
+  const response = await fetch(request);
+  if (response.ok && LARGE.test(request.url)) await cache.put(request, response.clone());
+  return response;
+}

@@ -1,0 +1,213 @@
+// The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
+import { make, threeDigits } from "../drawing/drawing.js";
+import { DrawView } from "../drawing/draw_view.js";
+import { VIEWS } from "../drawing/views.js";
+import { digitOf, digitOfBitmap } from "./digit.js";
+import { pack } from "./pack.js";
+
+const site = JSON.parse(document.getElementById("site").textContent);
+const { page } = document.body.dataset;
+const worker = new Worker(site.worker);
+const places = {}; // place -> view
+const number = (text) =>
+  text === null || text === "" || !Number.isFinite(Number(text)) ? null : Math.max(0, Math.floor(Number(text)));
+
+// ---- The state ----
+
+function readAddress() {
+  const query = new URLSearchParams(location.search);
+  const named = query.get("model");
+  return {
+    model: named in site.models ? named : page === "digit" ? "digits-pre" : "twin-pre",
+    text: query.get("text") ?? (page === "predict" ? site.hidden : site.example),
+    layer: number(query.get("layer")) ?? 0,
+    head: number(query.get("head")) ?? 0,
+    i: number(query.get("i")),
+    j: number(query.get("j")),
+    norm: ["pre", "post"].includes(query.get("norm")) ? query.get("norm") : "",
+    view: ["map", "lines", "text"].includes(query.get("view")) ? query.get("view") : "map",
+    causal: false,
+    positions: true,
+    off: [],
+    part: "",
+    component: null,
+    neuron: null,
+    image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
+  };
+}
+
+let state = readAddress();
+
+const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view", "image"];
+
+function address() {
+  const kept = KEPT_NAMES.flatMap((name) =>
+    state[name] === null || state[name] === "" ? [] : [[name, String(state[name])]]
+  );
+  return `?${new URLSearchParams(kept)}`;
+}
+
+function change(values, { isNew = false } = {}) {
+  state = { ...state, ...values };
+  history[isNew ? "pushState" : "replaceState"](null, "", address());
+  for (const link of document.querySelectorAll("nav a")) link.search = address();
+  ask();
+}
+
+addEventListener("popstate", () => {
+  state = readAddress();
+  fill();
+  ask();
+});
+
+// ---- The pictures ----
+
+let asked = 0;
+
+function ask() {
+  asked += 1;
+  worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
+}
+
+// The pixels of a digit, and the picture of them.
+function imageOf({ image }) {
+  if (!image) return {};
+  const pixels = digitOf(image);
+  const side = Math.sqrt(pixels.length);
+  const canvas = make("canvas", { width: side, height: side });
+  const pen = canvas.getContext("2d");
+  pixels.forEach((value, at) => {
+    pen.fillStyle = `rgb(${Array(3).fill(Math.round(255 * value)).join()})`;
+    pen.fillRect(at % side, Math.floor(at / side), 1, 1);
+  });
+  return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
+}
+
+worker.addEventListener("message", ({ data: { id, progress, error, blocks, words, classes, note } }) => {
+  const status = document.getElementById("status");
+  if (progress) {
+    status.textContent = progress.share && progress.share < 1
+      ? `Loading the model: ${Math.round(100 * progress.share)}%`
+      : "";
+    return;
+  }
+  if (id !== asked) return; // the reader has asked for something newer
+  status.textContent = error ?? note;
+  if (error) return;
+  for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
+  document.getElementById("said").replaceChildren(...answers(words, classes));
+});
+
+function draw(name, kind, height, block) {
+  const place = document.getElementById(name);
+  if (places[name]?.kind !== kind) {
+    places[name]?.view.destroy();
+    place.style.minHeight = `${height}px`;
+    places[name] = { kind, view: new VIEWS[kind](place) };
+  }
+  const setStateValue = (event, values) => heard(event, values.at(-1));
+  places[name].block = block;
+  places[name].view.update({ data: block, parentElement: place, setStateValue });
+}
+
+function answers(words, classes) {
+  const list = (title, rows) =>
+    make(
+      "section",
+      {},
+      make("h2", {}, title),
+      make(
+        "ol",
+        {},
+        ...rows.map(([name, share]) =>
+          make(
+            "li",
+            {},
+            make("span", {}, name),
+            make("i", { style: `width:${Math.round(100 * share)}%` }),
+            make("b", {}, threeDigits(share)),
+          )
+        ),
+      ),
+    );
+  return [
+    ...words.map(({ token, words: rows }) => list(`The hidden word at token ${token}`, rows)),
+    ...(classes.length && page === "digit" ? [list("The digit", classes.slice(0, 5))] : []),
+  ];
+}
+
+// ---- What a reader does in a picture ----
+
+const EVENT_CHOICES = ["layer", "head", "part", "component", "neuron"];
+
+function heard(name, event) {
+  const values = Object.fromEntries(EVENT_CHOICES.filter((one) => one in event).map((one) => [one, event[one]]));
+  if (name === "switch") return turn(event);
+  if (name === "grid") return event.event === "open" ? change({ layer: event.layer, head: event.head }) : undefined;
+  if ("queries" in event) Object.assign(values, { i: event.queries[0] ?? null, j: event.keys[0] ?? null });
+  if ("units" in event) Object.assign(values, { i: event.units[0] ?? null });
+  if ("query" in event) values.i = event.query;
+  if ("key" in event) values.j = event.key;
+  if (Object.keys(values).length) change(values);
+}
+
+function turn({ name, on }) {
+  const part = { head: state.head, attention: "attention", ffn: "ffn" }[name];
+  if (name === "norm") return change({ norm: on ? "pre" : "post" });
+  if (part === undefined) return change({ [name]: on });
+  const others = state.off.filter(([layer, other]) => layer !== state.layer || other !== part);
+  change({ off: on ? others : [...others, [state.layer, part]] });
+}
+
+// ---- The controls ----
+
+function fill() {
+  for (const control of document.querySelectorAll("[data-name]")) control.value = state[control.dataset.name];
+}
+
+for (const control of document.querySelectorAll("[data-name]")) {
+  control.addEventListener("change", () => {
+    const { name } = control.dataset;
+    change({ [name]: control.value, ...(name === "text" ? { i: null, j: null } : {}) }, { isNew: true });
+  });
+}
+document.querySelector("textarea")?.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey) return;
+  event.preventDefault();
+  event.target.dispatchEvent(new Event("change"));
+});
+for (const example of document.querySelectorAll("[data-example]")) {
+  example.addEventListener("click", () => {
+    change({ text: example.dataset.example, i: null, j: null }, { isNew: true });
+    fill();
+  });
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const [name, { kind, block }] of Object.entries(places)) draw(name, kind, 0, block);
+});
+
+const square = document.getElementById("draw");
+if (square) {
+  const setTriggerValue = (_, { bits }) => {
+    const image = digitOfBitmap(bits);
+    if (image) change({ image, i: null, j: null });
+  };
+  const start = { data: new Uint8Array(32 * 32), shape: [32, 32] };
+  new DrawView(square).update({ data: pack({ side: 32 }, { start }), parentElement: square, setTriggerValue });
+  Object.entries(site.digits).forEach(([name, image]) => {
+    const button = make("button", { type: "button" }, name);
+    button.addEventListener("click", () => change({ image, i: null, j: null }, { isNew: true }));
+    document.getElementById("digits").append(button);
+  });
+}
+
+const first = document.getElementById("first");
+if (first && !location.search) {
+  const { place, kind, height } = first.dataset;
+  draw(place, kind, Number(height), Uint8Array.from(atob(first.textContent), (letter) => letter.charCodeAt(0)));
+}
+fill();
+ask();
+if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
+  navigator.serviceWorker.register(site.service);
+}

@@ -1,0 +1,163 @@
+// The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
+import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/heads.js";
+import { fetched, Model } from "./model.js";
+import { pack } from "./pack.js";
+import { partsOf } from "./parts.js";
+import { gridPicture, linesPicture, mapPicture, modelPicture, MOST_TOKENS, textPicture } from "./pictures.js";
+
+const models = new Map(); // name -> promise of a Model
+const MOST_WORDS = 8;
+
+function model(name, address) {
+  if (!models.has(name)) {
+    const loading = fetched(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
+      new Model(buffer)
+    );
+    loading.catch(() => models.delete(name)); // the next request tries again
+    models.set(name, loading);
+  }
+  return models.get(name);
+}
+
+// What the switches say, as edits of the engine.
+const editsOf = ({ norm, causal, positions, off }) => ({
+  placement: norm || undefined,
+  causal,
+  noPositions: positions === false,
+  heads: off.filter(([, part]) => typeof part === "number"),
+  sublayers: off.filter(([, part]) => typeof part === "string"),
+});
+
+// A word that a text hides, as the tokenizer writes it.
+const HIDDEN = "[MASK]";
+
+async function pictures({ page, state, site }) {
+  const used = await model(state.model, site.models[state.model].file);
+  used.about.title = site.models[state.model].title;
+  const run = (edits) =>
+    state.pixels ? used.look(Float32Array.from(state.pixels), edits) : used.read(state.text, edits);
+  const { tokens, trace } = run(editsOf(state));
+  const labels = tokens.map(({ label }) => label);
+  const place = placeOf(state, used.encoder.config, trace.nTokens);
+  const found = used.about.classifier ? namedClasses(used, trace) : [];
+  const made = {};
+  if (page === "heads" || page === "predict") {
+    made.grid = gridPicture(used, trace, place, Uint8Array.from(site.colours));
+    made.head = { map: mapPicture, lines: linesPicture, text: textPicture }[state.view](
+      trace,
+      labels,
+      place,
+      site.colours,
+    );
+  } else if (page === "pre_post") {
+    made.pre = await curvesOf("twin-pre", state, site);
+    made.post = await curvesOf("twin-post", state, site);
+  } else made.model = wholePicture(used, trace, tokens, place, state, found, run);
+  const words = page === "predict" && used.about.mlm_head ? hiddenWords(used, trace, tokens) : [];
+  const isCut = !state.pixels && tokens.length >= MOST_TOKENS && page === "model";
+  return {
+    made,
+    words,
+    classes: found,
+    place,
+    labels,
+    note: isCut ? `The first ${MOST_TOKENS} tokens are drawn.` : "",
+  };
+}
+
+const namedClasses = (used, trace) => {
+  const shares = classes(used.encoder, used.about.classifier, trace);
+  return largest(shares, shares.length).map((at) => [used.about.classifier.labels[at], shares[at]]);
+};
+
+function wholePicture(used, trace, tokens, place, state, found, run) {
+  const before = isChanged(state) ? run({}).trace : null;
+  const header = { switches: switchesOf(used, trace, place, state), ...effectOf(used, trace, before) };
+  const more = { classes: found, image: state.given, header };
+  const labels = tokens.map(({ label }) => label);
+  const picture = modelPicture(used, trace, labels, place, more);
+  if (!state.part) return picture;
+  const chosen = { ...place, query: place.query ?? 0, key: place.key ?? 0 };
+  const { parts, arrays } = partsOf(used, trace, tokens, chosen, { ...state, classes: found });
+  Object.assign(picture.header, {
+    part: state.part in parts ? state.part : "",
+    parts,
+    partsOf: { query: chosen.query, key: chosen.key },
+    options: [],
+  });
+  Object.assign(picture.arrays, arrays);
+  return picture;
+}
+
+const isChanged = ({ norm, causal, positions, off }) => norm || causal || positions === false || off.length;
+
+// What the changes do to the end of the picture.
+function effectOf(used, trace, before) {
+  if (!before || !used.tokenizer) return {};
+  const [now, then] = [trace, before].map((one) => sentenceVector(one, used.about.pooling));
+  const similarity = cosine(now, then).toFixed(3);
+  return {
+    effect: `Similarity to the vector of the unchanged model: 1 → ${similarity}.`,
+    ending: ["similarity", `1 → ${similarity}`],
+  };
+}
+
+function switchesOf({ encoder: { config } }, trace, { layer, head }, { causal, positions, off }) {
+  const isOff = (part) => off.some(([l, p]) => l === layer && p === part);
+  const button = (name, label, title, on) => ({ name, label, title, on: Boolean(on) });
+  const norm = "LayerNorm before each sublayer; off: after the addition (post-norm)";
+  return {
+    bar: [
+      button("norm", "Pre-norm", norm, trace.placement === "pre"),
+      ...(config.causal ? [] : [button("causal", "Causal mask", "Hide later tokens, as a decoder does", causal)]),
+      button("positions", "Positions", "Positional encodings", positions !== false),
+    ],
+    power: [
+      button("attention", "attention", `Attention of layer ${layer}: on or off`, !isOff("attention")),
+      button("head", `head ${head}`, `Head ${head} of layer ${layer}: on or off`, !isOff(head)),
+      button("ffn", "feed-forward", `Feed-forward of layer ${layer}: on or off`, !isOff("ffn")),
+    ],
+  };
+}
+
+async function curvesOf(name, state, site) {
+  const used = await model(name, site.models[name].file);
+  used.about.title = site.models[name].title;
+  const { tokens, trace } = used.read(state.text, {});
+  const place = placeOf(state, used.encoder.config, trace.nTokens);
+  return modelPicture(used, trace, tokens.map(({ label }) => label), place, { header: { curves: true } });
+}
+
+function hiddenWords(used, trace, tokens) {
+  return tokens.flatMap(({ label }, at) => {
+    if (label !== HIDDEN) return [];
+    const shares = hiddenWord(used.encoder, used.about.mlm_head, trace, at);
+    return [{ token: at, words: largest(shares, MOST_WORDS).map((id) => [used.tokenizer.names[id], shares[id]]) }];
+  });
+}
+
+// The selected layer, head and tokens, inside this model and text.
+function placeOf({ layer, head, i, j }, { n_layers: nLayers, n_heads: nHeads }, nTokens) {
+  const inside = (value, count) => value === null || value >= count ? null : value;
+  return {
+    layer: Math.min(layer, nLayers - 1),
+    head: Math.min(head, nHeads - 1),
+    query: inside(i, nTokens),
+    key: inside(j, nTokens),
+  };
+}
+
+addEventListener("message", async ({ data: { id, ...request } }) => {
+  try {
+    const { made, ...rest } = await pictures(request);
+    const blocks = Object.entries(made).map(([place, { kind, header, arrays, height }]) => ({
+      place,
+      kind,
+      height,
+      block: pack(header, arrays),
+    }));
+    postMessage({ id, ...rest, blocks }, blocks.map(({ block }) => block.buffer));
+  } catch (error) {
+    postMessage({ id, error: error.message });
+  }
+});

@@ -1,0 +1,202 @@
+"""The site: a static folder whose pages compute in the browser, with the drawings of the app.
+
+index.html, and a folder for each other page, share one script; weights are gzipped files that a page loads when it
+needs them. No page asks another host for anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from encoder import load
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import SaveError
+from encoder.export.browser_model import Precision, browser_model
+from encoder.export.javascript import SHARED, joined
+from encoder.export.model_picture import model_picture
+from encoder.export.picture import Picture, style
+from encoder.export.plotly_js import plotly_js
+from encoder.figures.colours import thumbnails_lut
+
+HERE = Path(__file__).parent / "browser"
+COMMAND = "pip install encoderscope && encoderscope"
+
+
+@dataclass(frozen=True)
+class SitePage:
+    """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
+    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses."""
+
+    folder: str
+    title: str
+    question: str
+    body: str
+    scripts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SiteModel:
+    """A model that readers choose: its name in `encoder.load`, its title, and how its weights are stored."""
+
+    name: str
+    title: str
+    precision: Precision = "float16"
+
+
+def write(
+    folder: Path,
+    pages: Sequence[SitePage],
+    models: Sequence[SiteModel],
+    *,
+    example: str,
+    hidden: str,
+    more: Mapping[str, object] | None = None,
+) -> None:
+    """Write the site. example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts.
+
+    Raises SaveError if the folder cannot be written, LoadError for a model that does not exist.
+    """
+    try:
+        (folder / "models").mkdir(parents=True, exist_ok=True)
+        for old in (*folder.glob("*.*.js"), *folder.glob("*.*.css"), *folder.glob("models/*.bin")):
+            old.unlink()
+        known = {one.name: load(one.name) for one in models}
+        files = {one.name: _model_file(folder, known[one.name], one) for one in models}
+        scripts = {
+            "site.js": joined(HERE / "site.js"),
+            "worker.js": joined(HERE / "worker.js"),
+            "plotly.js": plotly_js(),
+        }
+        names = {name: _written(folder, name, text) for name, text in scripts.items()}
+        css = _written(
+            folder,
+            "site.css",
+            style()
+            + (SHARED / "draw_digit.css").read_text(encoding="utf-8")
+            + (HERE / "site.css").read_text(encoding="utf-8"),
+        )
+        first = known[models[0].name]
+        assert isinstance(first, TextEncoder)
+        block = model_picture(first.trace(example), model=models[0].title, pooling="mean")
+        for page in pages:
+            place = folder / page.folder
+            place.mkdir(exist_ok=True)
+            up = "../" if page.folder else ""
+            about = {
+                "models": {one.name: {"title": one.title, "file": f"{up}models/{files[one.name]}"} for one in models},
+                "example": example, "hidden": hidden, "service": f"{up}service.js",
+                "colours": thumbnails_lut("viridis").ravel().tolist(),
+                "worker": f"{up}{names['worker.js']}", **(more or {}),
+            }  # fmt: skip
+            text = _document(page, pages, models, about, up, names, css, block if not page.folder else None)
+            (place / "index.html").write_text(text, encoding="utf-8")
+        kept = [*names.values(), css, *(f"models/{name}" for name in files.values()),
+                *(f"{page.folder}/" if page.folder else "./" for page in pages)]  # fmt: skip
+        service = (HERE / "service.js").read_text(encoding="utf-8")
+        version = hashlib.sha256(json.dumps(kept).encode() + block.block()).hexdigest()[:12]
+        (folder / "service.js").write_text(
+            service.replace("VERSION", json.dumps(version)).replace("FILES", json.dumps(kept)), encoding="utf-8"
+        )
+    except OSError as error:
+        raise SaveError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder.") from None
+
+
+def _model_file(folder: Path, model: object, one: SiteModel) -> str:
+    assert isinstance(model, TextEncoder | ImageEncoder)
+    content = browser_model(model, one.precision)
+    name = f"{one.name}.{hashlib.sha256(content).hexdigest()[:8]}.bin"
+    (folder / "models" / name).write_bytes(content)
+    return name
+
+
+def _written(folder: Path, name: str, text: str) -> str:
+    """The name under which a text is stored: it has a digest, so that a browser may keep the file for ever."""
+    stem, suffix = name.rsplit(".", 1)
+    name = f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:8]}.{suffix}"
+    (folder / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def _document(
+    page: SitePage,
+    pages: Sequence[SitePage],
+    models: Sequence[SiteModel],
+    about: Mapping[str, object],
+    up: str,
+    names: Mapping[str, str],
+    css: str,
+    first: Picture | None,
+) -> str:
+    """A whole page. The Content-Security-Policy allows the site's own files only."""
+    links = "".join(
+        f'<a href="{up}{one.folder + "/" if one.folder else "./"}"'
+        f"{' aria-current=page' if one is page else ''}>{html.escape(one.title)}</a>"
+        for one in pages
+    )
+    data = json.dumps(about, separators=(",", ":")).replace("<", "\\u003c")
+    block = ""
+    if first is not None:
+        block = (f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
+                 f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>')  # fmt: skip
+    uses = ["site.js"] if 'class="drawing"' in page.body else []
+    scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
+    policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(page.title)} - Encoderscope</title>"
+        f'<meta name="description" content="{html.escape(page.question)}"><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="{up}{css}"></head><body data-page="{page.folder or "model"}">'
+        f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
+        f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}</main>"
+        f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
+        f"Open in the full app: <code>{html.escape(COMMAND)}</code></p></footer>"
+        f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
+    )
+
+
+def controls(
+    models: Sequence[SiteModel], examples: Sequence[str], *, names: Sequence[str] = (), text: bool = True
+) -> str:
+    """The text field, the choice of the model, and number fields of the address such as "layer" and "head"."""
+    options = "".join(f'<option value="{one.name}">{html.escape(one.title)}</option>' for one in models)
+    fields = "".join(
+        f'<label>{name.capitalize()} <input type="number" min="0" data-name="{name}"></label>' for name in names
+    )
+    buttons = "".join(
+        f'<button type="button" data-example="{html.escape(text, quote=True)}">{html.escape(text)}</button>'
+        for text in examples
+    )
+    field = '<label>Sentence <textarea data-name="text" rows="2" maxlength="4000"></textarea></label>' if text else ""
+    choice = f'<label>Model <select data-name="model">{options}</select></label>' if models else ""
+    return (
+        f'<div class="site-input">{field}{choice}{fields}</div><div class="site-examples">{buttons}</div>'
+        '<p id="status" role="status"></p>'
+    )
+
+
+def drawings(*names: str, below: bool = False) -> str:
+    """Places for pictures, side by side where there is room, or one below the other."""
+    places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
+    return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div>'
+
+
+def plain(text: str) -> str:
+    """Markdown's paragraphs, headings, emphasis and code as HTML; other marks stay text."""
+    parts = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        escaped = html.escape(block, quote=False)
+        escaped = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escaped)
+        escaped = re.sub(r"`(.+?)`", r"<code>\1</code>", escaped)
+        heading = re.match(r"(#+) (.*)", escaped)
+        parts.append(f"<h{len(heading[1])}>{heading[2]}</h{len(heading[1])}>" if heading else f"<p>{escaped}</p>")
+    return "".join(parts)

@@ -1,0 +1,24 @@
+"""Interventions: switch a part of the forward pass off, or replace one vector, and see what it causes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.core.frame.frame import current_view, heading
+from pages.core.widgets import outcomes
+from pages.core.words.glossary import opening
+from pages.interventions import ablation, patching
+from pages.interventions.pair import outcomes_of_pair
+from pages.interventions.params import KINDS, QUESTIONS, Params
+from pages.state.links import next_page
+from pages.state.url_state import state
+
+view = current_view()
+heading()
+controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="intervention")
+with controls:
+    kind = state.segmented(Params.kind, "Intervention", KINDS, label_visibility="collapsed")
+    outcome = outcomes.choose(view, outcomes_of_pair(view) if kind == "patching" else tuple(outcomes.OUTCOMES))
+opening(QUESTIONS[kind])
+{"ablation": ablation.show, "patching": patching.show}[kind](view, outcome, controls)
+next_page("contribution", "Contribution, what else matters")

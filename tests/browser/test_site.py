@@ -1,0 +1,129 @@
+"""The site in Chromium: a static folder, whose pages compute what a reader types."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import encoder
+from docs.site import HIDDEN, MODELS, pages
+from encoder.export.browser_site import write
+from encoder.figures.numbers import three_digits
+from pages.core.view.view import EXAMPLES
+from tests.conftest import PATIENCE
+
+pytestmark = pytest.mark.browser
+SENTENCE = "The river flows past the old bank."
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """The server's log stays silent."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("site")
+    from encoder.inputs import digits
+
+    write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=next(iter(EXAMPLES.values())),
+          hidden=HIDDEN, more={"digits": digits.examples()})  # fmt: skip
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def visitor(browser: Browser, site: str) -> Iterator[Page]:
+    """A page whose console stays silent and that asks no other host."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: request.url.startswith((site, "data:", "blob:")) or said.append(request.url))
+    yield page
+    context.close()
+    assert not said
+
+
+def test_a_sentence_of_her_own_is_computed_in_the_browser(visitor: Page, site: str) -> None:
+    visitor.goto(site)
+    visitor.get_by_label("Sentence", exact=True).fill(SENTENCE)
+    visitor.get_by_label("Sentence", exact=True).press("Enter")
+    expect(visitor.locator(".enc-model-names text").filter(has_text="river")).to_have_count(1)
+    model = encoder.load("twin-pre")
+    norm = three_digits(float(model.embed(SENTENCE).norm()))
+    expect(visitor.locator(".enc-model-end")).to_contain_text(f"norm {norm}")
+
+
+def test_the_norms_move_and_a_part_opens(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}?text=The+cat+sat.&i=2&j=1")
+    visitor.get_by_role("button", name="Pre-norm", exact=True).click()
+    expect(visitor.locator(".enc-model-caption")).to_contain_text("Similarity to the vector of the unchanged model")
+    assert "norm=post" in visitor.url
+    visitor.get_by_role("button", name="Queries").click()
+    expect(visitor.locator(".enc-model-opened")).to_contain_text("Query of “cat” in head 0")
+
+
+def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}heads/?text=The+cat+sat.&layer=1&head=3")
+    grid = visitor.get_by_role("application").first
+    expect(visitor.locator("#head .heatmaplayer image")).to_have_count(1)
+    grid.focus()
+    grid.press("ArrowRight")
+    grid.press("ArrowLeft")
+    grid.press("Enter")
+    visitor.locator("[data-name=view]").select_option("lines")
+    expect(visitor.locator("#head .enc-root")).to_be_visible()
+    visitor.get_by_role("link", name="Model", exact=True).click()
+    expect(visitor.get_by_label("Sentence", exact=True)).to_have_value("The cat sat.")
+
+
+def test_a_drawn_digit_gets_its_class(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}digit/")
+    visitor.get_by_role("button", name="7", exact=True).click()
+    expect(visitor.locator("#said li").first).to_contain_text("7")
+    square = visitor.locator("#draw canvas")
+    box = square.bounding_box()
+    assert box
+    middle = box["x"] + box["width"] / 2
+    visitor.mouse.move(middle, box["y"] + 20)
+    visitor.mouse.down()
+    visitor.mouse.move(middle, box["y"] + box["height"] - 20, steps=8)
+    visitor.mouse.up()
+    expect(visitor.locator("#said li").first).to_contain_text("1")
+
+
+def test_hidden_words_are_named(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}predict/?text=The+cat+sat+on+the+[MASK].")
+    model = encoder.load("twin-pre")
+    [found] = model.predict_masked(model.trace("The cat sat on the [MASK]."), k=1)
+    expect(visitor.locator("#said li").first).to_contain_text(found.tokens[0])
+
+
+def test_a_second_visit_needs_no_network(browser: Browser, site: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(site)
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.reload()
+    expect(page.locator(".enc-model-names text").first).to_be_visible()
+    page.get_by_label("Sentence", exact=True).fill(SENTENCE)
+    page.get_by_label("Sentence", exact=True).press("Enter")
+    expect(page.locator(".enc-model-names text").filter(has_text="river")).to_have_count(1)
+    context.set_offline(True)
+    page.goto(f"{site}heads/")
+    expect(page.locator("#head .heatmaplayer image")).to_have_count(1)
+    context.close()

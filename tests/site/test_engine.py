@@ -1,0 +1,212 @@
+"""The engine of the browser gives the numbers of the Python engine, from files that hold the same weights."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import encoder
+from encoder.export.browser_model import browser_model
+from encoder.export.model_picture import model_picture
+from encoder.inputs import digits
+from tests.run_javascript import evaluated
+
+BROWSER = Path(encoder.__file__).parent / "export" / "browser"
+#: float16 files of weights that are float16 anyway: what is left is the order of sums.
+CLOSE = 1e-4
+WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",
+         "(x)", "a" * 120, "İstanbul", "e\u0301te\u0301", "tab\tbed", "soft\u00adhyphen", "fi\ufb01", "—")  # fmt: skip
+
+
+def texts(count: int) -> list[str]:
+    """Texts of 1 to 24 words, always the same."""
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice(WORDS, size=int(rng.integers(1, 25)))) for _ in range(count)]
+
+
+def in_browser(name: str, expression: str, folder: Path, *, precision: str = "float16", **given: Any) -> Any:
+    """The value of an expression over `model` (a Model of the site) and `given`."""
+    (folder / "model.bin").write_bytes(gzip.decompress(browser_model(encoder.load(name), precision)))  # type: ignore[arg-type]
+    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
+    module = folder / "module.js"
+    module.write_text(
+        f'import {{ Model }} from "{(BROWSER / "model.js").as_uri()}";\n'
+        f'import {{ modelPicture, gridPicture }} from "{(BROWSER / "pictures.js").as_uri()}";\n'
+        f'import {{ partsOf }} from "{(BROWSER / "parts.js").as_uri()}";\n'
+        f'import {{ classes, hiddenWord, largest }} from "{(BROWSER / "engine/heads.js").as_uri()}";\n'
+        f'const model = new Model(Deno.readFileSync("{folder}/model.bin").buffer);\n'
+        f'const given = JSON.parse(Deno.readTextFileSync("{folder}/given.json"));\n'
+        "const list = (all) => Object.fromEntries(Object.entries(all).map(([name, one]) => [name, [...one.data]]));\n"
+        f"export const found = {expression};\n",
+        encoding="utf-8",
+    )
+    return evaluated(module, "found", "found", folder)
+
+
+@pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
+def test_fifty_texts_give_the_numbers_of_python(name: str, tmp_path: Path) -> None:
+    given, model = texts(50), encoder.load(name)
+    found = in_browser(
+        name,
+        "given.texts.map((text) => { const { tokens, trace } = model.read(text, {}); const layer = trace.layers[2];"
+        " return { ids: tokens.map(({ id }) => id), output: Array.from(trace.output), q: Array.from(layer.q),"
+        " k: Array.from(layer.k), v: Array.from(layer.v), pattern: layer.pattern.map((one) => Array.from(one)),"
+        " stream: Array.from(layer.afterAttention) }; })",
+        tmp_path,
+        texts=given,
+    )
+    for text, browser in zip(given, found, strict=True):
+        trace = model.trace(text)
+        n = trace.n_tokens
+        assert browser["ids"] == list(model.tokenize(text).ids)
+        close(browser["output"], trace.output)
+        for part, ours in zip("qkv", trace.layer_qkv(2), strict=True):
+            close(browser[part], ours.transpose(0, 1))
+        close(browser["pattern"], trace.layer_attention(2))
+        close(browser["stream"], trace.values["layers.2.after_attention"][:n])
+
+
+def close(browser: Any, ours: torch.Tensor, most: float = CLOSE) -> None:
+    expected = ours.detach().float().numpy().ravel()
+    assert np.abs(np.asarray(browser, dtype=float).ravel() - expected).max() <= most * max(1.0, np.abs(expected).max())
+
+
+def test_the_picture_of_the_model_has_the_arrays_of_python(tmp_path: Path) -> None:
+    text, place = "The keys to the old cabinet are on the table.", {"layer": 1, "head": 2, "query": 3, "key": 5}
+    found = in_browser(
+        "twin-pre",
+        "(({ tokens, trace }) => { const { header, arrays } = modelPicture(model, trace, tokens.map(({ label }) =>"
+        " label), given.place, {}); return { header, arrays: list(arrays) }; })(model.read(given.text, {}))",
+        tmp_path,
+        text=text,
+        place=place,
+    )
+    model = encoder.load("twin-pre")
+    picture = model_picture(model.trace(text), **place, pooling=model.pooling)
+    assert set(found["arrays"]) == set(picture.arrays)
+    for name, values in picture.arrays.items():
+        tolerance = 1 if values.dtype == np.uint8 else CLOSE * max(1.0, float(np.abs(values).max()))
+        assert np.abs(np.array(found["arrays"][name]) - values.ravel()).max() <= tolerance, name
+    shared = set(picture.header) - {"model", "name", "input"}
+    assert {name: found["header"][name] for name in shared} == {name: picture.header[name] for name in shared}
+
+
+@pytest.mark.parametrize(
+    ("edits", "ours"),
+    [
+        ({"causal": True}, [encoder.edits.CausalMask()]),
+        ({"noPositions": True}, [encoder.edits.DropPositions()]),
+        ({"heads": [[1, 2]]}, [encoder.edits.AblateHead(1, 2)]),
+        ({"sublayers": [[0, "ffn"]]}, [encoder.edits.Zero("ffn_out", layer=0)]),
+        ({"placement": "post"}, []),
+    ],
+)
+def test_switches_make_the_edits_of_python(edits: dict[str, Any], ours: list[Any], tmp_path: Path) -> None:
+    text = "She sat on the bank of the river."
+    found = in_browser("twin-pre", "Array.from(model.read(given.text, given.edits).trace.output)", tmp_path,
+                       text=text, edits=edits)  # fmt: skip
+    model = encoder.load("twin-pre")
+    model = model.with_norm_placement(edits.get("placement", "pre"))
+    close(found, model.trace(text, edits=ours).output)
+
+
+def test_hidden_words_and_classes_have_the_probabilities_of_python(tmp_path: Path) -> None:
+    text = "The cat sat on the [MASK]."
+    found = in_browser(
+        "twin-post",
+        "(({ tokens, trace }) => { const at = tokens.findIndex(({ label }) => label === '[MASK]');"
+        " const shares = hiddenWord(model.encoder, model.about.mlm_head, trace, at);"
+        " return largest(shares, 5).map((id) => [model.tokenizer.names[id], shares[id]]); })"
+        "(model.read(given.text, {}))",
+        tmp_path,
+        text=text,
+    )
+    model = encoder.load("twin-post")
+    [expected] = model.predict_masked(model.trace(text), k=5)
+    assert [name for name, _ in found] == list(expected.tokens)
+    close([share for _, share in found], torch.tensor(expected.probabilities))
+
+
+def test_a_drawn_digit_is_prepared_and_classified_as_in_python(tmp_path: Path) -> None:
+    bitmap = np.zeros((32, 32), np.uint8)
+    bitmap[5:27, 14:17] = 255
+    bitmap[8, 10:15] = 255
+    hexadecimal = np.packbits(bitmap > 0).tobytes().hex()
+    expected = digits.encode(digits.as_digit(Image.fromarray(bitmap), dark_ink=False))
+    script = BROWSER / "digit.js"
+    drawn = evaluated(script, "digitOfBitmap", f'digitOfBitmap("{hexadecimal}")', tmp_path)
+    assert drawn == expected
+    model = encoder.load("digits-pre")
+    found = in_browser(
+        "digits-pre", "Array.from(classes(model.encoder, model.about.classifier, model.look(given.pixels, {}).trace))",
+        tmp_path, pixels=digits.decode(expected).ravel().tolist(),
+    )  # fmt: skip
+    from encoder.classify import predict
+
+    close(found, torch.tensor(predict(model, model.trace(digits.decode(expected))).probabilities))
+
+
+def test_bytes_are_those_of_the_wire_format(tmp_path: Path) -> None:
+    from encoder.export import wire
+
+    arrays = {"a": np.arange(3, dtype=np.float32), "b": np.array([[1, 2]], np.uint8)}
+    found = evaluated(
+        BROWSER / "pack.js", "pack",
+        'Array.from(pack({ "name": "é" }, { a: { data: new Float32Array([0, 1, 2]), shape: [3] },'
+        " b: { data: new Uint8Array([1, 2]), shape: [1, 2] } }))",
+        tmp_path,
+    )  # fmt: skip
+    ours = wire.pack({"name": "é"}, arrays)
+    length = int.from_bytes(bytes(found[:4]), "little")
+    header = json.loads(bytes(found[4 : 4 + length]))
+    assert header["name"] == "é"
+    assert header["arrays"] == json.loads(ours[4 : 4 + int.from_bytes(ours[:4], "little")])["arrays"]
+    assert bytes(found[4 + length :])[:24] == ours[4 + int.from_bytes(ours[:4], "little") :][:24]
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_minilm_is_close_for_each_precision(precision: str, tmp_path: Path) -> None:
+    text = "The animal did not cross the street because it was too tired."
+    model = encoder.load("minilm")
+    found = in_browser("minilm", "Array.from(model.read(given.text, {}).trace.output)", tmp_path, precision=precision,
+                       text=text)  # fmt: skip
+    close(found, model.trace(text).output, {"float16": 2e-3, "int8": 0.1}[precision])
+
+
+def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
+    from encoder.explain.place import Place
+    from encoder.export.model_parts import with_parts
+
+    text, place = "The keys to the old cabinet are on the table.", {"layer": 1, "head": 2, "query": 3, "key": 5}
+    found = in_browser(
+        "twin-post",
+        "(({ tokens, trace }) => { const { parts, arrays } = partsOf(model, trace, tokens, given.place,"
+        " { component: 3, neuron: 7, classes: [] });"
+        " return { parts, arrays: list(arrays) }; })(model.read(given.text, {}))",
+        tmp_path,
+        text=text,
+        place=place,
+    )
+    model = encoder.load("twin-post")
+    trace = model.trace(text)
+    picture = model_picture(trace, **place, pooling=model.pooling)
+    ours = with_parts(picture, trace, Place(**place), part="q", component=3, neuron=7, pooling="mean", model=model)
+    parts: Any = ours.header["parts"]
+    assert list(found["parts"]) == list(parts)
+    for key, part in parts.items():
+        browser = found["parts"][key]
+        assert browser["title"] == part["title"], key
+        vectors = {strip["name"]: ours.arrays[strip["array"]] for strip in part["strips"]}
+        for strip in browser["strips"]:
+            close(found["arrays"][strip["array"]], torch.tensor(vectors[strip["name"]]))
+        numbers = {(row[0], row[3]): row[1] for row in part["rows"]}
+        for label, value, _, at, *_ in browser["rows"]:
+            expected = numbers.get((label, at), value)
+            assert abs(value - expected) <= CLOSE * max(1, abs(value)), (key, label)
