@@ -71,6 +71,7 @@ def _over_image(view: View, covered: Occlusion, falls: np.ndarray) -> pd.DataFra
     with answer.area():
         left, right = st.columns(2, gap="medium")
         with left:
+            over_image.answer_falls(view, covered, falls)
             over_image.draw_falls(view, covered, falls)
         with right:
             _, over = over_image.weights_of(view, "attention")

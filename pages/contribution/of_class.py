@@ -153,7 +153,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
 
     def work() -> long_work.Work[ClassAttribution]:
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
-        return (yield from gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}")))
+        return gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}"))
 
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
     return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)

@@ -16,7 +16,7 @@ from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import map_window, selection, token_rows
 from pages.core.view.view import MapParams, View, ViewParams, state
-from pages.core.widgets import answer
+from pages.core.widgets import answer, weight_table
 from pages.core.widgets.export import Export, title
 from pages.core.widgets.over_image import token
 from pages.core.words import about, formulas, token_names
@@ -127,20 +127,7 @@ def _row(view: View, query: int, row) -> None:
     if others:
         text += f"; the largest other is {token_names.bold(labels, others[0][0])}, {others[0][1]:.1%}"
     st.markdown(f"{text}." if view.i is not None else f"{text}. Select a row for another token.")
-    st.dataframe(
-        {
-            "token": [figures.isolated(labels[place]) for place, _ in best],
-            "position": [place for place, _ in best],
-            "share": [share for _, share in best],
-        },
-        hide_index=True,
-        width="stretch",
-        column_config={
-            "token": "Input token",
-            "position": st.column_config.NumberColumn("Position", width="small"),
-            "share": st.column_config.ProgressColumn("Rollout", min_value=0.0, max_value=1.0, format="%.3f"),
-        },
-    )
+    weight_table.draw([(figures.isolated(labels[place]), place, share) for place, share in best], what="Rollout")
 
 
 #: Maps side by side.

@@ -21,11 +21,11 @@ def draw(view: View, head: Map) -> None:
     first, second = answer.HINT, ""
     if head.queries:
         verb = "attends" if len(head.queries) == 1 else "together attend"
-        queries = _names(shown.query_labels, head.queries, shown.places[0])
+        queries = names(shown.query_labels, head.queries, shown.places[0])
         weights = shown.from_rows(head.queries)
         largest = answer.largest(weights, shown.key_labels, shown.places[1])
         if head.keys:
-            keys = _names(shown.key_labels, head.keys, shown.places[1])
+            keys = names(shown.key_labels, head.keys, shown.places[1])
             if len(head.keys) == 1:
                 first = f"{queries} {verb} to {keys}: {answer.weight(weights, head.keys[0])}."
             else:
@@ -35,7 +35,7 @@ def draw(view: View, head: Map) -> None:
             first = f"{queries} {verb} most to {largest}."
             second = first_view.sentence(view) or "Select a cell of this row to read its weight."
     elif head.keys:
-        keys = _names(shown.key_labels, head.keys, shown.places[1])
+        keys = names(shown.key_labels, head.keys, shown.places[1])
         largest = answer.largest(shown.to_columns(head.keys), shown.query_labels, shown.places[0])
         first, second = f"{keys} receives most from {largest}.", "Select a cell of this column to read its weight."
     if (chosen.queries and not head.queries) or (chosen.keys and not head.keys):
@@ -48,7 +48,7 @@ def draw(view: View, head: Map) -> None:
     )
 
 
-def _names(labels: Sequence[str], chosen: Sequence[int], places: Sequence[int]) -> str:
+def names(labels: Sequence[str], chosen: Sequence[int], places: Sequence[int]) -> str:
     """Rows or columns in bold."""
     return " + ".join(token_names.bold(labels, at, places[at]) for at in chosen)
 

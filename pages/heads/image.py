@@ -65,7 +65,8 @@ def _draw_falls(view: View) -> str:
         falls = covered.alone()
         if falls is not None:
             with above, answer.area():
-                over_image.draw_falls(view, covered, falls, state.newest(Params.opacity))
+                over_image.answer_falls(view, covered, falls)
+                over_image.draw_falls(view, covered, falls, opacity=state.newest(Params.opacity))
             return covered.python_lines()
     return ""
 

@@ -11,7 +11,6 @@ import streamlit as st
 from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.export import tables
-from encoder.measure import ranking
 from pages.components import on_click, plot
 from pages.core.view import selection, token_rows
 from pages.core.view.view import View, ViewParams
@@ -19,7 +18,6 @@ from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.widgets.export import place as place_of
 from pages.core.words import formulas, token_names
-from pages.core.words.markdown import plain
 from pages.heads.params import Params
 from pages.state.params import Param
 from pages.state.url_state import state
@@ -134,15 +132,11 @@ def selected_pair(view: View, query: int, key: int, score: explain.Score, softma
 
 def pair_in_words(view: View, query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> str:
     """Dot product, score and weight of the pair."""
-    query_name, key_name = plain(view.trace.labels[query]), plain(view.trace.labels[key])
-    pair = f"Query: **{query_name}** (token {query}). Key: **{key_name}** (token {key})."
+    pair = f"Query: token {query}. Key: token {key}."
     if view.i is None or view.j is None:
         pair += " This pair is the default: click a query and a key to choose another."
     if not score.visible:
         return f"{pair} The mask hides this key from this query: its weight is 0, whatever the score."
-    row = view.trace.attention(view.layer, view.head, slice(query, query + 1))[0]
-    rank, _ = ranking.rank(row, key)
-    best, _ = ranking.strongest(row, 1)[0]
     n_visible = int(score.allowed.sum())
     bias = ""
     if score.bias:
@@ -153,9 +147,8 @@ def pair_in_words(view: View, query: int, key: int, score: explain.Score, softma
     return (
         f"{pair}  \n"
         f"Dot product: {number(score.dot)}. Score: dot product × {scale}{bias} = **{number(score.value)}**.  \n"
-        f"Weight after the softmax: **{number(softmax.value)}**, rank {rank} of {n_visible}; "
-        f"largest: {token_names.quoted(view.trace.labels, best)}. "
-        f"Uniform attention would give each token {number(1 / n_visible)}."
+        f"Weight after the softmax: **{number(softmax.value)}**. Uniform attention would give each token "
+        f"{number(1 / n_visible)}."
     )
 
 

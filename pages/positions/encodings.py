@@ -93,15 +93,9 @@ def heatmap(view: View, kind: str, table: np.ndarray) -> None:
 
 def how_to_read(view: View, kind: str) -> str:
     """What the rows and columns of a map mean."""
-    if kind == "sinusoidal":
-        columns = "The left columns change quickly; the right ones hardly change within an input."
-    elif kind == "convolutional":
-        columns = "A row depends on the tokens around it, so another input has other rows."
-    elif view.model.scratch is not None:
-        columns = "Every value is random: no column separates near positions from distant ones."
-    else:
-        columns = "A column that changes slowly separates near positions from distant ones."
-    return f"One row per position. {columns} Full colour: the largest 0.5% of all values in size."
+    if kind not in ("sinusoidal", "convolutional"):
+        kind = "learned" if view.model.scratch is None else "untrained"
+    return about.text(__file__, f"Rows and columns: {kind}")
 
 
 def similarity(view: View, tables: Tables, shown: str) -> None:

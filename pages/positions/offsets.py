@@ -15,7 +15,7 @@ from encoder.measure import positions
 from pages.components import on_click, plot
 from pages.core.view import token_rows
 from pages.core.view.view import View, ViewParams
-from pages.core.words import formulas, gestures, token_names
+from pages.core.words import about, formulas, gestures, token_names
 from pages.core.words.markdown import plain
 from pages.positions.encodings import select_position
 from pages.state.url_state import state
@@ -48,22 +48,17 @@ def rotary(view: View, n_positions: int) -> None:
     )
     base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
     slowest = base ** (-2 * last / config.d_head)
-    st.caption(
-        f"Angle of pair *c* at position *p*: *p* / b^(2c/K) = *p* / {base:,.0f}^(2c/{config.d_head}) radians. "
-        "Pair 0: 1 radian per token, a full turn every 6.3 tokens. "
-        f"Pair {last}: {formulas.number(slowest)} radians per token, a full turn every "
-        f"{2 * math.pi / slowest:,.0f} tokens."
-    )
+    st.caption(about.text(
+        __file__, "Angles", base=f"{base:,.0f}", width=config.d_head, last=last, slowest=formulas.number(slowest),
+        turn=f"{2 * math.pi / slowest:,.0f}",
+    ))  # fmt: skip
     products = positions.turned_apart(cos)
     _curve(
         "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=340,
         alt="Dot product of two equal unit vectors by the distance of their positions.",
     )  # fmt: skip
-    st.caption(
-        "One unit vector is both query and key, with the same norm in every pair. Dot product: 1 at distance 0, "
-        f"{products[-1]:.2f} at distance {n_positions - 1}. The sign of the offset matters as soon "
-        "as query and key differ, as below."
-    )
+    values = {"product": f"{products[-1]:.2f}", "farthest": n_positions - 1}
+    st.caption(about.text(__file__, "Equal vectors by distance", **values))
     pair_by_offset(view, min(n_positions, MOST_APART))
 
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from encoder import classify, figures
-from encoder.figures.colours import signed_lut
 from encoder.inputs.sound_files import wav_bytes
-from encoder.measure import patches
-from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.components.patch_map import patch_map
-from pages.core.inputs import edited, image_input
+from pages.core.inputs import edited
 from pages.core.view.view import View
-from pages.core.widgets import class_head, occlusion
+from pages.core.widgets import class_head, occlusion, over_image
 from pages.core.widgets.export import Export, title
 from pages.core.words.glossary import opening
 from pages.core.words.markdown import errors_said, plain
@@ -25,7 +20,7 @@ from pages.state import links
 
 #: Classes with a bar, and the pixels of one.
 SHOWN, ROW, AROUND = 12, 26, 60
-SIZE = 300
+PICTURE = {"size": 300, "on_event": None}
 
 
 def show(view: View) -> None:
@@ -79,15 +74,11 @@ def draw_bars(view: View) -> None:
 
 def of_image(view: View, left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator) -> str:
     """Attention next to occlusion, over the same image. Returns Python lines that give the falls."""
-    grid = patches.grid(view.trace)
-
-    def make(trace: Trace) -> np.ndarray:
-        return patches.over_image(trace, patches.rollout_rows(trace, 0)[-1]).cpu().numpy()
-
+    whole = dataclasses.replace(view, layer=view.loaded.config.n_layers - 1, i=None)  # all layers, of the first token
     with left:
-        weights = view.derived("rollout over patches", make)
+        _, weights = over_image.weights_of(whole, "rollout")
         st.markdown(f"Attention rollout of {plain(view.trace.labels[0])}")
-        over(view, weights, "class-attention", "rollout", figures.thumbnails_lut(view.colours))
+        over_image.draw_weights(whole, weights, "rollout", key="class-attention", **PICTURE)
     with right:
         above = st.container()
         covered = occlusion.controls(view)
@@ -96,21 +87,12 @@ def of_image(view: View, left: st.delta_generator.DeltaGenerator, right: st.delt
             return ""
         with above:
             st.markdown(f"Occlusion: fall of the {plain(covered.measured)}")
-            over(view, falls.reshape(grid.rows, grid.columns), "class-occlusion", "fall", signed_lut(), signed=True)
+            over_image.draw_falls(whole, covered, falls, key="class-occlusion", **PICTURE)
     st.caption(
         occlusion.agreement(falls, weights.ravel(), "the rollout")
         + " Teal: covering this patch lowers the class. Orange: it raises it."
     )
     return covered.python_lines()
-
-
-def over(view: View, values: np.ndarray, key: str, label: str, colours: np.ndarray, *, signed: bool = False) -> None:
-    """Values [R, C] over the patches of the image."""
-    patch_map(
-        image_input.IMAGES.shown(view.loaded, view.text), values, key=key, label=label, colorscale=colours,
-        signed=signed, size=SIZE,
-        alt=f"The image in {values.shape[0]} x {values.shape[1]} patches, coloured by {label}.",
-    )  # fmt: skip
 
 
 def exported(view: View, lines: str) -> Export:

@@ -8,7 +8,7 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.widgets import answer
-from pages.core.words import gestures
+from pages.core.words import about, gestures
 from pages.core.words.markdown import plain
 from pages.predict import captions
 from pages.predict.pair import Pair
@@ -16,11 +16,6 @@ from pages.predict.params import SCALES, CaptionParams
 from pages.state.url_state import state
 
 ROW, AROUND = 26, 60
-MEANING = {
-    "softmax": "**Softmax** over these captions: the probabilities sum to 1, so one caption always leads, even if none "
-    "is true.",
-    "sigmoid": "**Sigmoid** of each pair: every caption has a probability of its own, and all may be small.",
-}
 
 
 def draw(pair: Pair) -> None:
@@ -43,7 +38,7 @@ def draw(pair: Pair) -> None:
             clear=lambda: captions.select(None),
         ),
     )  # fmt: skip
-    gestures.caption(f"{MEANING[pair.model.compares]} {gestures.CLICK} a bar to select its caption.")
+    gestures.caption(f"{about.text(__file__, pair.model.compares)} {gestures.CLICK} a bar to select its caption.")
 
 
 def _select(pair: Pair, place: int) -> None:

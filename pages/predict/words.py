@@ -7,9 +7,8 @@ import streamlit as st
 
 from encoder.figures.colours import signed_lut
 from encoder.measure import patches
-from pages.components.patch_map import PatchEvent, patch_map
-from pages.core.inputs import image_input
-from pages.core.view import selection
+from pages.core.widgets import over_image
+from pages.core.words import about
 from pages.core.words.markdown import plain
 from pages.predict.pair import Pair
 from pages.predict.params import CaptionParams
@@ -22,23 +21,12 @@ MOST_BUTTONS = 16
 def draw(pair: Pair) -> None:
     """The image with the cosines of one token, and the tokens to choose from."""
     view, trace = pair.view, pair.caption.trace
-    maps, grid = pair.over_patches(), patches.grid(view.trace)
-    token = _token(pair)
-    selected = None if view.i is None else grid.place(view.i)
-    patch_map(
-        image_input.IMAGES.shown(pair.model.image, view.text),
-        maps[token],
-        key="word-map",
-        alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by their cosine with {trace.labels[token]}.",
-        colorscale=signed_lut(),
-        label=f"cosine with {trace.labels[token]}",
-        selected=selected,
-        opacity=state.newest(CaptionParams.opacity),
-        top=float(np.abs(maps).max()),
-        signed=True,
-        size=300,
-        on_event=lambda event: _select(pair, event),
-    )
+    maps, token = pair.over_patches(), _token(pair)
+    over_image.draw(
+        view, maps[token], f"their cosine with {trace.labels[token]}", key="word-map", colorscale=signed_lut(),
+        label=f"cosine with {trace.labels[token]}", opacity=state.newest(CaptionParams.opacity),
+        top=float(np.abs(maps).max()), signed=True, size=300,
+    )  # fmt: skip
     names = dict(enumerate(trace.labels))
     control = state.segmented if len(names) <= MOST_BUTTONS else _list
     control(CaptionParams.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
@@ -64,14 +52,5 @@ def limits(pair: Pair) -> None:
     """What such a map can mean."""
     ends = plain(pair.caption.trace.labels[-1])
     special = plain(", ".join(patches.grid(pair.view.trace).before)) or "the pooled image"
-    causal = " With a causal mask, a word’s vector also holds the words before it."
-    st.caption(
-        f"The model compares whole images and captions: {special} and {ends}. It was never trained on pairs of a word "
-        "and a patch; here both are projected as if they stood for the whole. High cosines may hint at what a word "
-        "refers to, and prove nothing." + (causal if pair.model.text.config.causal else "")
-    )
-
-
-def _select(pair: Pair, event: PatchEvent) -> None:
-    grid = patches.grid(pair.view.trace)
-    selection.select(None if event["event"] == "clear" else grid.token(event["row"], event["column"]), None)
+    causal = "With a causal mask, a word’s vector also holds the words before it." * pair.model.text.config.causal
+    st.caption(about.text(__file__, "Limits of a word over patches", special=special, ends=ends, causal=causal))

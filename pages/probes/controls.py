@@ -11,15 +11,11 @@ from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.core.view.view import View, ViewParams, state
+from pages.core.words import about
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
 
 TITLES = {**probe.TITLES, "file": "Your file"}
-HELP = {
-    "word_pos": "Words that are several parts of speech, such as “light”. Only the sentence tells which.",
-    "pos": "Is the explained word a noun, a verb, an adjective or an adverb?",
-    "lexname": "WordNet sorts its entries into 45 files, such as noun.animal and verb.motion.",
-}
 
 
 def task() -> Task | None:
@@ -27,8 +23,7 @@ def task() -> Task | None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = state.bound(
             st.selectbox, Params.task, "Task", list(TASKS), format_func=TITLES.get, width=390,
-            help="  \n".join(f"**{probe.TITLES[one]}**: {words}" for one, words in HELP.items())
-            + "  \nTexts and labels: WordNet 3.0, Princeton University.",
+            help=about.text(__file__, "The tasks", **probe.TITLES),
         )  # fmt: skip
         state.bound(
             st.pills, Params.views, "Vectors", options=list(VIEWS), format_func=VIEWS.get, selection_mode="multi",

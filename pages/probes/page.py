@@ -17,7 +17,7 @@ from pages.core.widgets import answer
 from pages.core.widgets.export import Export, title
 from pages.core.words import about
 from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain
+from pages.core.words.markdown import errors_said, plain, table
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
 from pages.probes.work import Subject
@@ -147,11 +147,11 @@ def _poolings(view: View, task: Task, layer: int) -> None:
     if found is None:
         return
     names = {"cls": "[CLS]", "mean": "Mean", "max": "Maximum", "attention": "Attention pooling (trained)"}
-    rows = ["| Pooling | accuracy | 95% interval |", "|:--|--:|:--|"]
+    rows = []
     for pooled, score in sorted(found.items(), key=lambda item: -item[1].accuracy):
         low, high = score.interval
-        rows.append(f"| {names[pooled]} | {score.accuracy:.1%} | {low:.1%} to {high:.1%} |")
-    st.markdown("\n".join(rows))
+        rows.append((names[pooled], f"{score.accuracy:.1%}", f"{low:.1%} to {high:.1%}"))
+    st.markdown(table(("Pooling", "accuracy", "95% interval"), rows))
     if task.spans is not None:
         st.caption("This task's label belongs to one word. A pooled vector does not say which word is meant.")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Hashable
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from encoder import probe
 from encoder.encoders.text import TextEncoder
@@ -17,7 +17,6 @@ from pages.core.stores import cache, model_store, results
 from pages.core.view.view import View
 from pages.core.work import long_work
 
-V = TypeVar("V")
 CURVES, FEATURES = "probes:curves", "probes:features"
 
 
@@ -44,28 +43,10 @@ def is_bundled(task: Task) -> bool:
     return task.title in probe.TITLES.values()
 
 
-def kept(kind: str, what: Hashable) -> Any:
-    """A result of this session, or of any session for a bundled task; None if there is none."""
-    found = results.known(kind, what)
-    return cache.known_computed((kind, what)) if found is None else found
-
-
-def keep(kind: str, what: Hashable, value: Any, *, shared: bool) -> None:
-    """Keep a result, for all sessions if it comes from a bundled task. Of the vectors, which are large, one."""
-    if shared:
-        cache.computed((kind, what), lambda: value)
-    else:
-        results.keep(kind, what, value, 1 if kind == FEATURES else results.MOST)
-
-
 def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve] | None:
     """The curves of every model and view; None while the work waits for a click."""
-    name = digest(task)
-
-    def missing() -> list[tuple[Subject, str]]:
-        return [(one, view) for one in subjects for view in views if kept(CURVES, (one.key, name, view)) is None]
-
-    todo = missing()
+    name, asked = digest(task), [(one, view) for one in subjects for view in views]
+    todo = [(one, view) for one, view in asked if results.known(CURVES, (one.key, name, view)) is None]
     if todo:
         models = {subject.key: subject.model for subject, _ in todo}
 
@@ -82,7 +63,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
                 found = yield from gradual.reported(parts, lambda share, view=view, said=said: said(
                     0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
                 ))  # fmt: skip
-                keep(CURVES, (subject.key, name, view), found, shared=is_bundled(task))
+                results.keep(CURVES, (subject.key, name, view), found, own=not is_bundled(task))
             return True
 
         names = ", ".join(dict.fromkeys(subject.name for subject, _ in todo))
@@ -90,7 +71,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
         what = (name, tuple((one.key, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None
-    found = {(one, view): kept(CURVES, (one.key, name, view)) for one in subjects for view in views}
+    found = {(one, view): results.known(CURVES, (one.key, name, view)) for one, view in asked}
     return None if None in found.values() else found  # the shared cache may have no room
 
 
@@ -110,11 +91,11 @@ def _features(
     key: cache.ModelKey, model: TextEncoder, task: Task, name: str, said: Any
 ) -> Generator[Any, None, Features]:
     """The vectors of all texts, from this session or computed."""
-    found = kept(FEATURES, (key, name))
+    found = results.known(FEATURES, (key, name))
     if found is None:
         parts = probe.iter_extract(model, task)
         found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "reads the texts"))
-        keep(FEATURES, (key, name), found, shared=is_bundled(task))
+        results.keep(FEATURES, (key, name), found, 1, own=not is_bundled(task))  # vectors are large
     return found
 
 

@@ -12,14 +12,13 @@ from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components import plot
 from pages.core.access import visitors
+from pages.core.stores import results
 from pages.core.view.view import state
 from pages.core.words.markdown import say_error
-from pages.core.work import long_work
 from pages.search.params import PLANES, Params
 
 #: Points of the map.
 MOST_POINTS = 4_000
-_PCA, _UMAP = "search:plane", "search:umap"
 
 
 def draw(found: Collection, nearest: list[int]) -> None:
@@ -63,30 +62,14 @@ def _wants_umap() -> bool:
 
 def _pca(found: Collection) -> tuple[np.ndarray, np.ndarray]:
     """Points, and shares of the variance; computed once for a collection."""
-    kept = st.session_state.get(_PCA)
-    if kept is None or kept[0] is not found:
-        kept = st.session_state[_PCA] = (found, found.plane())
-    return kept[1]  # type: ignore[no-any-return]
+    return results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
 
 
 def _umap(found: Collection) -> np.ndarray | None:
     """Points; None while they wait for a click."""
-    kept = st.session_state.get(_UMAP)
-    if kept is not None and kept[0] is found:
-        return kept[1]  # type: ignore[no-any-return]
-
-    def work() -> long_work.Work[np.ndarray]:
-        # UMAP does not say how far it is: the bar nears its end, and never reaches it.
-        parts = search.iter_umap(found)
-        return (yield from gradual.reported(parts, lambda took: (took / (took + 60), f"UMAP: {took:.0f} s")))
-
-    points = long_work.result(
-        "search-umap",
-        id(found),
-        work,
-        label="Compute UMAP",
-        ask="UMAP takes a minute, or minutes for many texts:",
-    )
-    if points is not None:
-        st.session_state[_UMAP] = (found, points)
-    return points
+    # UMAP does not say how far it is: the bar nears its end, and never reaches it.
+    return results.of_work(
+        "search-umap", found,
+        lambda: gradual.reported(search.iter_umap(found), lambda took: (took / (took + 60), f"UMAP: {took:.0f} s")),
+        label="Compute UMAP", ask="UMAP takes a minute, or minutes for many texts:", own=True, most=1,
+    )  # fmt: skip

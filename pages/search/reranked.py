@@ -51,7 +51,7 @@ def _table(view: View, found: Collection, query: str, hits: list[tuple[int, floa
 
     def work() -> long_work.Work[tuple[search.Reranked, ...]]:
         parts = search.iter_rerank(model, query, found.texts, places)
-        return (yield from gradual.reported(parts, lambda share: (share, "Reading the pairs …")))
+        return gradual.reported(parts, lambda share: (share, "Reading the pairs …"))
 
     ranked = results.of_work("rerank", (key, query, texts), work, own=True)
     if ranked is None:

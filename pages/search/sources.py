@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -34,22 +35,8 @@ def vector_bytes() -> int:
 #: Up to so many texts are embedded without being asked.
 AT_ONCE = 1_000
 
-EXAMPLE = """A kitten sleeps in a basket.
-Our cat naps on the sofa all day.
-The dog chased a ball across the park.
-Horses can rest while they stand.
-A storm delayed every flight to the coast.
-It rained for three days without a pause.
-The forecast promises sun for the weekend.
-Share prices fell after the bank raised its rates.
-The shop gives a refund within thirty days.
-She saved enough money to buy a small flat.
-The soup needs more salt and a little pepper.
-He baked two loaves of bread before breakfast.
-Roast the vegetables until they turn brown.
-The orchestra tuned their instruments.
-My sister plays the violin in a quartet.
-The choir sang without any accompaniment."""
+#: Lines to begin with.
+EXAMPLE = Path(__file__).with_name("lines.txt").read_text(encoding="utf-8").strip()
 
 
 @dataclass(frozen=True)
@@ -110,11 +97,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
 
     def work() -> long_work.Work[Collection]:
         parts = search.embed_gradually(view.loaded, given.texts)
-        return (
-            yield from gradual.reported(
-                parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}")
-            )
-        )
+        return gradual.reported(parts, lambda done: (done / n_texts, f"Texts embedded: {done:,} of {n_texts:,}"))
 
     ask = "" if n_texts <= AT_ONCE else f"{n_texts:,} texts: {view.loaded.name} processes each of them once."
     return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
@@ -131,12 +114,11 @@ def say_limits() -> None:
     part = expander("Limits, and where the texts are kept", "search-limits")
     if part is None:
         return
-    rows = (
-        ("Texts", limits.SEARCH_TEXTS.value, "All texts and vectors are in memory."),
-        ("Characters of a text", limits.SEARCH_CHARACTERS.value, "A sentence vector has room for few sentences."),
-        ("Bytes of a file of texts", limits.SEARCH_FILE.value, "Its texts are kept in memory."),
-        ("Bytes of a file of vectors", vector_bytes(), "The server takes no larger file."),
-    )
-    lines = [f"| {what} | {most:,} | {why} |" for what, most, why in rows]
-    part.markdown("\n".join(["| what | at most | why |", "|:--|--:|:--|", *lines]))
-    part.markdown(about.text(__file__, "Where the texts are kept"))
+    most = {
+        "texts": limits.SEARCH_TEXTS.value,
+        "characters": limits.SEARCH_CHARACTERS.value,
+        "file": limits.SEARCH_FILE.value,
+        "vectors": vector_bytes(),
+    }
+    values = {name: f"{value:,}" for name, value in most.items()}
+    part.markdown(about.text(__file__, "Where the texts are kept", **values))

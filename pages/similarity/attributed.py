@@ -79,7 +79,7 @@ def attribution(view: View, params: Params) -> Attribution | None:
 def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
     steps = "auto" if key.steps == "auto" else int(key.steps)
     parts = similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference)  # type: ignore[arg-type]
-    return (yield from gradual.reported(parts, lambda one: (one.share, f"Steps on the path: {one.steps}")))
+    return gradual.reported(parts, lambda one: (one.share, f"Steps on the path: {one.steps}"))
 
 
 def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:

@@ -4,21 +4,11 @@ import streamlit as st
 
 import encoder
 from pages.components.lazy import popover
-from pages.core.view.view import View, ViewParams, state
+from pages.core.view.view import View, state
+from pages.core.widgets import examples
 from pages.similarity.params import STEPS, Params
 
 REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
-#: Title, which says what to look for -> sentences A and B.
-EXAMPLES = {
-    "Other words, same meaning": ("The cat sat on the mat", "A kitten rested on a rug"),
-    "Same words, other meaning": ("The dog bit the man.", "The man bit the dog."),
-    "One word differs": ("It was too tired.", "It was too wide."),
-    "A negation": ("The film was good.", "The film was not good."),
-    "A question and its answer": ("How do I reset my password?", "Click “Forgot password” on the login page."),
-    "“bank”, two meanings": ("We walked along the bank of the river.", "We walked to the bank to get our money."),
-}
-#: Values that belong to a pair of sentences.
-SELECTION = (Params.token_a, Params.token_b)
 
 
 def draw(view: View) -> Params:
@@ -28,10 +18,7 @@ def draw(view: View) -> Params:
             st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
             help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
         )  # fmt: skip
-        st.selectbox(
-            "Example", list(EXAMPLES), index=None, key="similarity:example", placeholder="Try an example …",
-            label_visibility="collapsed", on_change=_use_example, width=250,
-        )  # fmt: skip
+        examples.draw(__file__, "pairs", "similarity:example", width=250)
         options = popover("Options", "similarity-options", icon=":material/tune:")
         if options is not None:
             with options:
@@ -43,14 +30,6 @@ def draw(view: View) -> Params:
             help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
         )  # fmt: skip
     return state.read(Params)
-
-
-def _use_example() -> None:
-    chosen = st.session_state.get("similarity:example")
-    if chosen is not None:
-        first, second = EXAMPLES[chosen]
-        values = {ViewParams.text: first, ViewParams.pair: "", Params.other: second}
-        state.put_all(values | dict.fromkeys(SELECTION))
 
 
 def _layer(n_layers: int) -> None:

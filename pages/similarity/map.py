@@ -1,6 +1,5 @@
 """The map of all pairs of tokens; above it the pair that a click selects, and the check of the sum."""
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.figures.similarity import similarity_heatmap
@@ -8,7 +7,7 @@ from encoder.similarity import TOLERANCE, Attribution, Cells
 from pages.components import on_click, plot
 from pages.core.view.view import state
 from pages.core.widgets import answer
-from pages.core.words import formulas, token_names
+from pages.core.words import about, formulas, token_names
 from pages.core.words.markdown import table
 from pages.similarity.params import Params
 
@@ -16,20 +15,14 @@ from pages.similarity.params import Params
 LARGEST = 5
 
 
-def figure(cells: Cells, selected: tuple[int | None, int | None]) -> go.Figure:
-    """The map with the selected pair framed."""
-    return similarity_heatmap(cells.matrix, *cells.labels, selected=selected)
-
-
-def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
-    """The answer, the map and the check of its sum. Returns the figure."""
+def draw(found: Attribution, cells: Cells, params: Params) -> None:
+    """The answer, the map and the check of its sum."""
     selected = cells.place(0, params.token_a), cells.place(1, params.token_b)
-    drawn = figure(cells, selected)
     clear = None if selected == (None, None) else _clear
     with answer.area():
         answer.draw(*_answer(cells, selected), clear=clear)
         plot(
-            drawn,
+            similarity_heatmap(cells.matrix, *cells.labels, selected=selected),
             key="similarity-map",
             alt="Map of all pairs of tokens: what each pair adds to the similarity of the two sentences, around 0.",
             on_event=on_click(
@@ -39,7 +32,6 @@ def draw(found: Attribution, cells: Cells, params: Params) -> go.Figure:
             ),
         )
     check(found)
-    return drawn
 
 
 def _select(cells: Cells, side: int, place: int) -> None:
@@ -117,11 +109,6 @@ def check(found: Attribution) -> None:
             "Exact, without reference and path. But these vectors already contain information from the whole sentence."
         )
     else:
+        mixed = f"Before layer {found.layer}, vectors already contain information from other tokens."
         reference = {"pad": "its words replaced by padding", "zero": "all of its vectors set to 0"}[found.reference]
-        mixed = f"Before layer {found.layer}, vectors already contain information from other tokens. " * bool(
-            found.layer
-        )
-        st.caption(
-            f"{mixed}Reference: the sentence with {reference}. The map explains how the similarity differs from that "
-            "of the references. The check covers the sum; no such check exists for a single cell."
-        )
+        st.caption(about.text(__file__, "What the check covers", mixed=mixed * bool(found.layer), reference=reference))

@@ -19,6 +19,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.core.access import limits
 from pages.state import kept, not_chosen
+from pages.state.former import DROPPED
 from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
@@ -168,7 +169,7 @@ class UrlState:
                 self._adopt_kept(param, digest)
             elif raw is None and (name in written or KEPT + name in written) and query:
                 self.put(param, param.default)  # Back led to a link without this value
-        known = {*self.params, *(KEPT + name for name in self.params), "embed", "embed_options", HOME}
+        known = {*self.params, *(KEPT + name for name in self.params), *DROPPED, "embed", "embed_options", HOME}
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 

@@ -198,7 +198,7 @@ def test_a_long_text_is_read_window_by_window() -> None:
     app.slider(key="view:window").set_value(2).run()
     assert_well(app)
     assert window_note(app) == [1008, 512, 2, 0, 2, 510, 1007]
-    assert any("these." in caption.value.replace("\\", "") for caption in app.caption)
+    assert "these." in noted(app, "view_carousel").replace("\\", "")
     assert app.query_params["long"] == "windows"
     assert app.query_params["window"] == "2"
     app.text_area(key="view:text").set_value("a short one").run()

@@ -14,11 +14,12 @@ from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from encoder.measure.map_comparison import distance_by_head
 from pages.core.stores import cache
+from pages.core.widgets import examples
 from pages.heads.compare import sides as compare
-from pages.heads.params import WHAT, SideB
+from pages.heads.params import WHAT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit
 
-RIVER, MONEY = compare.RIVER, compare.MONEY
+RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 LONG = "attention is all you need " * 80
 
 
@@ -128,8 +129,8 @@ def test_the_grid_chooses_a_head_and_shows_how_much_differs(monkeypatch: pytest.
 
 @pytest.mark.parametrize(("model", "kind"), [("minilm", "text"), ("digits-post", "image"), ("spoken-digits", "sound")])
 def test_every_example_shows_a_difference(model: str, kind: InputKind):
-    for title, values in compare.EXAMPLES[kind].items():
-        one_example(beside(model=model), title, values[SideB.what])
+    for title, values in examples.read(compare.__file__, kind).items():
+        one_example(beside(model=model), title, values["compare"])
 
 
 def one_example(app: AppTest, title: str, what: object):

@@ -22,7 +22,7 @@ def test_the_numbers_of_the_selected_pair(minilm: encoder.TextEncoder) -> None:
     assert "1/√d_k; d_k = 32" in shown
     assert f"**{number(dot / 32**0.5)}**" in shown
     assert f"**{number(float(row[6]))}**" in shown
-    assert f"rank {int((row > row[6]).sum()) + 1} of {trace.n_tokens}" in shown
+    assert f"({int((row > row[6]).sum()) + 1}th of {trace.n_tokens})" in shown
     assert number(1 / trace.n_tokens) in shown
     assert "default" not in shown
 
@@ -51,9 +51,9 @@ def test_the_products_in_numbers(minilm: encoder.TextEncoder) -> None:
 def test_without_a_selection_the_strongest_pair_of_the_first_word_is_shown(minilm: encoder.TextEncoder) -> None:
     shown = written(visit("heads", view="vectors", text="The cat sat", layer="0", head="2"))
     strongest = int(minilm.trace("The cat sat").attention(0, 2)[1].argmax())
-    assert f"(token {strongest})" in shown
+    assert f"Key: token {strongest}." in shown
     assert "default" in shown
-    assert "rank 1 of" in shown
+    assert "(1st of" in shown
 
 
 def test_formulas_are_typeset_in_the_colours_of_queries_and_keys() -> None:

@@ -12,11 +12,11 @@ import encoder
 from encoder import similarity
 from pages.core.stores import model_store
 from pages.core.stores.model_key import ModelKey
-from pages.core.widgets import answer
+from pages.core.widgets import answer, examples
 from pages.core.words import formulas
 from pages.core.work import long_work
+from pages.similarity import controls
 from pages.similarity.attributed import LONGEST
-from pages.similarity.controls import EXAMPLES
 from tests.pages.apps import assert_well, noted, numbers, press, sentences, visit, words, written
 
 A, B = "The tokenizers sat", "A kitten rested"
@@ -71,11 +71,11 @@ def test_any_text_on_either_side(text: str, other: str):
 
 def test_an_example_sets_both_sentences():
     app = visit("similarity", vectors="6", token_a="3")
-    title, (first, second) = next(iter(EXAMPLES.items()))
+    title, values = next(iter(examples.read(controls.__file__, "pairs").items()))
     app.selectbox(key="similarity:example").set_value(title).run()
     assert_well(app)
-    assert app.query_params["text"] == first
-    assert app.text_input(key="view:similar_to").value == second
+    assert app.query_params["text"] == values["text"]
+    assert app.text_input(key="view:similar_to").value == values["similar_to"]
     assert "token_a" not in app.query_params
 
 

@@ -8,17 +8,9 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.core.view.view import ViewParams, state
-from pages.state.params import Param, flag
 
 PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
 _LAST, _PREVIOUS, _NORM = "_last_page", "_previous_page", "_norm_before_both"
-
-
-@state.register
-class PlacementParams:
-    """untrained_norm: in older links, that the page shows the chosen model, as it always does now."""
-
-    untrained_norm: Param[bool] = flag(url="moved_norms")
 
 
 def before_controls(page: StreamlitPage) -> Callable[[], None]:

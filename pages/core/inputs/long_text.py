@@ -53,13 +53,6 @@ def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.
         value=None, placeholder=f"half a window: {max(1, size // 2)}",
         help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
     )  # fmt: skip
-    span = spans[window]
-    slid = pair if pair is not None and span.slides == 1 else text
-    whose = "" if pair is None else f" of the {('first', 'second')[span.slides]} sentence"
-    st.caption(
-        f"Window {window} of 0 to {last}: tokens {span.tokens[0]:,} to {span.tokens[1] - 1:,} of "
-        f"{spans[-1].tokens[1]:,}{whose}. {plain(_ends(slid[slice(*span.characters)]))}"
-    )
     return dataclasses.replace(key, window=window)
 
 
@@ -88,10 +81,12 @@ def note(view: View) -> None:
     spans = cache.window_spans(view.model, view.text, view.pair)
     here = spans[min(view.model.window, len(spans) - 1)]
     first, end = here.tokens
+    slid = view.pair if view.pair is not None and here.slides == 1 else view.text
+    ends = plain(_ends(slid[slice(*here.characters)]))
     st.info(
         f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
-        f"tokens {first:,} to {end - 1:,}. The model processes each window by itself: no token attends outside it, and "
-        f"positions start at 0. {_overlap(spans)}",
+        f"tokens {first:,} to {end - 1:,}, {ends}. The model processes each window by itself: no token attends outside "
+        f"it, and positions start at 0. {_overlap(spans)}",
         icon=":material/view_carousel:",
     )
 

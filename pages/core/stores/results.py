@@ -17,12 +17,15 @@ MOST = 24
 
 
 def known(kind: str, what: Hashable) -> Any:
-    """What this session keeps of this kind under this name, or None."""
-    return st.session_state.get(_OWN, {}).get(kind, {}).get(what)
+    """What this session or all sessions keep of this kind under this name, or None."""
+    found = st.session_state.get(_OWN, {}).get(kind, {}).get(what)
+    return cache.known_computed((kind, what)) if found is None else found
 
 
-def keep(kind: str, what: Hashable, value: V, most: int = MOST) -> V:
-    """Keep a result in this session only, and return it; the oldest of its kind beyond `most` go."""
+def keep(kind: str, what: Hashable, value: V, most: int = MOST, *, own: bool = True) -> V:
+    """Keep a result and return it: for all sessions, or in this one, where the oldest of its kind beyond `most` go."""
+    if not own:
+        return cache.computed((kind, what), lambda: value)  # type: ignore[no-any-return]
     kept = st.session_state.setdefault(_OWN, {}).setdefault(kind, {})
     kept[what] = value
     for old in list(kept)[:-most]:
@@ -44,7 +47,7 @@ def of_work(
 
     kind: the key of the widgets; own: whether only this session keeps it, `most` of them.
     """
-    found: V | None = known(kind, what) if own else cache.known_computed(what)
+    found: V | None = known(kind, what)
     if found is None and (found := long_work.result(kind, what, make, label=label, ask=ask)) is not None:
-        return keep(kind, what, found, most) if own else cache.computed(what, lambda: found)  # type: ignore[no-any-return]
+        return keep(kind, what, found, most, own=own)
     return found

@@ -11,7 +11,7 @@ import streamlit as st
 from encoder.causal import Progress
 from encoder.errors import EncoderError
 from pages.components import plot
-from pages.core.stores import cache, results
+from pages.core.stores import results
 from pages.core.work import long_work
 
 #: Up to this many tokens in all runs together, effects are computed without being asked.
@@ -36,7 +36,7 @@ def measured(
     known so far; longest: tokens of the longest text; label: of the button; doing: the sentence of the progress bar.
     Raises EncoderError for a longer text, and where the engine refuses.
     """
-    found: np.ndarray | None = cache.known_computed(what)
+    found: np.ndarray | None = results.known(key, what)
     if found is not None:
         return found
     if n_tokens > longest:

@@ -5,6 +5,7 @@ The page draws `controls` and `curves`, and what it adds itself: a map over the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,7 @@ class Occlusion:
             "covering",
             ("covering", *self.name),
             lambda: occlusion.iter_occlude_each(view.loaded, self.given, view.trace, self.outcome, self.cover),
-            self._picture,
+            lambda values: self._picture(range(len(values)), np.atleast_2d(values)),
             runs=self.n_parts,
             n_tokens=view.trace.n_tokens,
             longest=LONGEST,
@@ -92,24 +93,21 @@ class Occlusion:
             "falls = -alone.values"
         )
 
-    def _picture(self, values: np.ndarray) -> Any:
+    def _picture(self, steps: Sequence[int], values: np.ndarray) -> Any:
         """The falls so far, in the order of the parts."""
-        over = f"covered {self.part}s"
-        return deletion_curves(range(len(values)), {}, -np.atleast_2d(values), over, self.measured)
+        return deletion_curves(steps, {}, -values, f"covered {self.part}s", self.measured)
 
     def curves(self, key: str, orders: dict[str, tuple[int, ...]], seeds: tuple[int, ...]) -> np.ndarray | None:
         """[orders + seeds, steps]: the fall with more and more parts covered; None while it waits for a click."""
-        view, n_steps = self.view, len(occlusion.counts(self.n_parts))
+        view, steps = self.view, occlusion.counts(self.n_parts)
         found = effects.measured(
             key,
             (key, *self.name, tuple(orders.items()), seeds),
             lambda: occlusion.iter_deletion_curves(
                 view.loaded, self.given, view.trace, orders, self.outcome, self.cover, seeds
             ),
-            lambda values: deletion_curves(
-                occlusion.counts(self.n_parts), {}, -values, f"covered {self.part}s", self.measured
-            ),
-            runs=n_steps * (len(orders) + len(seeds)),
+            lambda values: self._picture(steps, values),
+            runs=len(steps) * (len(orders) + len(seeds)),
             n_tokens=view.trace.n_tokens,
             longest=LONGEST,
             label="Draw the curves",

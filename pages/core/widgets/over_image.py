@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from encoder import figures
@@ -45,17 +47,15 @@ def weights_of(view: View, overlay: str) -> tuple[Weights, np.ndarray]:
     return view.derived(("patch row", overlay, view.layer, view.head, place), make)
 
 
-def draw_weights(view: View, over: np.ndarray, what: str, key: str = "patch-map", opacity: float = OPACITY) -> None:
-    """The image with the weights [R, C] of the token over it. what: the name of the weights."""
-    grid, name = patches.grid(view.trace), view.trace.labels[token(view)]
-    _draw(
-        view, over, key=key, label=f"{what} of {name}", colorscale=figures.thumbnails_lut(view.colours),
-        alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by what {name} attends to.", opacity=opacity,
-    )  # fmt: skip
+def draw_weights(view: View, over: np.ndarray, what: str, key: str = "patch-map", **look: Any) -> None:
+    """The image with the weights [R, C] of the token over it. what: the name of the weights; look: of `patch_map`."""
+    name = view.trace.labels[token(view)]
+    draw(view, over, f"what {name} attends to", key=key, label=f"{what} of {name}",
+         colorscale=figures.thumbnails_lut(view.colours), **look)  # fmt: skip
 
 
-def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, opacity: float = OPACITY) -> None:
-    """The answer and the image with the fall [P] for each patch."""
+def answer_falls(view: View, covered: Occlusion, falls: np.ndarray) -> None:
+    """The line with the patches whose covering lowers the outcome most. falls [P]."""
     grid = patches.grid(view.trace)
     names = view.trace.labels[len(grid.before) :]
     best = [int(part) for part in np.argsort(-falls, kind="stable")[: answer.NAMED] if falls[part] > 0]
@@ -65,14 +65,17 @@ def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, opacity: float
         "Teal: the outcome falls where the patch is covered. Orange: it rises.",
         clear=selection.clearing(view),
     )
-    _draw(
-        view, falls.reshape(grid.rows, grid.columns), key="patch-falls", label=f"Fall of the {covered.measured}",
-        alt=f"The image in {grid.rows} x {grid.columns} patches, coloured by the fall when each is covered.",
-        colorscale=signed_lut(), signed=True, opacity=opacity,
-    )  # fmt: skip
 
 
-def _draw(view: View, over: np.ndarray, **look: object) -> None:
+def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, key: str = "patch-falls", **look: Any) -> None:
+    """The image with the fall [P] for each patch. look: of `patch_map`."""
+    grid = patches.grid(view.trace)
+    draw(view, falls.reshape(grid.rows, grid.columns), "the fall when each is covered", key=key,
+         label=f"Fall of the {covered.measured}", colorscale=signed_lut(), signed=True, **look)  # fmt: skip
+
+
+def draw(view: View, over: np.ndarray, what: str, **look: Any) -> None:
+    """The image with numbers [R, C] over it; a click selects a patch. what: colours it; look: of `patch_map`."""
     grid = patches.grid(view.trace)
 
     def select(event: PatchEvent) -> None:
@@ -80,4 +83,6 @@ def _draw(view: View, over: np.ndarray, **look: object) -> None:
 
     image = image_input.IMAGES.shown(view.loaded, view.text)
     selected = None if view.i is None else grid.place(view.i)
-    patch_map(image, over, selected=selected, size=440, on_event=select, **look)  # type: ignore[arg-type]
+    alt = f"The image in {grid.rows} x {grid.columns} patches, coloured by {what}."
+    usual = {"size": 440, "opacity": OPACITY, "on_event": select}
+    patch_map(image, over, selected=selected, alt=alt, **usual | look)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.widgets.comparison import Side, Sides
+from pages.core.words.formulas import number
 from pages.core.words.markdown import plain
 
 
@@ -95,11 +96,11 @@ class Compared:
             return ""
         text = (
             f" Cosine of a shared {self.words.part}'s two output vectors: smallest for {self.bold(least[0])}, "
-            f"**{_two_digits(least[1])}**"
+            f"**{number(least[1], 2)}**"
         )
         query = self.selected[0]
         if query is not None and query != least[0] and not math.isnan(float(cosine[query])):
-            text += f"; for {self.bold(query)} **{_two_digits(float(cosine[query]))}**"
+            text += f"; for {self.bold(query)} **{number(float(cosine[query]), 2)}**"
         return f"{text} (1: same direction, 0: orthogonal)."
 
     def legend(self) -> str:
@@ -143,7 +144,3 @@ def signed(change: float) -> str:
     if change == 0:
         return "0"
     return ("+" if change > 0 else "−") + three_digits(abs(change))
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")

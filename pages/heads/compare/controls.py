@@ -1,7 +1,5 @@
 """The widgets of the view “Compare”: what to compare, and side B."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from encoder.errors import EncoderError
@@ -10,30 +8,19 @@ from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
 from pages.core.view.view import View, state
-from pages.heads.compare.sides import EXAMPLES, clear_selection, other_head, other_model
+from pages.core.widgets import examples
+from pages.heads.compare.sides import clear_selection, other_head, other_model
 from pages.heads.params import MODELS, WHAT, SideB
-from pages.state.params import Param
 from pages.state.url_state import controlled
 
 
 def draw(view: View) -> None:
     """All controls. Side A is the open input, model and head."""
     what = {name: title.format(input=words_of(view.trace).input) for name, title in WHAT.items()}
-    examples = EXAMPLES[view.loaded.takes]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
         _side_b(view, state.read(SideB))
-        st.selectbox(
-            "Example", list(examples), index=None, key="compare:example", placeholder="Try an example …",
-            label_visibility="collapsed", on_change=_use_example, args=(examples,), width=200,
-        )  # fmt: skip
-
-
-def _use_example(examples: Mapping[str, Mapping[Param, object]]) -> None:
-    chosen = st.session_state.get("compare:example")
-    if chosen in examples:
-        state.put_all(examples[chosen])
-        clear_selection()
+        examples.draw(__file__, view.loaded.takes, "compare:example", then=clear_selection, width=200)
 
 
 def _side_b(view: View, params: SideB) -> None:

@@ -1,68 +1,21 @@
 """The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 import encoder
 from encoder.errors import EncoderError, LoadError
-from encoder.inputs.layout import InputKind
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
 from pages.core.inputs import second_input
-from pages.core.inputs.image_input import ImageParams
-from pages.core.inputs.sound_input import SoundParams
 from pages.core.stores import cache, input_kinds, model_access, model_store
 from pages.core.view import selection
-from pages.core.view.view import FIRST_SENTENCE, MapParams, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.view.view import MapParams, UntrainedParams, View, ViewParams, scratch_config, state
 from pages.core.widgets.comparison import Side, Sides
-from pages.heads.params import OTHER_SENTENCE, SideB
+from pages.heads.params import SideB
 from pages.state.params import Param
-
-RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
-
-_MINILM = {ViewParams.model: "minilm", ViewParams.norm: "trained"}
-_PAGE_CHOOSES = {SideB.layer_b: None, SideB.head_b: None}
-_DIGITS = {ViewParams.model: "digits-pre", ViewParams.norm: "trained"}
-#: Title -> values of the view and of this page.
-_OF_TEXT: Mapping[str, Mapping[Param, object]] = {
-    "“bank” of a river and of money": _MINILM | {
-        SideB.what: "sentences", ViewParams.text: RIVER, SideB.text_b: MONEY, ViewParams.pair: "",
-        ViewParams.layer: 1, ViewParams.head: 8,
-    },
-    "too tired or too wide": _MINILM | {
-        SideB.what: "sentences", ViewParams.text: FIRST_SENTENCE, SideB.text_b: OTHER_SENTENCE, ViewParams.pair: "",
-    },
-    "Previous-token and next-token head": _MINILM | {
-        SideB.what: "heads", ViewParams.layer: 0, ViewParams.head: 2, SideB.layer_b: 1, SideB.head_b: 8,
-    },
-    "The twins: pre-norm and post-norm": _PAGE_CHOOSES | {
-        SideB.what: "models", ViewParams.model: "twin-pre", ViewParams.norm: "trained", SideB.model_b: "twin-post",
-        ViewParams.layer: 0, ViewParams.head: 0,
-    },
-    "MiniLM with its norms moved": _MINILM | _PAGE_CHOOSES | {SideB.what: "models", SideB.model_b: "moved"},
-}  # fmt: skip
-
-
-_OF_IMAGES: Mapping[str, Mapping[Param, object]] = {
-    "A three and an eight": _DIGITS | {
-        SideB.what: "sentences", ImageParams.image: "3", SideB.input_b: "8", ViewParams.layer: 2, ViewParams.head: 1,
-    },
-    "Digits: pre-norm and post-norm": _PAGE_CHOOSES | _DIGITS | {SideB.what: "models", SideB.model_b: "digits-post"},
-}  # fmt: skip
-_SPOKEN = {ViewParams.model: "spoken-digits", ViewParams.norm: "trained"}
-_OF_SOUNDS: Mapping[str, Mapping[Param, object]] = {
-    "“seven” and “three”": _SPOKEN | {
-        SideB.what: "sentences", SoundParams.sound: "seven", SideB.input_b: "three", ViewParams.layer: 2,
-        ViewParams.head: 0,
-    },
-    "Spoken digits with its norms moved": _PAGE_CHOOSES | _SPOKEN | {SideB.what: "models", SideB.model_b: "moved"},
-}  # fmt: skip
-#: Kind of input -> title -> values of the view and of this page.
-EXAMPLES: Mapping[InputKind, Mapping[str, Mapping[Param, object]]] = {
-    "text": _OF_TEXT, "image": _OF_IMAGES, "sound": _OF_SOUNDS,
-}  # fmt: skip
 
 
 def sides(view: View, params: SideB) -> Sides:
