@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
@@ -31,12 +31,6 @@ MODEL_TYPE = "encoderscope"
 FORMAT = 1
 #: A field of config.json in any layout: `save` wrote it and may replace it.
 SAVED_BY = "saved_by_encoderscope"
-#: Before the names of the weights of a head: its name in `NamedEncoder.heads`.
-HEAD = "mlm_head."
-CLASSIFIER = "classifier."
-VECTOR_HEAD = "vector_head."
-SPANS = "span_head."
-DENSE, TOKEN_DENSE = "dense.{}.", "token_dense.{}."
 #: Fields of TextEncoder that are written as they are.
 TEXT_SETTINGS = ("pooling", "normalise", "max_embed_tokens", "truncate_dim", "default_prompt", "pools_prompt")
 #: The largest number of float16.
@@ -170,12 +164,14 @@ def _head_fields(head: Any) -> dict[str, Any] | None:
     return None if head is None else dataclasses.asdict(head.config)
 
 
+def modules_of(model: Tower) -> dict[str, nn.Module]:
+    """The encoder and its heads, by what comes before the names of their weights."""
+    return {"": model.encoder} | {f"{name}.": head for name, head in model.heads.items()}
+
+
 def state_of(model: Tower) -> dict[str, Tensor]:
     """The weights under our own names."""
-    state = dict(model.encoder.state_dict())
-    for name, head in model.heads.items():
-        state |= prefixed(f"{name}.", head)
-    return state
+    return {name: value for prefix, part in modules_of(model).items() for name, value in prefixed(prefix, part).items()}
 
 
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:

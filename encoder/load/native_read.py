@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import LoadError, quoted
+from encoder.errors import ConfigError, LoadError, quoted
 from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import CLASSIFIER, DENSE, FORMAT, HEAD, SPANS, TOKEN_DENSE, VECTOR_HEAD, Savable, Tower
+from encoder.load.native import FORMAT, Savable, Tower, modules_of
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
+from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.mlm import MLMHead, MLMHeadConfig
-from encoder.model.pooling import POOLINGS, Dense, DenseConfig, LateConfig, SparseConfig
+from encoder.model.pooling import Dense, DenseConfig, LateConfig, SparseConfig, parts_of
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
-Modules = dict[str, nn.Module]
 #: Characters of a model's name.
 LONGEST_NAME = 200
 
@@ -46,10 +46,49 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
         raise LoadError(f"config.json has name={quoted(name)}: specify a text of at most {LONGEST_NAME} characters.")
     if "towers" in fields:
         return _joint(name, folder, fields, device, dtype)
-    modules, make = _tower(name, folder, fields)
-    fill_strictly(modules, WeightFiles(folder), device, dtype)
-    made: Tower = make()
+    made = _tower(name, folder, fields)
+    fill_strictly(modules_of(made), WeightFiles(folder), device, dtype)
     return made
+
+
+@dataclass(frozen=True)
+class SignalFields:
+    """The heads of an encoder of images or sound, as `native.fields_of` writes them."""
+
+    classifier: ClassifierConfig | None = None
+    vector_head: VectorHeadConfig | None = None
+
+
+@dataclass(frozen=True)
+class TextFields:
+    """The heads and settings of a TextEncoder, as `native.fields_of` writes them.
+
+    Raises ConfigError for an unknown pooling, a default prompt that is none of the prompts, and a number below 1.
+    """
+
+    classifier: ClassifierConfig | None = None
+    mlm_head: MLMHeadConfig | None = None
+    span_head: ClassifierConfig | None = None
+    dense: tuple[DenseConfig, ...] = ()
+    token_dense: tuple[DenseConfig, ...] = ()
+    sparse: SparseConfig | None = None
+    late: LateConfig | None = None
+    pooling: str = "mean"
+    normalise: bool = False
+    max_embed_tokens: int | None = None
+    truncate_dim: int | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
+    default_prompt: str | None = None
+    pools_prompt: bool = True
+    fill_to: int | None = None
+
+    def __post_init__(self) -> None:
+        parts_of(self.pooling)
+        if self.default_prompt is not None and self.default_prompt not in self.prompts:
+            raise ConfigError(f"default_prompt={quoted(self.default_prompt)} is none of the prompts: correct it.")
+        for name in ("max_embed_tokens", "truncate_dim", "fill_to"):
+            if (value := getattr(self, name)) is not None:
+                check_whole(name, value, 1)
 
 
 def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
@@ -60,44 +99,49 @@ def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device
     for key, value in (("scale", scale), ("bias", bias)):
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise LoadError(f"config.json has {key}={quoted(value)}: specify a number.")
-    found: dict[str, Any] = {}
-    modules: Modules = {}
+    made: dict[str, Tower] = {}
     for kind, tower_fields in towers.items():
         if not isinstance(tower_fields, dict):
             raise LoadError(f"config.json's tower {kind} is not an object: save the model again.")
-        parts, found[kind] = _tower(name, folder, tower_fields)
-        modules |= {f"{kind}.{prefix}": module for prefix, module in parts.items()}
+        made[kind] = _tower(name, folder, tower_fields)
+    modules = {f"{kind}.{before}": part for kind, tower in made.items() for before, part in modules_of(tower).items()}
     fill_strictly(modules, WeightFiles(folder), device, dtype)
-    made = {kind: make() for kind, make in found.items()}
     if wrong := [kind for kind, tower in made.items() if tower.takes != kind]:
         raise LoadError(f"config.json's tower {wrong[0]} takes {made[wrong[0]].takes}: save the model again.")
     text, other = made.pop("text"), made.popitem()[1]
     return JointEncoder(name, text, other, float(scale), float(bias), compares)  # type: ignore[arg-type]
 
 
-def _tower(name: str, folder: Path, fields: dict[str, Any]) -> tuple[Modules, Callable[[], Any]]:
-    """The unfilled modules of an encoder by their prefix, and what makes the encoder of them."""
+def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
+    """An encoder whose weights are still to be filled."""
     config: EncoderConfig = from_fields(EncoderConfig, fields.get("encoder"), "encoder")
+    kind: Any = TextFields if config.takes_text else SignalFields
+    known = {one.name for one in dataclasses.fields(kind)}
+    found = from_fields(kind, {key: value for key, value in fields.items() if key in known}, "")
     with unfilled():
-        modules: Modules = {"": Encoder(config)}
-        if fields.get("classifier") is not None:
-            head = from_fields(ClassifierConfig, fields["classifier"], "classifier")
-            modules[CLASSIFIER] = Classifier(config.d_model, head)
-    return (_text if config.takes_text else _signal)(name, folder, fields, config, modules)
+        rest = {key: _unfilled_head(config, getattr(found, key)) for key in known}
+        encoder = Encoder(config)
+    if config.patches is not None:
+        return ImageEncoder(name, encoder, _pixels(fields, config.patches.channels), **rest)
+    if not config.takes_text:
+        return AudioEncoder(name, encoder, _sound(fields, config), **rest)
+    fill_to = rest.pop("fill_to")
+    if fill_to is not None and fill_to > config.max_tokens:
+        raise LoadError(f"config.json has fill_to={fill_to}, more than the {config.max_tokens} tokens of a text.")
+    return TextEncoder(name, encoder, Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to), **rest)
 
 
-def _signal(
-    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
-) -> tuple[Modules, Callable[[], ImageEncoder | AudioEncoder]]:
-    kind: Any = AudioEncoder if config.patches is None else ImageEncoder
-    preparation: Any = _sound(fields, config) if config.patches is None else _pixels(fields, config.patches.channels)
-    if fields.get("vector_head") is not None:
-        with unfilled():
-            head = from_fields(VectorHeadConfig, fields["vector_head"], "vector_head")
-            modules[VECTOR_HEAD] = VectorHead(config.d_model, head)
-    heads: dict[str, Any] = {"classifier": modules.get(CLASSIFIER), "vector_head": modules.get(VECTOR_HEAD)}
-    encoder: Any = modules[""]
-    return modules, lambda: kind(name=name, encoder=encoder, preparation=preparation, **heads)
+def _unfilled_head(config: EncoderConfig, value: Any) -> Any:
+    """The module of a head's config, or of several; any other value itself."""
+    if isinstance(value, tuple):
+        return tuple(_unfilled_head(config, one) for one in value)
+    if isinstance(value, MLMHeadConfig):
+        return MLMHead(config, value)
+    if isinstance(value, DenseConfig):
+        return Dense(value)
+    if isinstance(value, ClassifierConfig):
+        return Classifier(config.d_model, value)
+    return VectorHead(config.d_model, value) if isinstance(value, VectorHeadConfig) else value
 
 
 def _pixels(fields: dict[str, Any], channels: int) -> Preparation:
@@ -117,66 +161,3 @@ def _sound(fields: dict[str, Any], config: EncoderConfig) -> log_mel.Preparation
     found: log_mel.Preparation = from_fields(kinds[given["kind"]], rest, "preparation")
     check_sound(found, config)
     return found
-
-
-def _text(
-    name: str, folder: Path, fields: dict[str, Any], config: EncoderConfig, modules: Modules
-) -> tuple[Modules, Callable[[], TextEncoder]]:
-    for key in ("dense", "token_dense"):
-        if not isinstance(fields.get(key, []), list):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify a list.")
-    with unfilled():
-        if fields.get("mlm_head") is not None:
-            modules[HEAD] = MLMHead(config, from_fields(MLMHeadConfig, fields["mlm_head"], "mlm_head"))
-        if fields.get("span_head") is not None:
-            spans = from_fields(ClassifierConfig, fields["span_head"], "span_head")
-            modules[SPANS] = Classifier(config.d_model, spans)
-        dense, token_dense = (
-            tuple(Dense(from_fields(DenseConfig, entry, key)) for entry in fields.get(key, []))
-            for key in ("dense", "token_dense")
-        )
-    for name_of, several in ((DENSE, dense), (TOKEN_DENSE, token_dense)):
-        modules |= {name_of.format(index): module for index, module in enumerate(several)}
-    pooling = fields.get("pooling", "mean")
-    if not isinstance(pooling, str) or not set(pooling.split("+")) <= set(POOLINGS):
-        raise LoadError(f"config.json has an unknown pooling={quoted(pooling)}: choose one of {', '.join(POOLINGS)}.")
-    for key in ("normalise", "pools_prompt"):
-        if not isinstance(fields.get(key, False), bool):
-            raise LoadError(f"config.json has {key}={quoted(fields[key])}: specify true or false.")
-    encoder: Any = modules[""]
-    heads: dict[str, Any] = {
-        "classifier": modules.get(CLASSIFIER), "mlm_head": modules.get(HEAD), "span_head": modules.get(SPANS),
-    }  # fmt: skip
-    for key, kind in (("sparse", SparseConfig), ("late", LateConfig)):
-        heads[key] = None if fields.get(key) is None else from_fields(kind, fields[key], key)
-    prompts, prompt = fields.get("prompts", {}), fields.get("default_prompt")
-    if not isinstance(prompts, dict) or not all(isinstance(text, str) for text in prompts.values()):
-        raise LoadError(f"config.json has prompts={quoted(prompts)}: specify a text for each name.")
-    if prompt is not None and prompt not in prompts:
-        raise LoadError(f"config.json has default_prompt={quoted(prompt)}, which is none of its prompts: correct it.")
-    most, fill_to = _whole(fields, "max_embed_tokens"), _whole(fields, "fill_to")
-    if fill_to is not None and fill_to > config.max_tokens:
-        raise LoadError(f"config.json has fill_to={fill_to}, more than the {config.max_tokens} tokens of a text.")
-    return modules, lambda: TextEncoder(
-        name=name,
-        encoder=encoder,
-        tokenizer=Tokenizer.from_file(folder / "tokenizer.json").filled_to(fill_to),
-        pooling=pooling,
-        dense=dense,
-        token_dense=token_dense,
-        normalise=fields.get("normalise", False),
-        max_embed_tokens=most,
-        truncate_dim=_whole(fields, "truncate_dim"),
-        prompts=prompts,
-        default_prompt=prompt,
-        pools_prompt=fields.get("pools_prompt", True),
-        **heads,
-    )
-
-
-def _whole(fields: dict[str, Any], key: str) -> int | None:
-    """A whole number from 1 on, or null. Raises LoadError for anything else."""
-    value = fields.get(key)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise LoadError(f"config.json has {key}={quoted(value)}: specify a whole number from 1 on, or null.")
-    return value

@@ -241,7 +241,7 @@ def change_weights(folder: Path, change) -> None:
         (lambda f: f.update(encoder=None), "no object 'encoder'"),
         (lambda f: f.update(format=9), "format 9.* reads 1"),
         (lambda f: f.update(pooling="median"), "pooling='median'.* mean, cls, max"),
-        (lambda f: f.update(normalise="false"), "normalise='false'.* true or false"),
+        (lambda f: f.update(normalise="false"), "normalise='false'.* wrong type"),
         (lambda f: f.update(name="x" * 300), "name=.* at most 200"),
         (lambda f: f["encoder"].update(norm_eps=10**400), r"encoder\.norm_eps=1000"),
         (lambda f: f["encoder"].update(rotary_base=10**400), r"encoder\.rotary_base=1000"),
