@@ -12,7 +12,8 @@ import dataclasses
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,16 +24,19 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError, LoadError, SaveError
+from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.json_file import parse_json, read_json
 from encoder.load.weights import SINGLE, prefixed
+from encoder.model.checks import check_whole
+from encoder.model.classifier import ClassifierConfig
+from encoder.model.mlm import MLMHeadConfig
+from encoder.model.pooling import DenseConfig, LateConfig, SparseConfig, parts_of
+from encoder.model.vector_head import VectorHeadConfig
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
 #: A field of config.json in any layout: `save` wrote it and may replace it.
 SAVED_BY = "saved_by_encoderscope"
-#: Fields of TextEncoder that are written as they are.
-TEXT_SETTINGS = ("pooling", "normalise", "max_embed_tokens", "truncate_dim", "default_prompt", "pools_prompt")
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -40,6 +44,46 @@ DiskType = Literal["float32", "float16", "bfloat16"]
 Tower = TextEncoder | ImageEncoder | AudioEncoder
 Savable = Tower | JointEncoder
 DISK_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class SignalFields:
+    """The heads of an encoder of images or sound."""
+
+    classifier: ClassifierConfig | None = None
+    vector_head: VectorHeadConfig | None = None
+
+
+@dataclass(frozen=True)
+class TextFields:
+    """The heads and settings of a TextEncoder.
+
+    Raises ConfigError for an unknown pooling, a default prompt that is none of the prompts, and a number below 1.
+    """
+
+    classifier: ClassifierConfig | None = None
+    mlm_head: MLMHeadConfig | None = None
+    span_head: ClassifierConfig | None = None
+    dense: tuple[DenseConfig, ...] = ()
+    token_dense: tuple[DenseConfig, ...] = ()
+    sparse: SparseConfig | None = None
+    late: LateConfig | None = None
+    pooling: str = "mean"
+    normalise: bool = False
+    max_embed_tokens: int | None = None
+    truncate_dim: int | None = None
+    prompts: dict[str, str] = field(default_factory=dict)
+    default_prompt: str | None = None
+    pools_prompt: bool = True
+    fill_to: int | None = None
+
+    def __post_init__(self) -> None:
+        parts_of(self.pooling)
+        if self.default_prompt is not None and self.default_prompt not in self.prompts:
+            raise ConfigError(f"default_prompt={quoted(self.default_prompt)} is none of the prompts: correct it.")
+        for name in ("max_embed_tokens", "truncate_dim", "fill_to"):
+            if (value := getattr(self, name)) is not None:
+                check_whole(name, value, 1)
 
 
 def save(
@@ -143,25 +187,27 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
 
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
-    fields = {"encoder": dataclasses.asdict(model.config), "classifier": _head_fields(model.classifier)}
-    if not isinstance(model, TextEncoder):
-        preparation = dataclasses.asdict(model.preparation)
-        if isinstance(model, AudioEncoder):
-            preparation["kind"] = type(model.preparation).__name__
-        return fields | {"preparation": preparation, "vector_head": _head_fields(model.vector_head)}
-    return fields | {
-        **{name: getattr(model, name) for name in TEXT_SETTINGS},
-        **{name: _head_fields(getattr(model, name)) for name in ("mlm_head", "span_head")},
-        **{name: [_head_fields(dense) for dense in getattr(model, name)] for name in ("dense", "token_dense")},
-        "prompts": dict(model.prompts),
-        "sparse": None if model.sparse is None else dataclasses.asdict(model.sparse),
-        "late": None if model.late is None else dataclasses.asdict(model.late),
-        "fill_to": model.tokenizer.fill_to,
-    }
+    kind: Any = TextFields if isinstance(model, TextEncoder) else SignalFields
+    names = [one.name for one in dataclasses.fields(kind) if one.name != "fill_to"]
+    fields = {"encoder": model.config} | {name: getattr(model, name) for name in names}
+    if isinstance(model, TextEncoder):
+        fields["fill_to"] = model.tokenizer.fill_to
+    else:
+        fields["preparation"] = model.preparation
+    found = {name: _as_json(value) for name, value in fields.items()}
+    if isinstance(model, AudioEncoder):
+        found["preparation"]["kind"] = type(model.preparation).__name__
+    return found
 
 
-def _head_fields(head: Any) -> dict[str, Any] | None:
-    return None if head is None else dataclasses.asdict(head.config)
+def _as_json(value: Any) -> Any:
+    """A field of an encoder: of a head, its config."""
+    if isinstance(value, tuple):
+        return [_as_json(one) for one in value]
+    value = value.config if isinstance(value, nn.Module) else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def modules_of(model: Tower) -> dict[str, nn.Module]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,19 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import ConfigError, LoadError, quoted
+from encoder.errors import LoadError, quoted
 from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import FORMAT, Savable, Tower, modules_of
+from encoder.load.native import FORMAT, Savable, SignalFields, TextFields, Tower, modules_of
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
-from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.model.mlm import MLMHead, MLMHeadConfig
-from encoder.model.pooling import Dense, DenseConfig, LateConfig, SparseConfig, parts_of
+from encoder.model.pooling import Dense, DenseConfig
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 #: Characters of a model's name.
@@ -49,46 +47,6 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
     made = _tower(name, folder, fields)
     fill_strictly(modules_of(made), WeightFiles(folder), device, dtype)
     return made
-
-
-@dataclass(frozen=True)
-class SignalFields:
-    """The heads of an encoder of images or sound, as `native.fields_of` writes them."""
-
-    classifier: ClassifierConfig | None = None
-    vector_head: VectorHeadConfig | None = None
-
-
-@dataclass(frozen=True)
-class TextFields:
-    """The heads and settings of a TextEncoder, as `native.fields_of` writes them.
-
-    Raises ConfigError for an unknown pooling, a default prompt that is none of the prompts, and a number below 1.
-    """
-
-    classifier: ClassifierConfig | None = None
-    mlm_head: MLMHeadConfig | None = None
-    span_head: ClassifierConfig | None = None
-    dense: tuple[DenseConfig, ...] = ()
-    token_dense: tuple[DenseConfig, ...] = ()
-    sparse: SparseConfig | None = None
-    late: LateConfig | None = None
-    pooling: str = "mean"
-    normalise: bool = False
-    max_embed_tokens: int | None = None
-    truncate_dim: int | None = None
-    prompts: dict[str, str] = field(default_factory=dict)
-    default_prompt: str | None = None
-    pools_prompt: bool = True
-    fill_to: int | None = None
-
-    def __post_init__(self) -> None:
-        parts_of(self.pooling)
-        if self.default_prompt is not None and self.default_prompt not in self.prompts:
-            raise ConfigError(f"default_prompt={quoted(self.default_prompt)} is none of the prompts: correct it.")
-        for name in ("max_embed_tokens", "truncate_dim", "fill_to"):
-            if (value := getattr(self, name)) is not None:
-                check_whole(name, value, 1)
 
 
 def _joint(name: str, folder: Path, fields: dict[str, Any], device: torch.device, dtype: torch.dtype) -> JointEncoder:
