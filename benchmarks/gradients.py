@@ -29,7 +29,7 @@ def run(depths: Sequence[int], seeds: Sequence[int], setting: gradients.Setting,
     for entry in gradients.measure_all(depths, seeds, setting):
         found.append(entry)
         if not quiet:
-            print(f"\r{len(found)}/{gradients.count(depths, seeds)}", end="", file=sys.stderr, flush=True)
+            print(f"\r{len(found)}/{len(gradients.cases(depths, seeds))}", end="", file=sys.stderr, flush=True)
     if not quiet:
         print(file=sys.stderr)
     return figures(found) | {

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 import encoder
-from encoder.load.measured_parity import MEASURED, measured, mechanisms
-from encoder.load.missing_mechanisms import REFUSED
+from encoder.load.measured_parity import MEASURED, REFUSED, measured, mechanisms
 from encoder.load.native import DISK_TYPES
 from tests.load import every_family, joints, reference, sounds
 

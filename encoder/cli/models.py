@@ -12,8 +12,7 @@ def show_models(_: argparse.Namespace) -> Iterator[Result]:
     """The registry of families."""
     import pandas as pd
 
-    from encoder.load.measured_parity import measured
-    from encoder.load.missing_mechanisms import REFUSED
+    from encoder.load.measured_parity import REFUSED, measured
 
     registry = measured()
     rows = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
-from encoder.load.joint import Target, image_encoder, load_joint, text_encoder
+from encoder.load.joint import image_encoder, load_joint, text_encoder
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
 from encoder.load.native_read import load_native
@@ -30,6 +29,7 @@ from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import INDEX, PICKLES, WeightFiles
+from encoder.model.embed import sine_halves
 from encoder.model.encoder import Encoder
 
 Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
@@ -81,7 +81,7 @@ def _load_checkpoint(
     if joint is not None:
         if trial:
             try_tokenizer(steps.folder)
-        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, Target(device, dtype))
+        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, device, dtype)
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
@@ -126,11 +126,10 @@ def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:
     table = encoder.embedding.positions.table
     if encoder.config.convolutions is None or table is None:
         return ()
-    half = table.embedding_dim // 2
-    scale = math.log(10_000.0) / max(1, half - 1)
-    angle = torch.arange(table.num_embeddings).view(-1, 1) * torch.exp(-scale * torch.arange(half))
-    sines = torch.cat((angle.sin(), angle.cos()), dim=1)
-    if sines.shape != table.weight.shape or not torch.allclose(table.weight.detach().float().cpu(), sines, atol=1e-2):
+    if table.embedding_dim < 4 or table.embedding_dim % 2:
+        return ()
+    sines = sine_halves(torch.arange(table.num_embeddings), table.embedding_dim)
+    if not torch.allclose(table.weight.detach().float().cpu(), sines, atol=1e-2):
         return ()
     return ("Its table of positions was not learned: it has sines, then cosines, of different frequencies.",)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +20,33 @@ from encoder.load.tokenizer import read_tokenizer
 from encoder.load.weights import WeightFiles
 
 TEXT, IMAGE = ("text_model.", "text_projection."), ("vision_model.", "visual_projection.", "classifier.")
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where and how weights are loaded."""
-
-    device: torch.device
-    dtype: torch.dtype
+#: Fields of a classifier of images that are outside its tower's.
+OF_CLASSES = ("architectures", "id2label", "num_labels", "problem_type")
 
 
 def load_joint(
-    name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target
+    name: str,
+    folder: Path,
+    files: WeightFiles,
+    fields: Fields,
+    joint: Joint,
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
     numbers = [name for name in (joint.scale, joint.bias) if name]
     for unknown in sorted(set(files) - set(files.starting_with(TEXT + IMAGE)) - set(numbers)):
         raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")
-    if not len(files.starting_with(TEXT)):
-        return _image(name, folder, files, fields, joint, target)
-    text = _text(name, folder, files, fields, joint, target)
-    image = _image(name, folder, files, fields, joint, target)
+    text, texts = None, files.starting_with(TEXT)
+    if len(texts):
+        own = tower_fields(fields, "text")
+        text = text_encoder(name, folder, own, joint.text, read_checkpoint(texts, own, joint.text, device, dtype))
+    own = tower_fields(fields, "vision")
+    own |= {key: fields[key] for key in OF_CLASSES if key in fields}
+    read = read_checkpoint(files.starting_with(IMAGE), own, joint.image, device, dtype)
+    image = image_encoder(name, folder, joint.image, read)
+    if text is None:
+        return image
     scale, bias = (_number(files, one) if one else 0.0 for one in (joint.scale, joint.bias))
     for part, found in (("text", text.dense), ("image", image.vector_head)):
         if not found:
@@ -54,21 +59,6 @@ def load_joint(
         bias=bias,
         compares="sigmoid" if joint.bias else "softmax",
     )
-
-
-def _text(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> TextEncoder:
-    own = tower_fields(fields, "text")
-    files = files.starting_with(TEXT)
-    read = read_checkpoint(files, own, joint.text, target.device, target.dtype)
-    return text_encoder(name, folder, own, joint.text, read)
-
-
-def _image(name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, target: Target) -> ImageEncoder:
-    own = tower_fields(fields, "vision")
-    own |= {key: fields[key] for key in ("architectures", "id2label", "num_labels", "problem_type") if key in fields}
-    files = files.starting_with(IMAGE)
-    read = read_checkpoint(files, Fields(own), joint.image, target.device, target.dtype)
-    return image_encoder(name, folder, joint.image, read)
 
 
 def tower_fields(fields: Fields, kind: str) -> Fields:

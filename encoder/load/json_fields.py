@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import types
 import typing
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from encoder.errors import LoadError, quoted
@@ -14,8 +15,7 @@ from encoder.errors import LoadError, quoted
 def from_fields(kind: type, fields: Any, where: str = "") -> Any:
     """A JSON object -> the frozen dataclass `kind`. Raises LoadError for an unknown, missing or wrong field.
 
-    where: its place in config.json. A field that the object does not name gets its default, so older checkpoints stay
-    readable.
+    A field that the object does not name gets its default, so older checkpoints stay readable.
     """
     if not isinstance(fields, dict):
         raise LoadError(
@@ -28,23 +28,30 @@ def from_fields(kind: type, fields: Any, where: str = "") -> Any:
             f"config.json's {where} has an unknown field {unknown[0]!r}: update the program, or remove the field."
         )
     for field in dataclasses.fields(kind):
-        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        needed = field.default is field.default_factory is dataclasses.MISSING
         if needed and field.name not in fields:
             raise LoadError(f"config.json's {where} has no {field.name}: save the model again.")
-    return kind(**{name: _value(hints[name], value, f"{where}.{name}".lstrip(".")) for name, value in fields.items()})
+    inside = f"{where}." if where else ""
+    return kind(**{name: _value(hints[name], value, inside + name) for name, value in fields.items()})
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
     """A JSON value in the type `hint`: lists become tuples, objects the dataclass that the hint names."""
+    kind = next(_dataclasses_in(hint), None)
     if isinstance(value, list):
-        value = tuple(value)
-    if isinstance(value, dict):
-        kind = next((one for one in (hint, *typing.get_args(hint)) if dataclasses.is_dataclass(one)), None)
-        if isinstance(kind, type):
-            return from_fields(kind, value, where)
+        value = tuple(from_fields(kind, one, where) if kind and isinstance(one, dict) else one for one in value)
+    elif kind and isinstance(value, dict):
+        value = from_fields(kind, value, where)
     if not _fits(hint, value):
         raise LoadError(f"config.json has {where}={quoted(value)}, which has the wrong type: save the model again.")
     return value
+
+
+def _dataclasses_in(hint: Any) -> Iterator[type]:
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        yield hint
+    for part in typing.get_args(hint):
+        yield from _dataclasses_in(part)
 
 
 def _fits(hint: Any, value: Any) -> bool:
@@ -56,7 +63,8 @@ def _fits(hint: Any, value: Any) -> bool:
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(typing.get_args(hint)[0], entry) for entry in value)
     if origin is dict:
-        return isinstance(value, dict) and all(_fits(typing.get_args(hint)[1], entry) for entry in value.values())
+        key, entry = typing.get_args(hint)
+        return isinstance(value, dict) and all(_fits(key, one) and _fits(entry, value[one]) for one in value)
     if hint is float:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and (isinstance(value, float) or abs(value) <= sys.float_info.max)

@@ -1,20 +1,24 @@
 """The registry: which families open, by which mechanisms, and how far each is from transformers, as the tests measured.
 
-`docs/parity.py` writes measured.json from random checkpoints; nothing else does.
+`docs/parity.py` writes measured.json from random checkpoints; nothing else does. refused.toml names the families that
+do not open, and the mechanism that each lacks here.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from encoder.load.json_fields import from_fields
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
 
 MEASURED = Path(__file__).parent / "measured.json"
+#: model_type -> the mechanism that is missing.
+REFUSED: dict[str, str] = tomllib.loads(MEASURED.with_name("refused.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -40,12 +44,8 @@ class Registry:
 @cache
 def measured() -> Registry:
     """What was measured last."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text(encoding="utf-8"))
-    rows = (
-        Row(one["family"], one["model_type"], tuple(one["mechanisms"]), tuple(one["float64"]), tuple(one["float32"]))
-        for one in found["rows"]
-    )
-    return Registry(tuple(rows), found["versions"])
+    found: Registry = from_fields(Registry, json.loads(MEASURED.read_text(encoding="utf-8")), "measured.json")
+    return found
 
 
 def mechanisms(config: EncoderConfig) -> tuple[str, ...]:

@@ -84,9 +84,6 @@ class Classifier(nn.Module):
         x = pool(vectors, mask, self.config.pooling) if self.config.kind == "sequence" else vectors
         if self.dense is not None:
             x = self.dense(x)
-        if self.config.activation == "tanh":
-            x = torch.tanh(x)
-        elif self.config.activation != "none":
             x = activate(x, self.config.activation)
         if self.norm is not None:
             x = self.norm(x)

@@ -9,7 +9,7 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from encoder.errors import ConfigError
 from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_kinds, check_whole
@@ -28,12 +28,12 @@ QKNorm = Literal["none", "head", "full"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
 
-NORM_PLACEMENTS: tuple[NormPlacement, ...] = ("pre", "post")
+NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
+POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
+ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 #: A whole number beyond this is not a number of floating point.
 LARGEST = sys.float_info.max
-POSITION_KINDS = ("learned", "sinusoidal", "rotary", "none")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick_gelu", "silu")
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,13 @@ class Attention(nn.Module):
         return attend.mix(F.dropout(pattern, dropout) if dropout else pattern, v)
 
 
+PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "silu": F.silu,
+}  # fmt: skip
 IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu_,
+    "tanh": torch.tanh_,
+    "sigmoid": torch.sigmoid_,
     "silu": partial(F.silu, inplace=True),
     "gelu": torch.ops.aten.gelu_,
     "gelu_tanh": partial(torch.ops.aten.gelu_, approximate="tanh"),
@@ -162,16 +167,16 @@ IN_PLACE: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def activate(x: Tensor, name: str) -> Tensor:
-    """The activation function `name` of EncoderConfig. Outside autograd it works in place and returns x itself.
+    """The activation function `name`, of EncoderConfig or a head. Outside autograd it works in place, and returns x.
 
     x is the largest tensor of a layer, and nothing else needs it.
     """
+    if name == "none":
+        return x
     if not torch.is_grad_enabled() and name in IN_PLACE:
         return IN_PLACE[name](x)
-    if name == "relu":
-        return F.relu(x)
-    if name == "silu":
-        return F.silu(x)
+    if name in PLAIN:
+        return PLAIN[name](x)
     if name == "quick_gelu":  # Hendrycks & Gimpel 2016, section 2: GELU's approximation by a logistic function
         return x * torch.sigmoid(1.702 * x)
     return F.gelu(x, approximate="tanh" if name == "gelu_tanh" else "none")

@@ -6,28 +6,19 @@ Shapes: N texts, T tokens, D d_model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from encoder.errors import ConfigError
 from encoder.model.checks import check_kinds, check_whole
+from encoder.model.layers import activate
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
-POOLINGS: tuple[Pooling, ...] = (
-    "mean", "cls", "max", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"
-)  # fmt: skip
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 DenseActivation = Literal["none", "tanh", "relu", "gelu", "sigmoid", "silu"]
-DENSE_ACTIVATIONS: dict[str, nn.Module] = {
-    "none": nn.Identity(),
-    "tanh": nn.Tanh(),
-    "relu": nn.ReLU(),
-    "gelu": nn.GELU(),
-    "sigmoid": nn.Sigmoid(),
-    "silu": nn.SiLU(),
-}
 
 
 def parts_of(pooling: str) -> list[str]:
@@ -93,7 +84,7 @@ class Dense(nn.Module):
         self.residual = nn.Linear(config.d_in, config.d_out, bias=False) if mapped else None
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = DENSE_ACTIVATIONS[self.config.activation](self.linear(x))
+        out: Tensor = activate(self.linear(x), self.config.activation)
         return out + self.carried(x) if self.config.residual else out
 
     def carried(self, x: Tensor) -> Tensor:

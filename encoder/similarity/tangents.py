@@ -19,7 +19,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
 from encoder.model.layers import Attention, Block, FeedForward, LayerNorm, activate
-from encoder.model.pooling import DENSE_ACTIVATIONS, Dense, parts_of, pool
+from encoder.model.pooling import Dense, parts_of, pool
 
 #: A derivative: directions at the input of a part -> directions at its output.
 Tangent = Callable[[Tensor], Tensor]
@@ -188,7 +188,7 @@ def through_attention(attention: Attention, x: Tensor, context: AttentionContext
 
 def through_ffn(ffn: FeedForward, x: Tensor) -> tuple[Tensor, Tangent]:
     """act(x W_in) W_out, or with a gate (act(x W_in) * x W_gate) W_out."""
-    hidden, slope = value_and_slope(lambda y: activate(y, ffn.activation), ffn.w_in(x))  # [N, T, F]
+    hidden, slope = value_and_slope(ffn.activation, ffn.w_in(x))  # [N, T, F]
     gate = None if ffn.w_gate is None else ffn.w_gate(x)
 
     def tangent(d: Tensor) -> Tensor:
@@ -210,7 +210,7 @@ def through_pool(model: TextEncoder, x: Tensor) -> tuple[Tensor, Tangent]:
     largest = x.argmax(dim=1, keepdim=True)  # [N, 1, D]
     parts: list[tuple[Dense, Tensor]] = []
     for dense in model.dense:
-        mapped, slope = value_and_slope(DENSE_ACTIVATIONS[dense.config.activation], dense.linear(pooled))
+        mapped, slope = value_and_slope(dense.config.activation, dense.linear(pooled))
         pooled = mapped + dense.carried(pooled) if dense.config.residual else mapped
         parts.append((dense, slope))
 
@@ -231,10 +231,10 @@ def _pool(x: Tensor, way: str) -> Tensor:
     return pool(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), way)
 
 
-def value_and_slope(function: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
-    """f(x) and f'(x) of a function that acts on each number only. torch's autograd has the slope."""
+def value_and_slope(activation: str, x: Tensor) -> tuple[Tensor, Tensor]:
+    """f(x) and f'(x) of an activation function. torch's autograd has the slope."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        y = function(x)
+        y = activate(x, activation)
         (slope,) = torch.autograd.grad(y.sum(), x)
     return y.detach(), slope

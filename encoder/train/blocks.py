@@ -1,13 +1,12 @@
 """The encoder's block from 2017 to today: its switches, and the block of each model of history, at the size of a task.
 
 A preset has the mechanisms of a model's block and nothing else of it: not its sizes, data, tokenizer or training.
-`python -m encoder.train.blocks` trains each preset with five seeds and writes the file that the page shows first.
+`recipes/tasks` trains each preset with five seeds and writes the file that the page shows first.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +17,9 @@ from typing import Any
 import torch
 
 from encoder.errors import EncoderError
-from encoder.model.device import use_one_thread
 from encoder.train.curves import DATA
-from encoder.train.loop import TaskRun
 from encoder.train.run_view import RunView
-from encoder.train.settings import TaskSettings
+from encoder.train.settings import ATTENTION, TaskSettings
 
 FILE = DATA / "blocks.json"
 #: Mechanism -> choice -> the fields of TaskSettings that it sets.
@@ -40,11 +37,6 @@ SWITCHES: dict[str, dict[str, dict[str, Any]]] = {
         "ReLU": {"activation": "relu", "gated": False}, "GELU": {"activation": "gelu", "gated": False},
         "GeGLU": {"activation": "gelu", "gated": True}, "SwiGLU": {"activation": "silu", "gated": True},
     },
-}  # fmt: skip
-#: What attention may have besides, any number of them: title -> its word in `TaskSettings.attention`.
-ATTENTION = {
-    "grouped-query": "grouped", "windows": "windows", "QK-norm": "qk-norm", "gated output": "gate",
-    "registers": "registers", "learned sink": "sink", "causal": "causal",
 }  # fmt: skip
 
 
@@ -129,25 +121,5 @@ class Recorded:
 def recorded(path: Path = FILE) -> Recorded:
     """The recorded comparison. Raises EncoderError without the file."""
     if not path.is_file():
-        raise EncoderError(f"{path.name} is missing: record it with python -m encoder.train.blocks.")
+        raise EncoderError(f"{path.name} is missing: record it with python -m recipes.tasks.")
     return Recorded(**json.loads(path.read_text(encoding="utf-8")))
-
-
-def main() -> None:
-    """Train every preset on both tasks with every seed, which takes eight minutes, and write the file."""
-    use_one_thread()
-    accuracy: dict[str, dict[str, list[float]]] = {task: {} for task in TASKS}
-    for task, found in accuracy.items():
-        for name, preset in PRESETS.items():
-            settings = preset.settings(dataclasses.replace(BASE, task=task))
-            runs = [TaskRun(dataclasses.replace(settings, trial=trial)) for trial in range(SEEDS)]
-            for run in runs:
-                run.run_here()
-            found[name] = [round(run.poll().accuracy, 5) for run in runs]
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    made = f"{today.isoformat()}, torch {torch.__version__.partition('+')[0]}"
-    FILE.write_text(json.dumps({"accuracy": accuracy, "made": made}, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

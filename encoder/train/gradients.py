@@ -15,6 +15,7 @@ Shapes: L layers, B rows, T tokens, D d_model, V vocabulary.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -141,20 +142,17 @@ def _squared_norm(values: dict[str, Tensor], layer: int, placement: NormPlacemen
 def measure_all(
     depths: Sequence[int] = DEPTHS, seeds: Iterable[int] = (0, 1, 2), setting: Setting | None = None
 ) -> Iterator[Measurement]:
-    """Yield every depth, seed and placement, the cheapest first. Raises EncoderError for a depth below 1."""
-    wrong = [depth for depth in depths if depth < 1]
-    if wrong:
+    """Measure all `cases`, one at a time. Raises EncoderError for a depth below 1."""
+    for depth, placement, seed in cases(depths, seeds):
+        yield measure(depth, placement, seed, setting)
+
+
+def cases(depths: Iterable[int], seeds: Iterable[int]) -> list[tuple[int, NormPlacement, int]]:
+    """Every depth, placement and seed, the cheapest first. Raises EncoderError for a depth below 1."""
+    if wrong := [depth for depth in depths if depth < 1]:
         raise EncoderError(f"depth={wrong[0]}: choose 1 or more layers.")
-    seeds = tuple(seeds)
-    for depth in sorted(depths):
-        for seed in seeds:
-            for placement in NORM_PLACEMENTS:
-                yield measure(depth, placement, seed, setting)
-
-
-def count(depths: Sequence[int], seeds: Sequence[int]) -> int:
-    """Number of measurements that `measure_all` yields."""
-    return len(depths) * len(seeds) * len(NORM_PLACEMENTS)
+    every = itertools.product(sorted(depths), seeds, NORM_PLACEMENTS)
+    return [(depth, placement, seed) for depth, seed, placement in every]
 
 
 # --- the paper's bounds -----------------------------------------------------------------------------------------------
@@ -207,14 +205,10 @@ def to_frame(measurements: Iterable[Measurement]) -> pandas.DataFrame:
     """One row a layer: placement, depth, seed, layer, gradient_norm, squared_norm (over D), Lemma 2's lower, upper."""
     import pandas as pd
 
-    rows = [
-        {
-            "placement": entry.placement, "depth": entry.depth, "seed": entry.seed, "layer": layer,
-            "gradient_norm": gradient, "squared_norm": squared,
-            "lower": lemma_bounds(layer, entry.placement)[0], "upper": lemma_bounds(layer, entry.placement)[1],
-        }
-        for entry in measurements
-        for layer, (gradient, squared) in enumerate(zip(entry.gradient_norms, entry.squared_norms, strict=True))
-    ]  # fmt: skip
     names = ["placement", "depth", "seed", "layer", "gradient_norm", "squared_norm", "lower", "upper"]
+    rows = [
+        (one.placement, one.depth, one.seed, layer, gradient, squared, *lemma_bounds(layer, one.placement))
+        for one in measurements
+        for layer, (gradient, squared) in enumerate(zip(one.gradient_norms, one.squared_norms, strict=True))
+    ]
     return pd.DataFrame(rows, columns=names)

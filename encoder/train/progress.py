@@ -11,7 +11,6 @@ import numpy as np
 
 from encoder.errors import ConfigError
 from encoder.train.run_view import HeldOut, RunView
-from encoder.train.task_inspection import right_rows
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def since(view: RunView, held_out: HeldOut, watched: WatchedHead, seen: Seen) ->
         )
     frames, size = view.frames[seen.frames :], settings.length
     maps = [(one.mean if watched.mean else one.sample)[watched.layer, watched.head] for one in frames]
-    rows = [right_rows(held_out, one, watched.layer, watched.head) for one in frames]
+    rows = [held_out.right_rows(one, watched.layer, watched.head) for one in frames]
     points = [(one["step"], one["held_out_loss"], one["accuracy"]) for one in view.curve[seen.points :]]
     return {
         "losses": np.array(view.losses[seen.losses :], dtype=np.float32),

@@ -1,12 +1,8 @@
-"""The recorded runs that the page shows before anyone trains.
-
-`python -m encoder.train.recorded` trains them again, which takes half a minute, and writes the file.
-"""
+"""The recorded runs that the page shows before anyone trains: `recipes/tasks` trains them and writes the file."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +10,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from encoder.errors import EncoderError
 from encoder.inputs.json_file import safetensors_texts
-from encoder.model.device import use_one_thread
 from encoder.train.curves import DATA
-from encoder.train.loop import TaskRun
 from encoder.train.run_view import Frame, RunView
 from encoder.train.settings import TaskSettings
 
@@ -43,16 +36,6 @@ class Recording:
 
     views: dict[str, RunView]
     made: str
-
-
-def record(runs: Mapping[str, TaskSettings]) -> dict[str, RunView]:
-    """Train each run to its end in this thread."""
-    views = {}
-    for name, settings in runs.items():
-        run = TaskRun(settings)
-        run.run_here()
-        views[name] = run.poll()
-    return views
 
 
 def to_bytes(views: Mapping[str, RunView], made: str) -> bytes:
@@ -98,16 +81,5 @@ def from_bytes(data: bytes) -> Recording:
 def recorded(path: Path = FILE) -> Recording:
     """The recorded runs. Raises EncoderError without the file."""
     if not path.is_file():
-        raise EncoderError(f"{path.name} is missing: record it with python -m encoder.train.recorded.")
+        raise EncoderError(f"{path.name} is missing: record it with python -m recipes.tasks.")
     return from_bytes(path.read_bytes())
-
-
-def main() -> None:
-    """Train the runs and write the file."""
-    use_one_thread()
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    FILE.write_bytes(to_bytes(record(RUNS), f"{today.isoformat()}, torch {torch.__version__.partition('+')[0]}"))
-
-
-if __name__ == "__main__":
-    main()

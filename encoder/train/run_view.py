@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from encoder.train.settings import TaskSettings
@@ -40,6 +41,27 @@ class HeldOut:
         """[T]: the token of the sample that has each answer; None where no single token has it."""
         find = self.task.source
         return None if find is None else find(self.inputs[:1] - self.task.offset)[0]
+
+    @property
+    def sample_text(self) -> str:
+        """The sample sequence as a person types it: "3 1 4"."""
+        return self.task.text(self.inputs[0])
+
+    def right_rows(self, frame: Frame, layer: int, head: int) -> int | None:
+        """Rows of the sample's map that attend most to the token with the answer; None where no single token has it."""
+        source = self.source
+        return None if source is None else hits(frame.sample[layer, head], source)
+
+    def best_head(self, frame: Frame) -> tuple[int, int] | None:
+        """(layer, head) with the most right rows; None where no single token has the answer."""
+        if self.task.source is None:
+            return None
+        return max(np.ndindex(*frame.sample.shape[:2]), key=lambda place: self.right_rows(frame, *place) or 0)
+
+
+def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
+    """Rows of an attention map [T, T] whose largest weight lies on the token with the answer. source: [T]."""
+    return int((torch.as_tensor(pattern).argmax(-1) == source).sum())
 
 
 @dataclass(frozen=True, eq=False)

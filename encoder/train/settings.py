@@ -16,9 +16,11 @@ SUGGESTED: dict[str, dict[str, Any]] = {
     "brackets": {"d_model": 64, "n_layers": 2, "n_heads": 2, "steps": 600},
 }
 
-
-#: Words of `TaskSettings.attention`.
-ATTENTION_PARTS = ("grouped", "windows", "qk-norm", "gate", "registers", "sink", "causal")
+#: What attention may have besides, any number of them: title -> its word in `TaskSettings.attention`.
+ATTENTION = {
+    "grouped-query": "grouped", "windows": "windows", "QK-norm": "qk-norm", "gated output": "gate",
+    "registers": "registers", "learned sink": "sink", "causal": "causal",
+}  # fmt: skip
 #: Learned tokens before the sequence, with "registers" (Darcet et al. 2024).
 REGISTERS = 2
 
@@ -31,7 +33,7 @@ class TaskSettings:
     """All that a run depends on: on one machine, the same settings give the same curve.
 
     position: that of EncoderConfig, or "bias", T5's bias by distance; sandwich: norms before and after each sublayer;
-    attention: words of ATTENTION_PARTS with commas; trial: draws the weights and batches again, for the same held-out
+    attention: words of ATTENTION with commas; trial: draws the weights and batches again, for the same held-out
     sequences;
     warmup_steps: the learning rate rises linearly over these and then stays; record_every: steps between two points of
     the curve; frames: about how many attention maps the run keeps. Raises ConfigError for values out of bounds.
@@ -70,8 +72,8 @@ class TaskSettings:
                 raise ConfigError(f"{name}={getattr(self, name)}: choose {least} to {most}.")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ConfigError(f"learning_rate={self.learning_rate}: choose a number above 0.")
-        if unknown := set(self.parts) - set(ATTENTION_PARTS):
-            raise ConfigError(f"attention={min(unknown)!r}: choose among {', '.join(ATTENTION_PARTS)}.")
+        if unknown := set(self.parts) - set(ATTENTION.values()):
+            raise ConfigError(f"attention={min(unknown)!r}: choose among {', '.join(ATTENTION.values())}.")
         self.config()  # raises for what the architecture does not allow
 
     @classmethod

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from encoder.errors import EncoderError, LoadError, quoted
 from encoder.inputs.json_file import safetensors_texts
+from encoder.train.run_view import HeldOut
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 
@@ -52,10 +53,10 @@ def from_bytes(data: bytes, name: str = "This file") -> TrainedTask:
     return TrainedTask(settings, step, model)
 
 
-def held_out_accuracy(task: TrainedTask, n: int = 256) -> float:
+def held_out_accuracy(task: TrainedTask) -> float:
     """Share of right answers on the held-out sequences of the run."""
-    inputs, answers = task.settings.make_task().sample(n, (task.settings.seed, 1))
-    return float((task.predict(inputs) == answers).float().mean())
+    held_out = HeldOut.of(task.settings)
+    return float((task.predict(held_out.inputs) == held_out.answers).float().mean())
 
 
 def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pandas as pd
 import streamlit as st
 
@@ -97,12 +95,12 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
 
 def measured(setting: gradients.Setting, depths: list[int], seeds: range) -> list[gradients.Measurement]:
     """Every depth, seed and placement, the cheapest first, with progress. Each measurement is cached."""
-    total = gradients.count(depths, seeds)
+    cases = gradients.cases(depths, seeds)
     found = []
     bar = st.progress(0.0, "Measuring …")
-    for depth, seed, placement in itertools.product(depths, seeds, NORM_PLACEMENTS):
+    for done, (depth, placement, seed) in enumerate(cases):
         what = f"{PLACEMENT_NAMES[placement]}, {depth} layers, seed {seed}"
-        bar.progress(len(found) / total, f"{what}: {len(found)} of {total} backward passes done")
+        bar.progress(done / len(cases), f"{what}: {done} of {len(cases)} backward passes done")
         run = (depth, placement, seed, setting)
         found.append(cache.computed(("gradients", *run), lambda run=run: gradients.measure(*run), heavy=True))
     bar.empty()

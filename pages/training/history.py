@@ -14,7 +14,7 @@ from encoder.train.tasks import make
 from pages.components import plot
 from pages.core.view.view import state
 from pages.core.widgets.export import Export
-from pages.core.words import references
+from pages.core.words import about
 from pages.core.words.glossary import opening
 from pages.training import runs
 from pages.training.params import Params
@@ -44,7 +44,7 @@ def show() -> None:
     table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in PRESETS.items()}).T
     st.dataframe(table.rename_axis("Model"))
     results()
-    limits()
+    about.expander(__file__, "What this shows, and what it does not", ":material/help:")
 
 
 def boxes(preset: blocks.Preset) -> str:
@@ -85,14 +85,3 @@ def results() -> None:
         program="from encoder.train import blocks\nfound = blocks.recorded().accuracy\n",
         settings={name: value for name, value in dataclasses.asdict(base).items() if isinstance(value, int | float)},
     ).draw()  # fmt: skip
-
-
-def limits() -> None:
-    """What this comparison can and cannot say."""
-    with st.expander("What this shows, and what it does not", icon=":material/help:"):
-        references.markdown(
-            "These runs compare mechanisms at one tiny size, one learning rate and two tasks. They do not rank the "
-            "models: each was tuned for another size, other data and other goals. RoBERTa’s block is BERT’s; they "
-            "differ in their training. T5 also leaves out the factor 1/√K; here all blocks keep it. Position encodings "
-            "decide most here: a bias or rotation by distance says how far a token is, and not where it stands."
-        )

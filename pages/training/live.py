@@ -88,7 +88,7 @@ def status(view: RunView) -> str:
 def sample(held_out: HeldOut, watched: progress.WatchedHead) -> SampleSequence:
     """The sequence whose attention is shown; a mean over many sequences has positions as its labels."""
     task = held_out.task
-    tokens = task.text(held_out.inputs[0]).split()
+    tokens = held_out.sample_text.split()
     return SampleSequence(
         tokens=tokens,
         expected=[task.classes[int(answer)] for answer in held_out.answers[0]],

@@ -8,9 +8,10 @@ import streamlit as st
 
 from encoder.errors import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.train.blocks import ATTENTION, SEEDS, SWITCHES
+from encoder.train.blocks import SEEDS, SWITCHES
 from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
+from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS, make
 from pages.core.frame import placement_toggle
 from pages.core.frame.frame import heading

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from encoder.model.config import POSITION_KINDS
-from encoder.train.blocks import ATTENTION, PRESETS, SEEDS, SWITCHES
+from encoder.train.blocks import PRESETS, SEEDS, SWITCHES
+from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS
 from pages.state.params import Param, choice, flag, number, several, string, whole_number
 from pages.state.url_state import state

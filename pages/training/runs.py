@@ -14,7 +14,6 @@ import streamlit as st
 
 from encoder.errors import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
-from encoder.train import task_inspection
 from encoder.train.blocks import BASE, SEEDS, SWITCHES
 from encoder.train.blocks import PRESETS as MODELS
 from encoder.train.loop import TaskRun
@@ -253,8 +252,8 @@ def open_run(name: str) -> None:
     _remember_partners(here)
     run = here.runs[name]
     frames = run.poll().frames
-    best = task_inspection.best_head(run.held_out, frames[-1]) if frames else None
-    _open(here.kept[name][1], task_inspection.sample_text(run.held_out), best or (0, 0))
+    best = run.held_out.best_head(frames[-1]) if frames else None
+    _open(here.kept[name][1], run.held_out.sample_text, best or (0, 0))
 
 
 def _remember_partners(here: RunGroup) -> None:
@@ -271,9 +270,7 @@ def open_file(task: TrainedTask, identity: str) -> None:
     known = st.session_state.setdefault(_UPLOADS, {})
     if identity not in known:
         known[identity] = trained.keep_model(task.text_encoder)
-    made = task.settings.make_task()
-    inputs, _ = made.sample(1, (task.settings.seed, 1))
-    _open(known[identity], made.text(inputs[0]), (0, 0))
+    _open(known[identity], HeldOut.of(task.settings).sample_text, (0, 0))
 
 
 def _open(run: str, text: str, head: tuple[int, int]) -> None:

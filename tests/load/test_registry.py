@@ -10,8 +10,7 @@ from docs import parity
 from encoder.cli.main import main
 from encoder.errors import EncoderError, LoadError
 from encoder.load.families import FAMILIES, JOINTS, Fields, family_of
-from encoder.load.measured_parity import measured
-from encoder.load.missing_mechanisms import REFUSED
+from encoder.load.measured_parity import REFUSED, measured
 from tests.load.every_family import ALL
 from tests.load.test_every_family import LOOSER
 

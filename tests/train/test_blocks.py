@@ -12,12 +12,12 @@ from encoder import explain
 from encoder.errors import ConfigError
 from encoder.train import blocks, single_file
 from encoder.train.loop import TaskRun, sink_numbers
-from encoder.train.settings import ATTENTION_PARTS, REGISTERS, TaskSettings
+from encoder.train.settings import ATTENTION, REGISTERS, TaskSettings
 
 SHORT = TaskSettings(length=6, n_symbols=4, n_layers=2, n_heads=4, d_model=16, steps=3, warmup_steps=0, frames=2)
 EVERYTHING = {
     **{name: preset.settings(SHORT) for name, preset in blocks.PRESETS.items()},
-    **{part: dataclasses.replace(SHORT, attention=part) for part in ATTENTION_PARTS},
+    **{part: dataclasses.replace(SHORT, attention=part) for part in ATTENTION.values()},
     "ALiBi": dataclasses.replace(SHORT, position="alibi"),
 }
 

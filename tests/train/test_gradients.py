@@ -89,7 +89,7 @@ def test_measurements_come_one_by_one_and_the_cheapest_first():
     for depth in (1, 1, 3):
         entry = next(found)
         assert len(entry.gradient_norms) == len(entry.squared_norms) == entry.depth == depth
-    assert gradients.count((3, 1), (0,)) == 4
+    assert len(gradients.cases((3, 1), (0,))) == 4
 
 
 def test_the_same_seed_gives_the_same_figures():

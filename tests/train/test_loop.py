@@ -16,9 +16,8 @@ from encoder.errors import ConfigError
 from encoder.model import device
 from encoder.train import loop
 from encoder.train.loop import TaskRun
-from encoder.train.run_view import RunView
+from encoder.train.run_view import RunView, hits
 from encoder.train.settings import TaskSettings
-from encoder.train.task_inspection import hits
 
 SHORT = TaskSettings(length=5, n_symbols=4, d_model=8, steps=40, warmup_steps=0, record_every=10, frames=4)
 LONG = dataclasses.replace(SHORT, steps=100_000, frames=1)

@@ -82,7 +82,7 @@ def test_a_recording_comes_back_as_it_went(run: TaskRun, tmp_path) -> None:
         np.testing.assert_array_equal(ours.predicted, theirs.predicted)
         for name in ("sample", "mean"):  # float16 in the file
             np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=3e-4)
-    with pytest.raises(EncoderError, match=r"encoder\.train\.recorded"):
+    with pytest.raises(EncoderError, match=r"recipes\.tasks"):
         recorded.recorded(tmp_path / "none.safetensors")
 
 

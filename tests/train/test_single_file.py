@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load, save
 
 from encoder.errors import LoadError, TextError
-from encoder.train import single_file, task_inspection
+from encoder.train import single_file
 from encoder.train.loop import TaskRun
 from encoder.train.settings import TaskSettings
 
@@ -36,7 +36,7 @@ def test_a_file_holds_the_whole_run(run: TaskRun, data: bytes) -> None:
     task = single_file.from_bytes(data)
     assert (task.settings, task.step) == (SETTINGS, 30)
     assert single_file.held_out_accuracy(task) == pytest.approx(run.poll().accuracy)
-    text = task_inspection.sample_text(run.held_out)
+    text = run.held_out.sample_text
     assert torch.equal(task.text_encoder.trace(text).output, run.text_encoder().trace(text).output)
 
 
@@ -100,15 +100,15 @@ def test_a_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPa
 
 def test_the_best_head_attends_to_the_answers(run: TaskRun) -> None:
     frame = run.poll().frames[-1]
-    layer, head = task_inspection.best_head(run.held_out, frame)
-    assert task_inspection.right_rows(run.held_out, frame, layer, head) == max(
-        task_inspection.right_rows(run.held_out, frame, l, h)
+    layer, head = run.held_out.best_head(frame)
+    assert run.held_out.right_rows(frame, layer, head) == max(
+        run.held_out.right_rows(frame, l, h)
         for l in range(2)  # noqa: E741
         for h in range(2)
     )
     # By hand: where row i of the map is largest, against the partner that is expected.
     largest = frame.sample[layer, head].argmax(-1)
-    rows = task_inspection.right_rows(run.held_out, frame, layer, head)
+    rows = run.held_out.right_rows(frame, layer, head)
     partners = [int(run.held_out.task.classes[int(answer)]) for answer in run.held_out.answers[0]]
     assert rows == sum(largest == partners)
 

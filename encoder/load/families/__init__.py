@@ -8,7 +8,7 @@ from encoder.load.families import bert, clip, deberta, llama, modernbert, seq2se
 from encoder.load.families.family import ClassifierNames, Family, HeadNames, VectorNames
 from encoder.load.families.names import Part
 from encoder.load.families.reader import Fields, unsupported
-from encoder.load.missing_mechanisms import REFUSED
+from encoder.load.measured_parity import REFUSED
 
 __all__ = [
     "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "Part", "VectorNames",

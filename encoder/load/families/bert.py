@@ -291,8 +291,7 @@ def esm_fields(fields: Fields) -> dict[str, Any]:
         raise unsupported("position_embedding_type", kind, "choose absolute or rotary")
     found = after_padding(fields)
     if kind == "rotary":
-        heads = max(1, fields.integer("num_attention_heads"))
-        found = {"pad_id": found["pad_id"], **rotary_fields(fields, fields.integer("hidden_size") // heads)}
+        found = {"pad_id": found["pad_id"], **rotary_fields(fields)}
     hides = fields.flag("token_dropout", False)
     return found | {
         "embedding_norm": bool(fields.get("emb_layer_norm_before")),

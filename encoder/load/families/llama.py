@@ -11,7 +11,7 @@ from typing import Any
 from encoder.load.families.family import Family
 from encoder.load.families.names import QKV, Part, blocks, both, layer
 from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
-from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields
+from encoder.load.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
 
 
 def heads(fields: Fields) -> dict[str, Any]:
@@ -20,17 +20,6 @@ def heads(fields: Fields) -> dict[str, Any]:
     if n_heads < 1:
         raise unsupported("num_attention_heads", n_heads, "choose 1 or more")
     return {"n_kv_heads": fields.unless_null("num_key_value_heads", n_heads), "d_head": d_head_of(fields)}
-
-
-def d_head_of(fields: Fields) -> int:
-    """The width of a head."""
-    n_heads = max(1, fields.integer("num_attention_heads"))
-    return fields.unless_null("head_dim", fields.integer("hidden_size") // n_heads)
-
-
-def rotary(fields: Fields) -> dict[str, Any]:
-    """Rotary positions, the same in each layer."""
-    return rotary_fields(fields, d_head_of(fields))
 
 
 def windows(default: str = SLIDING, every: int = 1, size: int = 4096, radius: bool = False) -> Any:
@@ -42,7 +31,7 @@ def windows(default: str = SLIDING, every: int = 1, size: int = 4096, radius: bo
         usual = [FULL if every > 1 and (place + 1) % every == 0 else default for place in places]
         kinds = layer_kinds(fields, usual)
         reach = fields.integer("sliding_window", size) - (not radius) if SLIDING in kinds else 0
-        return {"attention_window": tuple(reach if kind == SLIDING else None for kind in kinds)}
+        return windows_of(kinds, reach)
 
     return read
 
@@ -56,11 +45,11 @@ def late_windows(fields: Fields) -> dict[str, Any]:
     """Qwen2 and Qwen3: windows only where use_sliding_window says so, from layer max_window_layers on."""
     kinds = [FULL] * fields.layers()
     if not fields.flag("use_sliding_window", False) or fields.get("sliding_window") is None:
-        return {"attention_window": tuple(None for _ in kinds)}
+        return windows_of(kinds, None)
     first = fields.integer("max_window_layers", 28)
     kinds = layer_kinds(fields, [SLIDING if place >= first else FULL for place in range(len(kinds))])
     reach = fields.integer("sliding_window", 4096) - 1 if SLIDING in kinds else 0
-    return {"attention_window": tuple(reach if kind == SLIDING else None for kind in kinds)}
+    return windows_of(kinds, reach)
 
 
 def gemma_fields(fields: Fields) -> dict[str, Any]:
@@ -96,9 +85,9 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
     reach = size // 2 if both_ways else size - 1
     bases = {FULL: ("rope_theta", 1_000_000.0), SLIDING: ("rope_local_base_freq", 10_000.0)}
     return {
-        "attention_window": tuple(reach if kind == SLIDING else None for kind in kinds),
+        **windows_of(kinds, reach),
         "causal": not both_ways,
-        **rotary_fields(fields, d_head_of(fields), kinds, bases),
+        **rotary_fields(fields, kinds, bases),
     }
 
 
@@ -106,7 +95,7 @@ def ultrabert_rotary(fields: Fields) -> dict[str, Any]:
     """UltraBERT: a rotary base for each kind of layer."""
     kinds = layer_kinds(fields, [SLIDING if (place + 1) % 3 else FULL for place in range(fields.layers())])
     bases = {FULL: ("rope_theta", 2_560_000.0), SLIDING: ("rope_theta", 10_000.0)}
-    return rotary_fields(fields, d_head_of(fields), kinds, bases)
+    return rotary_fields(fields, kinds, bases)
 
 
 DECODER = STANDARD.but(
@@ -114,7 +103,7 @@ DECODER = STANDARD.but(
     activation=Key("hidden_act", "silu"), attention_bias=Key("attention_bias", False), ffn_bias=Key("mlp_bias", False),
     dropout=0.0, attention_dropout=Key("attention_dropout", 0.0), **PRE,
 ).refusing(pretraining_tp=(1, "choose a checkpoint whose matrices are whole"))  # fmt: skip
-LLAMA_CONFIG = DECODER.but(rotary)
+LLAMA_CONFIG = DECODER.but(rotary_fields)
 GEMMA_CONFIG = LLAMA_CONFIG.but(gemma_fields).taking(head_dim=256)
 GEMMA2_CONFIG = GEMMA_CONFIG.but(gemma2_fields, output_norms=True)
 #: Decoders with LayerNorm and biases, an FFN without a gate: Phi, GPT-NeoX, OPT.
@@ -187,7 +176,7 @@ PHI = LLAMA.but(
         **layer(LAYER, ffn="mlp.fc1 mlp.fc2", norms="input_layernorm input_layernorm"),
         **both("final_norm", "final_layernorm"),
     },
-    config=PLAIN.but(rotary, parallel=True, activation=Key("hidden_act", "gelu_new"))
+    config=PLAIN.but(rotary_fields, parallel=True, activation=Key("hidden_act", "gelu_new"))
     .taking(partial_rotary_factor=0.5)
     .refusing(qk_layernorm=(False, "choose a model without norms on q and k")),
 )
@@ -200,7 +189,7 @@ NEOX_LAYER = {
 #: Black et al. 2022, and Pythia (Biderman et al. 2023): parallel sublayers, partial rotary positions.
 NEOX = Family(
     config=PLAIN.but(
-        rotary, parallel=Key("use_parallel_residual", True), attention_bias=Key("attention_bias", True)
+        rotary_fields, parallel=Key("use_parallel_residual", True), attention_bias=Key("attention_bias", True)
     )
     .taking(partial_rotary_factor=0.25)
     .renaming(rotary_pct="partial_rotary_factor", rotary_emb_base="rope_theta"),

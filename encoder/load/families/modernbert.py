@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from encoder.load.families.bert import BERT, LM_HEAD, POOLER, SEGMENTS
 from encoder.load.families.family import ClassifierNames, Family, HeadNames
 from encoder.load.families.names import HEADS_DROPPED, IN_GATE, QKV, blocks, both, layer
 from encoder.load.families.reader import STANDARD, Fields, Key, Reader, unsupported
-from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields
+from encoder.load.families.rotary import FULL, SLIDING, layer_kinds, rotary_fields, windows_of
 from encoder.model.mlm import MLMHeadConfig
 
 
 def post_norm(base: float, segments: int = 1, **more: Any) -> Reader:
     """Post-norm encoders with this rotary base and number of segments, where config.json has neither."""
-
-    def rotary(fields: Fields) -> dict[str, Any]:
-        heads = max(1, fields.integer("num_attention_heads"))
-        return rotary_fields(fields, fields.integer("hidden_size") // heads, default=base)
-
-    return STANDARD.but(rotary, n_segments=Key("type_vocab_size", segments), **more)
+    return STANDARD.but(partial(rotary_fields, default=base), n_segments=Key("type_vocab_size", segments), **more)
 
 
 STEM = {
@@ -87,30 +83,27 @@ def kinds_of(fields: Fields) -> list[str]:
 
 def rotary_by_kind(fields: Fields) -> dict[str, Any]:
     """A rotary base for each kind of layer."""
-    heads = max(1, fields.integer("num_attention_heads"))
-    return rotary_fields(fields, fields.integer("hidden_size") // heads, kinds_of(fields), BASES)
+    return rotary_fields(fields, kinds_of(fields), BASES)
 
 
 def windows(fields: Fields) -> dict[str, Any]:
     """local_attention counts both sides of a token; sliding_window counts one and, as in transformers, comes first."""
     both_sides = fields.integer("local_attention", 128)
     window = both_sides // 2 if fields.get("sliding_window") is None else fields.integer("sliding_window")
-    return {"attention_window": tuple(window if kind == SLIDING else None for kind in kinds_of(fields))}
+    return windows_of(kinds_of(fields), window)
 
 
 def windows_before(fields: Fields) -> dict[str, Any]:
     """The decoder's: a window of n tokens counts the token itself, and the others before."""
     if fields.get("local_attention") is None:
         raise unsupported("local_attention", None, "specify the size of the windows")
-    size = fields.integer("local_attention") // 2
-    return {"attention_window": tuple(size - 1 if kind == SLIDING else None for kind in kinds_of(fields))}
+    return windows_of(kinds_of(fields), fields.integer("local_attention") // 2 - 1)
 
 
 def modernbert_head(fields: Fields) -> MLMHeadConfig:
     """ModernBERT's masked-word head."""
-    return MLMHeadConfig(
-        **classifier_options(fields), decoder_bias=fields.flag("decoder_bias", True), tied=fields.tied
-    )  # fmt: skip
+    bias = fields.flag("decoder_bias", True)
+    return MLMHeadConfig(**classifier_options(fields), decoder_bias=bias, tied=fields.tied)
 
 
 def classifier_options(fields: Fields) -> dict[str, Any]:

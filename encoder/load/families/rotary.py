@@ -12,15 +12,21 @@ from encoder.model.rotary import RotaryScaling
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
+def d_head_of(fields: Fields) -> int:
+    """The width of a head."""
+    n_heads = max(1, fields.integer("num_attention_heads"))
+    return fields.unless_null("head_dim", fields.integer("hidden_size") // n_heads)
+
+
 def rotary_fields(
     fields: Fields,
-    d_head: int,
     kinds: Sequence[str] = (),
     bases: dict[str, tuple[str, float]] | None = None,
     default: float = 10_000.0,
 ) -> dict[str, Any]:
     """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in
     older files, its default); default: the base of other models. Raises LoadError for an unknown scaling."""
+    d_head = d_head_of(fields)
     if not kinds:
         base, scaling, width = _one(fields, d_head, None, ("rope_theta", default))
         return {"position": "rotary", "rotary_base": base, "rotary_scaling": scaling, "rotary_width": width}
@@ -98,6 +104,11 @@ def _yarn_length(settings: Fields, factor: float) -> float:
 
     first, second = (settings.number(name, 0.0) if settings.get(name) else 0.0 for name in ("mscale", "mscale_all_dim"))
     return length(first) / length(second) if first and second else length(1.0)
+
+
+def windows_of(kinds: Sequence[str], reach: int | None) -> dict[str, Any]:
+    """The window of each layer: `reach` tokens to each side in local ones."""
+    return {"attention_window": tuple(reach if kind == SLIDING else None for kind in kinds)}
 
 
 def layer_kinds(fields: Fields, default: Sequence[str]) -> list[str]:

@@ -1,0 +1,1 @@
+"""The runs that the page Train shows before anyone trains there."""
