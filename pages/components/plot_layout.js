@@ -86,6 +86,8 @@ export function withType(part, scale) {
   return enlarge(part);
 }
 
+const LAPTOP = 768; // pixels of a small laptop's window in height
+
 function plotHeight(plot) {
   const { height, fill } = plot.header;
   const { scale } = plot.theme;
@@ -98,16 +100,17 @@ function plotHeight(plot) {
 
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
 // below the middle of the window may take the window's own height. The header's height is the least, where the column is
-// 900 pixels wide.
+// 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it.
 function fillingHeight(plot) {
   const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
-  const least = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
   const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
   const square = Math.max(40, plot.width - l - r) * rows / columns + t + b;
   const scroller = scrollingAncestor(plot.root);
   const top = plot.root.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
   const below = scroller.clientHeight - top - 8;
   const isInSight = top < scroller.clientHeight / 2;
+  const wanted = Math.min(plot.header.height, Math.max(300, plot.width * plot.header.height / 900));
+  const least = isInSight && globalThis.innerHeight < LAPTOP ? Math.max(300, Math.min(wanted, below)) : wanted;
   const most = Math.max(least, isInSight || below >= least ? below : scroller.clientHeight - 100);
   return Math.round(Math.min(most, Math.max(least, square)));
 }
