@@ -32,7 +32,7 @@ def test_means_are_those_of_a_loop(model):
     np.testing.assert_allclose(cats.mean, single[["cat" in text for text in TEXTS]].mean(0))
     table = found.to_pandas()
     assert table["mean"].to_numpy() == pytest.approx(single.mean(0).ravel())
-    with pytest.raises(EncoderError, match="no labels"):
+    with pytest.raises(EncoderError, match="No labels"):
         found.by("verb")
 
 

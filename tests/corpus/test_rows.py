@@ -69,11 +69,11 @@ def test_the_bundled_sentences_need_no_file():
 @pytest.mark.parametrize(
     ("name", "content", "columns", "says"),
     [
-        ("missing.txt", None, {}, "no file"),
+        ("missing.txt", None, {}, "No file"),
         ("a.docx", "x", {}, "format"),
         ("a.txt", "x", {"labels": ("y",)}, "columns"),
-        ("a.csv", "text\nx", {"labels": ("y",)}, "no column 'y'"),
-        ("a.csv", "x\ny", {"text": "z"}, "no column 'z'"),
+        ("a.csv", "text\nx", {"labels": ("y",)}, "No column 'y'"),
+        ("a.csv", "x\ny", {"text": "z"}, "No column 'z'"),
     ],
 )
 def test_what_cannot_be_read_is_said(tmp_path: Path, name, content, columns, says):

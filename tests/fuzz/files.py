@@ -12,16 +12,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+import pandas as pd
 import torch
 
 from encoder.classify.class_heads import head_from_bytes, head_to_bytes
 from encoder.errors import EncoderError
+from encoder.export.report import as_csv
 from encoder.inputs import read as reading
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.train import single_file
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
-from pages.classroom.results import as_csv
+from pages.classroom.results import rows
 from pages.core.access import limits
 from pages.core.teaching.questions import read_question
 from pages.core.teaching.rooms import Asked, Member, Room, new_room
@@ -138,7 +140,7 @@ def _export(chance: random.Random) -> None:
     members = {f"m{n}": Member(f"m{n}", text_of(chance)[: limits.NICKNAME.value]) for n in range(4)}
     values = (0, 1, 3, -1, 99, "0", None, [], {}, 1e999, text_of(chance))
     answers = {one: json.dumps(chance.choice(values)) for one in members}
-    table = as_csv(question, None, answers, members)
+    table = as_csv(pd.DataFrame(rows(question, None, answers, members, 1)))
     for row in csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")):
         if len(row) != 6 or any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in row):
             raise Found(f"a row of the export: {row}")

@@ -168,7 +168,7 @@ DENSE = {"in_features": 40, "out_features": 23, "bias": True, "activation_functi
         (USUAL, {"1_Pooling/config.json": {"pooling_mode": "median"}}, "pooling_mode='median'"),
         ((("Transformer", ""), ("Pooling", "../elsewhere")), {}, r"'\.\./elsewhere' leads out"),
         ((("Transformer", "/etc"), ("Pooling", "1_Pooling")), {}, "'/etc' leads out"),
-        ((("Transformer", "0_T"), ("Pooling", "1_Pooling")), {}, "no folder '0_T'"),
+        ((("Transformer", "0_T"), ("Pooling", "1_Pooling")), {}, "No folder '0_T'"),
         (
             (*USUAL, ("Dense", "2_Dense")),
             {"2_Dense/config.json": {**DENSE, "activation_function": "os.system"}},

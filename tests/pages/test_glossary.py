@@ -87,7 +87,7 @@ def on_screen() -> Iterator[tuple[str, str]]:
                 node.body.pop(0)
         yield from ((path.name, node.value) for node in ast.walk(tree)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
-    for path in ROOT.glob("pages/**/*.md"):
+    for path in (*ROOT.glob("pages/**/*.md"), *ROOT.glob("encoder/**/*.toml"), *ROOT.glob("pages/**/*.yml")):
         if path.name != "references.md":
             yield path.name, path.read_text(encoding="utf-8")
 
