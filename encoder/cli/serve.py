@@ -28,7 +28,7 @@ from encoder.cli.ports import announcement, bracketed, choose_port
 
 #: Seconds until a part must answer, and those that it has to end.
 START, END = 120.0, 15.0
-#: A part that stops so many times, each time within so many seconds, is not started again.
+#: A part that stops so many times by itself, each time within so many seconds, is not started again.
 TRIES, QUICK = 3, 20.0
 STORES = ("redis-server", "valkey-server")
 
@@ -200,7 +200,8 @@ def _revive(part: Part) -> None:
     if code is None:
         return
     now = time.monotonic()
-    part.ends = [*part.ends, now] if now - part.began < QUICK else []
+    is_early = now - part.began < QUICK and code != -signal.SIGKILL  # another program killed it: its start is sound
+    part.ends = [*part.ends, now] if is_early else []
     if len(part.ends) >= TRIES:
         raise CommandError(f"{part.name} ended {TRIES} times soon after its start, at last with {code}.")
     print(f"encoderscope: {part.name} ended with {code}; it is started again.", file=sys.stderr, flush=True)
