@@ -26,7 +26,7 @@ PRINTED = 20
 def settle(options: argparse.Namespace, command: Command) -> None:
     """Make `options.format` and `options.out` (None: standard output) of the options, before a model is loaded.
 
-    Without a format, a short table is printed. Raises CommandError for a file that cannot be written.
+    If no format is given, it prints a short table. Raises CommandError for a file that cannot be written.
     """
     if options.json and options.format not in (None, "json"):
         raise CommandError(f"--json and --format {options.format}: choose one of them.")

@@ -60,7 +60,7 @@ class HeldOut:
 
 
 def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
-    """Rows of an attention map [T, T] whose largest weight lies on the token with the answer. source: [T]."""
+    """How many queries have their largest weight on the token with the answer. pattern: [T, T]; source: [T]."""
     return int((torch.as_tensor(pattern).argmax(-1) == source).sum())
 
 

@@ -36,13 +36,14 @@ def measured(
     known so far; longest: tokens of the longest text; label: of the button; doing: the sentence of the progress bar.
     Raises EncoderError for a longer text, and where the engine refuses.
     """
+    area = st.container()  # in every run: without it, what follows would be drawn anew when the work is done
     found: np.ndarray | None = results.known(key, what)
     if found is not None:
         return found
     if n_tokens > longest:
         raise EncoderError(f"This input has {n_tokens:,} tokens; the map is limited to {longest}. Use a shorter one.")
     ask = "" if runs * n_tokens <= AT_ONCE else f"The map needs {runs:,} runs of {n_tokens:,} tokens."
-    place = st.empty()
+    place = area.empty()
     place_key = f"_place:{key}"
     st.session_state[place_key] = place  # of the newest run: the work may have begun in an earlier one
 
@@ -58,6 +59,7 @@ def measured(
         assert step is not None
         return step.values.numpy()
 
-    found = results.of_work(key, what, work, label=label, ask=ask)
+    with area:
+        found = results.of_work(key, what, work, label=label, ask=ask)
     place.empty()
     return found
