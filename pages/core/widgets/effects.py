@@ -36,7 +36,7 @@ def measured(
     known so far; longest: tokens of the longest text; label: of the button; doing: the sentence of the progress bar.
     Raises EncoderError for a longer text, and where the engine refuses.
     """
-    area = st.container()  # in every run: without it, what follows would be drawn anew when the work is done
+    area = st.container()  # in every run: otherwise all that follows is drawn again when the work is done
     found: np.ndarray | None = results.known(key, what)
     if found is not None:
         return found
