@@ -3,8 +3,6 @@
 The first paint needs Streamlit only: the engine (torch) is imported after the frame is on the screen.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

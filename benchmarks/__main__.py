@@ -4,8 +4,6 @@ A comparison is a ratio of medians, with both sides measured in turn. The output
 rival that is not installed, a missing browser.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The app in a real Chromium next to other tools: bytes sent, time to show a sentence, another head or layer."""
 
-from __future__ import annotations
-
 import contextlib
 import statistics
 import tempfile

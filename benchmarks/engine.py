@@ -1,7 +1,5 @@
 """Time and memory of the engine, compared with its plain forward pass, transformers and TransformerLens."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import statistics

@@ -4,8 +4,6 @@ Prints the figures of the page “Gradients at initialisation” at full size, a
 The ranges of the slopes are ours: Theorem 1 gives upper bounds, not values.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -9,8 +9,6 @@ ordered, on one half of the sentences and measured on the other.
 4. Twins: how well the words that a neuron's output vector favours agree with those that it does favour at a mask.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

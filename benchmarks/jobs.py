@@ -3,8 +3,6 @@
 The jobs are Probes, Similarity with two long sentences, and Gradients; they share the turn for long work.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """TransformerLens next to the engine, on the same weights, if it is installed."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Iterator

@@ -2,8 +2,6 @@
 thirty who press Enter within one second.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -3,8 +3,6 @@
 Both large checkpoints are random: their sizes decide the time, not their weights.
 """
 
-from __future__ import annotations
-
 import io
 import statistics
 import tempfile

@@ -6,8 +6,6 @@ a tensor, which is the same to the byte in every run. It leaves out memory outsi
 of a matrix product), on both sides.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A measured figure, the table of all of them, and the JSON file."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -12,8 +12,6 @@ patching: Meng et al. 2022; sentence vectors: Reimers and Gurevych 2019; cosines
 Shapes: L layers, H heads, T tokens, K width of a head, D d_model, N texts.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import re

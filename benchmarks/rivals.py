@@ -1,7 +1,5 @@
 """Other tools' HTML for the same sentence: bertviz' two views and attnview's page."""
 
-from __future__ import annotations
-
 import subprocess
 import tarfile
 import tempfile

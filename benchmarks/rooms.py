@@ -4,8 +4,6 @@ Followers by protocol count up to the end of the run with all that it sends. Fol
 address that says what the class sees.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 """The app, started by its own command, and a Chromium."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """What is measured: MiniLM and a random rotary encoder, each in this engine and in transformers, and texts."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Iterator

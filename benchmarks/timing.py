@@ -1,7 +1,5 @@
 """Times of several calls, measured in turn, and the ratio of their medians with its uncertainty."""
 
-from __future__ import annotations
-
 import gc
 import statistics
 import time

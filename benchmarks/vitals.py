@@ -3,8 +3,6 @@
 The goals are stricter than those of web.dev/articles/vitals ("good": 2.5 s, 0.1, 200 ms).
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Writes docs/corpus.md: what the bundled atlases say, in the form of Clark et al. 2019. `python -m docs.corpus`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

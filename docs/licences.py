@@ -1,7 +1,5 @@
 """Writes docs/licences.md: every package that an installation has, with its version and licence."""
 
-from __future__ import annotations
-
 import importlib.metadata as metadata
 import re
 import tomllib

@@ -7,8 +7,6 @@ Every checkpoint is a tiny one with random weights, written by transformers. The
 streams between layers, all attention maps, the vector or the probabilities.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ It starts the app and photographs it in Chromium: heads-light.png, heads-dark.pn
 which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m docs.site [FOLDER]` makes the site, by default in `site/`: static files for any web server."""
 
-from __future__ import annotations
-
 import html
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ DATA.csv has a line for each student: group (lesson or comparison), before and a
 two forms of the concept test.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import sys

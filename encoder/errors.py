@@ -1,7 +1,5 @@
 """The errors that this package raises on purpose, and the check of a size. Each says what happened, then what to do."""
 
-from __future__ import annotations
-
 import reprlib
 
 _BRIEF = reprlib.Repr()

@@ -3,8 +3,6 @@
 Shapes: N inputs, B batch, C classes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Protocol

@@ -7,8 +7,6 @@ up, since later layers can compensate (McGrath et al. 2023 measure this in a dec
 Shapes: L layers, H heads, T tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 

@@ -11,8 +11,6 @@ Parts of an image are its patches. Parts of a sound are windows of equal length;
 Shapes: P parts, n runs, T tokens, C channels, S side of an image in pixels, O orders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 

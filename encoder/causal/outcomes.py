@@ -6,8 +6,6 @@ input, which gives n numbers. An effect is the edited number minus that of the u
 Shapes: n runs, T tokens, D d_model, V vocabulary, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -3,8 +3,6 @@
 Shapes: L layers, H heads, T tokens, D d_model.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np

@@ -6,8 +6,6 @@ that each head has by itself, on the same texts, so the curve flatters the order
 Shapes: L layers, H heads, N texts, S seeds, n numbers of heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ interval is wide; it resamples tokens, which are not independent of each other.
 Shapes: T tokens, n tokens of the text itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

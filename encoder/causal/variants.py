@@ -7,8 +7,6 @@ from its q, k and v, for the edited query only where there is only one.
 Shapes: n rows, T tokens, D d_model, H heads, K width of a head.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """A classification head as one safetensors file: its weights, and its labels and options in the header."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

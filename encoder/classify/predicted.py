@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

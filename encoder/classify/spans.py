@@ -7,8 +7,6 @@ at most MOST_TOKENS long, and over "no answer", which is both logits of the firs
 Shapes: T tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

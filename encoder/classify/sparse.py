@@ -6,8 +6,6 @@ al. 2021); the first SPLADE sums over t. Two texts are compared by the dot produ
 Shapes: T tokens, V vocabulary, W words with a weight.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

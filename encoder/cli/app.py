@@ -4,8 +4,6 @@ Streamlit is never imported here. It runs in a Python process of its own. On POS
 Ctrl-C, SIGTERM and the exit code are the server's, and no second interpreter stays in memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

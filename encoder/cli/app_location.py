@@ -1,7 +1,5 @@
 """Where the app's own script is: beside the package in a wheel, or in a checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from encoder.cli.command import CommandError

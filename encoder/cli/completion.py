@@ -1,7 +1,5 @@
 """The command `completion`: what a shell asks when the reader presses Tab."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `encoderscope doctor`: what this machine has, what is missing, and what to do about it."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """The commands `encoderscope lesson ...`: lessons for the app, which are Markdown files, and what to print of them."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A command is a value (`command.Command`) of commands.toml. Streamlit and torch are not imported here.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

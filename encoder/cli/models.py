@@ -1,7 +1,5 @@
 """The command `models`: the families that open, how far each is from transformers, and what is refused."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ answered a visitor last. If that process is gone, another one answers and the co
 shares one address, so the address decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template

@@ -1,7 +1,5 @@
 """Addresses and ports that a command of Encoderscope listens on."""
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import socket

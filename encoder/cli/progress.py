@@ -1,7 +1,5 @@
 """Progress of long work: one line on standard error that changes, and nothing where that is not a terminal."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Generator, Iterable, Iterator

@@ -4,8 +4,6 @@ It runs until SIGTERM or Ctrl-C. The front is nginx and the store Redis or Valke
 stops is started again.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

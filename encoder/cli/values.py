@@ -1,7 +1,5 @@
 """Values of options: how the words of the command line become them, by the names that `commands.toml` uses."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The files of an atlas, each checked when it is read: an atlas may come from anywhere. The manifest names them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,6 @@ Shapes: B texts, M measures, L layers, H heads, N = L x H heads, T tokens, D d_m
 of the residual stream and the norms.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

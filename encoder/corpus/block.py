@@ -3,8 +3,6 @@
 Shapes: B texts, M measures, L layers, H heads, N = L x H.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field

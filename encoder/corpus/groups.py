@@ -5,8 +5,6 @@ They are those of `encoder.measure.tokens`, for several texts at once.
 Shapes: B texts, T tokens (queries i, keys j), R query rows, G key groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

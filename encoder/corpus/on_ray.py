@@ -5,8 +5,6 @@ that comes twice is counted once (`building`). Workers need this package and the
 have the same weights is checked. The texts travel from the machine that builds: it has to be a node of the cluster.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

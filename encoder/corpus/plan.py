@@ -3,8 +3,6 @@
 Blocks are runs of `block_texts` texts in the order of the file. What is computed for a block depends on nothing else.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

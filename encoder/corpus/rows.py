@@ -1,7 +1,5 @@
 """Where the texts of a corpus come from: a file or table that `encoder.inputs.read` reads, or the bundled sentences."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

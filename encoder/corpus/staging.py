@@ -4,8 +4,6 @@ It lies next to the atlas, with ".partial" after its name. Every file is written
 killed at any moment goes on from the last checkpoint.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 Shapes: M measures, L layers, H heads, R replicates.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,6 @@ The graph is usearch's (the extra "index"), as on the page Search: 8-bit numbers
 finds.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

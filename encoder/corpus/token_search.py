@@ -11,8 +11,6 @@ among the nearest, by the bound of its rounding, are compared again in 32 bits. 
 Shapes: N tokens, D d_model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ Shapes: B texts, L layers, H heads, T tokens (queries i, keys j), R query rows o
 groups.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -4,8 +4,6 @@
 over `Edit` with its hook points, its check, its value and its words, listed in its file's tuple.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from encoder.edits.base import HEAD_POINTS, Edit, Names, Run, Runner, Site, width

@@ -7,8 +7,6 @@ returns the changed value. Layers, heads, positions and components count from 0.
 Shapes: H heads, T tokens (queries i, keys j), K width of a head, D d_model, E width of the tables, F width of the FFN.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

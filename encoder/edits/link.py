@@ -4,8 +4,6 @@ Edits are joined by "~", the fields of one by "_": "ablate_l1_h3~scale_oz_x0.5_l
 its name. A field that has its default value is left out. All characters but a text's own stay as they are in a link.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Shapes: H heads, T tokens, C components (of attention weights: keys).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType

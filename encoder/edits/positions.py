@@ -4,8 +4,6 @@ They change what is added to the embeddings, rotary angles and the bias by dista
 stay with the order of the tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -6,8 +6,6 @@ all pairs; other layers keep the fused kernel.
 Shapes: H heads, Ti queries, T keys.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -7,8 +7,6 @@ with this run's values is Replace("pattern", source), the other way round Replac
 Shapes: H heads, T tokens, C components (of attention weights: keys).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

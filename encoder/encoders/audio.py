@@ -3,8 +3,6 @@
 Shapes: N samples, T tokens, D d_model, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Shapes: B batch, C channels, S side of the image in pixels, P patches, T tokens:
 patches row by row from the top left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MapsEncoder: a file of attention maps in the place of a model. `encoder.load` returns it for such a file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

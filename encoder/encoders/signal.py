@@ -3,8 +3,6 @@
 Shapes: B batch, n inputs, T tokens, D d_model, E width of the vector of an input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 Shapes: N texts, B batch, T tokens, D d_model, V vocabulary.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Shapes: L layers, T tokens, D d_model, F width of the FFN, C columns of a pooled map, V vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Shapes: L layers, H heads, T tokens of the trace, W tokens of the window (querie
 head, F width of the FFN, S stages of the residual stream, N neurons.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

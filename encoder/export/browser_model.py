@@ -3,8 +3,6 @@
 Files: float16, or int8 with a scale for each row of a matrix; vectors stay float16. The engine is `browser/engine`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

@@ -4,8 +4,6 @@ index.html, and a folder for each other page, share one script; weights are gzip
 needs them. No page asks another host for anything.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """What a notebook shows of an object at the end of a cell: `html`, by `encoder.model.shown.Shown`."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 

@@ -4,8 +4,6 @@ The page contains text that a user typed, so every text is escaped and no "<" oc
 Content-Security-Policy allows only the scripts of this module, whatever the text contains.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """All heads of a trace as small maps: a row for each layer, a column for each head."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from encoder.export.picture import Picture

@@ -1,7 +1,5 @@
 """JavaScript for a browser that cannot import files: several modules joined into one text."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Shapes: N heads, R queries (rows), C keys (columns).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

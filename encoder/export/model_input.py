@@ -3,8 +3,6 @@
 Shapes: T tokens of the trace, W tokens of the window, S side of an image in pixels, N samples, P parts of a waveform.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 

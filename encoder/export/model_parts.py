@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model, H heads, K width of a head, F width of the FFN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Shapes: as in `encoder.explain.whole`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

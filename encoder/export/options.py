@@ -1,7 +1,5 @@
 """How a head's weights are shown: which cells a map has, what is in them, and how far its colours run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from encoder.measure.aggregate import Cells, Pairs, SpecialTokens

@@ -3,8 +3,6 @@
 `make plotly` bundles it from the npm package plotly.js, as plotly/build.mjs says.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Python lines that make a page's model and trace again, so that a notebook gives the same numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 The command line and every page of the app use these functions, so the same view always gives the same file.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A picture as a file that opens by a double click, without a server or a network."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

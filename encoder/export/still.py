@@ -4,8 +4,6 @@ Both have the same pixels and the same names around them. A PNG has Pillow's own
 SVG has the fonts of its reader.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Sequence

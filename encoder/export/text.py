@@ -3,8 +3,6 @@
 Shapes: U units, tokens or words of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What the views of a head have in common: Map, Lines and Text."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ large map of 64 tokens takes 27,312 bytes instead of 25,688 (compressed 17,871 i
 121. The small maps of 72 heads take 295,928 bytes instead of 295,880, in the same 30 us. So this format stays.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping

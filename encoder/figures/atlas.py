@@ -1,7 +1,5 @@
 """Heads over a corpus. Shapes: L layers downwards, H heads to the right, B bars."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

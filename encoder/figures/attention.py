@@ -1,7 +1,5 @@
 """Attention maps. Shapes: Ti queries downwards (axis i), Tj keys to the right (axis j): rows attend to columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps

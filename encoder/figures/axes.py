@@ -7,8 +7,6 @@ Plotly then draws as many labels as fit, more after a zoom, and none between two
 in `labelalias`, "the (4)", and so in every hover label.
 """
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections import Counter

@@ -9,8 +9,6 @@ A figure does not know whether it is shown on a light or a dark page. Therefore 
 map has a contrast of at least 3 to 1 (WCAG 2.2, 1.4.11) to white and to the app's dark background.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal
 

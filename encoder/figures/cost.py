@@ -1,7 +1,5 @@
 """Cost over the length of a text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

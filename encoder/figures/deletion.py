@@ -1,7 +1,5 @@
 """The deletion test as curves: the change of the embedding over the number of hidden tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

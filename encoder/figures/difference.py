@@ -3,8 +3,6 @@
 Shapes: A steps of an alignment downwards (queries) and to the right (keys).
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Neurons of the feed-forward layers, and what the sublayers add. Shapes: L layers, T tokens, C columns of neurons."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

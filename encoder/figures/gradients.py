@@ -1,7 +1,5 @@
 """Gradients at initialisation over depth and layer, and the squared norm of the residual stream, pre- and post-norm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

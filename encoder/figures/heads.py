@@ -1,7 +1,5 @@
 """Heads as points of a plane. Shapes: N = L x H heads, layer by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

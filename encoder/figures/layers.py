@@ -3,8 +3,6 @@
 Shapes: L layers downwards, H heads or T tokens to the right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import plotly.graph_objects as go

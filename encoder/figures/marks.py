@@ -1,7 +1,5 @@
 """Marks for what is selected in a map: frames around rows, columns and cells, and the labels of selected tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ with room on both come first, then those with room on the projector only. The pa
 ones first (`layout.meta["names"]`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

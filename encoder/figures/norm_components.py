@@ -1,7 +1,5 @@
 """Components of one norm: their sizes, gain and bias, outliers. Shapes: D components."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

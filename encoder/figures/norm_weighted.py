@@ -1,7 +1,5 @@
 """Norm-weighted attention and attention rollout, as maps and charts. Shapes: L layers, T tokens (queries i, keys j)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """LayerNorms at work. Shapes: N norms in the order in which they act, T tokens, D components."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers as people read them, the same on pages, in reports and in the browser."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_HALF_UP, Context
 

@@ -3,8 +3,6 @@
 Shapes: R rows, C columns.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Maps over the patches of an image. Shapes: N maps, R x C patches, L layers, H heads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

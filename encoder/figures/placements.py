@@ -3,8 +3,6 @@
 Shapes: L layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

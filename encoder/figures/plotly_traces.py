@@ -1,7 +1,5 @@
 """Traces that many figures share: heatmaps whose cells count from 0, and curves with a marker at each point."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

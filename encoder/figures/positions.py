@@ -1,7 +1,5 @@
 """Positional encodings. Shapes: T positions (rows), D components of the encoding, K width of a head."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
 

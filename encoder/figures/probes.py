@@ -1,7 +1,5 @@
 """Probes as curves: accuracy over the layers, with intervals and the control task."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

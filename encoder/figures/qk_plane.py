@@ -1,7 +1,5 @@
 """Queries and keys of a head as points of one plane, a line from each query to its strongest key."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

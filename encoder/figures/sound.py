@@ -3,8 +3,6 @@
 Shapes: N bins of the waveform, M mel bands, S frames, C columns of time, B bands of patches, R rows (heads).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

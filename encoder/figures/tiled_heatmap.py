@@ -1,7 +1,5 @@
 """A window of a long text's attention map. Its axes count tokens, not cells, so that a zoom keeps its place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Bars of tokens and words: weights of a row, parts of a sum, predictions. Shapes: T tokens, k words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

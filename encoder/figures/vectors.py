@@ -1,7 +1,5 @@
 """Queries, keys, values and other vectors of a sentence. Shapes: T tokens (rows), K components (columns)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

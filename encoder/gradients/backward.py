@@ -7,8 +7,6 @@ positive parts). Input x gradient: Shrikumar et al. 2016. Integrated gradients: 
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, K width of a head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ carried backwards. What a head changes in later layers is not in its direct effe
 Shapes: L layers, H heads, T tokens, D d_model, K width of a head.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -7,8 +7,6 @@ norm, so `compare_patching` gives the exact grid, too, and the correlation of bo
 Shapes: L layers, H heads, T tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of a CSV or TSV file, each with the line where it begins; a broken row does not end the reading."""
 
-from __future__ import annotations
-
 import csv
 from collections import deque
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Run as a program, `python decoder.py FORMAT SECONDS` reads the file from its inp
 one line of JSON. It imports nothing of the engine, so that it starts at once.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Files of text in a checkpoint's folder, from anywhere: only regular files, of a bounded size, are read."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

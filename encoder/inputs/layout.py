@@ -6,8 +6,6 @@ with the members of `Layout`; pages ask `trace.kind` and `model.takes`, never fo
 Shapes: T tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 

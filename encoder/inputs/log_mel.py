@@ -6,8 +6,6 @@ filters, Kaldi's and librosa's variants as transformers' feature extractors use 
 Shapes: N samples, S frames, M mel bands, W bins of the Fourier transform.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The content of an image file or a sound file from anywhere, of a bounded size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from encoder.errors import EncoderError

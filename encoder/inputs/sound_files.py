@@ -6,8 +6,6 @@ the name. 1.2.2, the newest in a wheel, counts frames of some WAV files beyond 3
 MAT4 (CVE-2026-88372). The limits are those of `encoder.inputs.sound`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import warnings

@@ -3,8 +3,6 @@
 Shapes: T tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar

@@ -3,8 +3,6 @@
 Shapes: R recordings, N samples of all of them.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Token labels: what a person reads on an axis for an entry of the vocabulary."""
 
-from __future__ import annotations
-
 #: CLIP's mark at the end of a word.
 END_OF_WORD = "</w>"
 #: White space that is invisible on an axis -> the sign that replaces it.

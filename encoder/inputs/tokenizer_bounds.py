@@ -1,7 +1,5 @@
 """Bounds for a tokenizer from anywhere: panics of its library, and how much longer it can make a text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ in `families`), `tokenizer`, `sentence` (pooling) and `pixels`; `joint` reads tw
 in its family's layout, `native` in our own, `native_read` reads it; `places` protects a root.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import os

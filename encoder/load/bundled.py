@@ -1,7 +1,5 @@
 """The models of the installation, found without an import of the packages that contain them."""
 
-from __future__ import annotations
-
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The classification head of a checkpoint, by its family's table. For a head with faults, a sentence says why."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from encoder.errors import ConfigError, LoadError

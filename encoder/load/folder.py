@@ -1,7 +1,5 @@
 """A checkpoint folder -> an encoder. Its layout: ours, Hugging Face's or sentence-transformers'."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Checkpoints from the Hugging Face Hub. Earlier downloads work without a network."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

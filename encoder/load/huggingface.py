@@ -6,8 +6,6 @@ opened again and compared before it counts. Of texts, modules.json and its folde
 sentence-transformers, too.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import defaultdict

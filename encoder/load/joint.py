@@ -1,7 +1,5 @@
 """A checkpoint of CLIP or SigLIP -> JointEncoder; one of its towers, or any encoder of images, by itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

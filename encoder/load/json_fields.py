@@ -1,7 +1,5 @@
 """The frozen dataclasses of our own config.json, checked field by field."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import types

@@ -5,8 +5,6 @@ cross-attention [L, H, T, S] also "keys", a JSON list of S texts. Parquet: colum
 numbers from 0) and weight; query_token and key_token name the tokens. Weights that are not in the table are 0.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@
 do not open, and the mechanism that each lacks here.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Our own checkpoints -> the encoder that `encoder.save` wrote (`native`)."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

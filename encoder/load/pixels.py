@@ -1,7 +1,5 @@
 """preprocessor_config.json: how a checkpoint's images are prepared."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

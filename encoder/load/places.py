@@ -1,7 +1,5 @@
 """Folders below a root folder, and no others: for names from a file or from a visitor."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from encoder.errors import LoadError, quoted

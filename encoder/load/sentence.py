@@ -1,7 +1,5 @@
 """A sentence-transformers folder next to its encoder: pooling, dense maps, normalisation, prompts, SPLADE, ColBERT."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """preprocessor_config.json: how a checkpoint's sound is prepared."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Its metadata has the version, and as JSON the architecture, the tokens and the e
 file of `encoder.load.maps`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -3,8 +3,6 @@
 Run as a program, `python trial.py tokenizer.json` exits with 0 if the tokenizer splits some texts within its limits.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

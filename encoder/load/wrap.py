@@ -5,8 +5,6 @@ is written by the object's own methods into a temporary folder, and read as any 
 are never written: `LiveWeights` stands in for the files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import json

@@ -7,8 +7,6 @@ are predicted. The best of many heads is found on the same sentence, so it is be
 Shapes: L layers, H heads, T tokens, P pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

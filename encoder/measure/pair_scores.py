@@ -3,8 +3,6 @@
 Shapes: I images, N texts, E width of the vectors, T tokens of a text, R x C patches.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Shapes: L layers, H heads, T tokens, R x C patches, P = R x C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Shapes: T tokens, C columns of time, B bands of a spectrogram, S frames, M mel bands, N samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

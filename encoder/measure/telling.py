@@ -15,8 +15,6 @@ which attend by position only (Voita et al. 2019, section 5.1), and stripes: a k
 Shapes: L layers, H heads, T tokens, R rows of the neighbourhood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ T^2.
 Shapes: T tokens (queries i, keys j).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

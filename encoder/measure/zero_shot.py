@@ -3,8 +3,6 @@
 Shapes: N images or sounds, E width of the vectors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The checks of the fields of a config: a whole number within bounds, a small constant, a word, a flag."""
 
-from __future__ import annotations
-
 import numbers
 import sys
 from functools import cache

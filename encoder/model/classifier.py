@@ -3,8 +3,6 @@
 Shapes: N texts, T tokens, D d_model, C classes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

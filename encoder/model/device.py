@@ -1,7 +1,5 @@
 """Devices: which ones there are, how much memory is in use there, what to do when it runs out; threads of the CPU."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ content to content, content to position, position to content. scale is 1 / sqrt(
 Shapes: H heads, T tokens (queries i, keys j), K width of a head, S span: vectors for each direction.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -3,8 +3,6 @@
 Shapes: B batch, T tokens, E width of the tables (D unless they are factorised), D d_model.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

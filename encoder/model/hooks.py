@@ -4,8 +4,6 @@ The model contains its hook points from the start. A ContextVar of the current t
 them. Hooks that each call adds to a shared model and removes again would mix up the captures of concurrent sessions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

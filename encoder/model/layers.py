@@ -3,8 +3,6 @@
 Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the FFN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -3,8 +3,6 @@
 Shapes: h heads, T tokens (queries i, keys j), S, S' cells.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -3,8 +3,6 @@
 Shapes: B batch, T tokens, D d_model, E width of the token table (D unless it is factorised), V vocabulary.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

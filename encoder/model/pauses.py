@@ -4,8 +4,6 @@ The forward pass has one after each layer, attention maps one after each chunk o
 Imports no torch.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

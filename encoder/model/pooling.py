@@ -3,8 +3,6 @@
 Shapes: N texts, T tokens, D d_model.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -3,8 +3,6 @@
 Shapes: T tokens, K width of a head, R rotated components (K unless positions are partial).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Shown: what a notebook displays of an object is a picture, which `encoder.export` draws."""
 
-from __future__ import annotations
-
 import importlib
 
 

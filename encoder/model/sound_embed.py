@@ -3,8 +3,6 @@
 Shapes: B batch, N samples, S frames of a spectrogram, M mel bands, P patches, T tokens, E width, D d_model.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import torch

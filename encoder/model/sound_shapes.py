@@ -1,7 +1,5 @@
 """How sound becomes tokens: patches of a spectrogram (AST), or convolutions over time (Whisper, Wav2Vec2, HuBERT)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 Shapes: N images, T tokens, D d_model, E width of the vectors that are compared with those of texts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Shapes: N texts, B texts of a batch, T tokens, L layers, D d_model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 Shapes: N texts, L layers, D d_model, C classes.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter

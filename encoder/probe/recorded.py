@@ -3,8 +3,6 @@
 `python -m encoder.probe.recorded` trains them again, which takes minutes, and writes the file.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

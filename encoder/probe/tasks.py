@@ -3,8 +3,6 @@
 Shapes: N texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

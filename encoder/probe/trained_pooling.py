@@ -6,8 +6,6 @@ w and the classifier are trained together, with the penalty of the linear probes
 Shapes: N texts, T tokens, D d_model, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 

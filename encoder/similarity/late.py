@@ -6,8 +6,6 @@ With unit vectors q_i of the query's tokens and d_j of the document's, score = s
 Shapes: T_q, T_d tokens that count, E width of a token's vector.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

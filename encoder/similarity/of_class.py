@@ -11,8 +11,6 @@ other numbers.
 Shapes: T tokens, N points of the path, D d_model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@
 Shapes: L layers, H heads, T tokens (queries i, keys j), S tokens of another text, h some heads, Ti some queries.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

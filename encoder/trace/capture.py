@@ -3,8 +3,6 @@
 Many threads can use one model: the recorder is in a ContextVar, and the model is never changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

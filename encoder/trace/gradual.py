@@ -1,7 +1,5 @@
 """Computations in parts: generators that yield their progress and return their result. Imports no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar

@@ -3,8 +3,6 @@
 Shapes: T tokens, D d_model.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

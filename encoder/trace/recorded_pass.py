@@ -3,8 +3,6 @@
 Shapes: L layers, H heads, T tokens, D d_model, E width of the tables, K width of a head.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace

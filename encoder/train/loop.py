@@ -13,8 +13,6 @@ leave one core to the server: a classroom does not overload the machine.
 Shapes: B sequences of a batch, T tokens, L layers, H heads.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

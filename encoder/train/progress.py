@@ -3,8 +3,6 @@
 Shapes: T tokens; S new steps, P new points of the curve, F new attention maps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The recorded runs that the page shows before anyone trains: `recipes/tasks` trains them and writes the file."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Mapping

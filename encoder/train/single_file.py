@@ -4,8 +4,6 @@ A file may come from anywhere. Only tensors and text are read, and each is check
 is built.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

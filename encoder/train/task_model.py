@@ -3,8 +3,6 @@
 Shapes: B sequences of a batch, T tokens, C classes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

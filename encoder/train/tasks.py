@@ -3,8 +3,6 @@
 Shapes: n sequences, T tokens of each, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A question made on the spot, about the view that the class sees."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

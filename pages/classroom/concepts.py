@@ -1,7 +1,5 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The teacher's desk: lesson, question, answers, and who is here; the class does not see this page."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping

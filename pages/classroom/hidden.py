@@ -1,7 +1,5 @@
 """Controls that a teacher hides from the class: by style, since they are hidden for calm and not for safety."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import streamlit as st

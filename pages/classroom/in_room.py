@@ -1,7 +1,5 @@
 """What a room adds to every page: its question above the page, and its line at the window's lower edge."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """How a class comes into a room: address, code and QR code."""
 
-from __future__ import annotations
-
 import html
 import os
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Classroom: open a room or join one; with the key, the teacher's desk."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The question that a room answers now, above the page: for students to answer, for the teacher to reveal."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from functools import partial

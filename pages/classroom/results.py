@@ -1,7 +1,5 @@
 """The answers of a class: counted, drawn, and as a table."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The line of the room on every page, for its students and its teacher."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Vote, discuss, vote again: the second vote is a question of its own, so the first one stays as it was."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import Any

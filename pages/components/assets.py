@@ -1,7 +1,5 @@
 """The components' own files, and Plotly's script for the browser."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """`copy_link`: shows the address of the view and copies it, with or without the user's text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from encoder.export import wire

@@ -1,7 +1,5 @@
 """`curves`: runs that train, with their loss, their accuracy and a head's attention map, drawn while they train."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """`draw_digit`: a square to draw a digit in, with the pointer, a finger or keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events of the drawing components. All are checked: a browser may send anything."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NotRequired, TypedDict

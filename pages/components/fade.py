@@ -1,7 +1,5 @@
 """When a drawing fades over its former picture: the model's placement of the norms is another one."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 _PLACEMENT = "_drawn_norm_placement"

@@ -1,7 +1,5 @@
 """`find`: a search over everything that can be opened, in a dialog; Ctrl K or a button of the class opens it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from encoder.export import wire

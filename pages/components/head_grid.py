@@ -1,7 +1,5 @@
 """`head_grid`: every head of a model as a small map, all on one canvas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`kept_text`: texts that are too long for the address, kept by the browser's tab until it is closed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from encoder.export import wire

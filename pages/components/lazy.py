@@ -4,8 +4,6 @@ A third of a page's elements lie in closed expanders. Until one is open, it cost
 anything.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import streamlit as st

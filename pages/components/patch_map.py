@@ -1,7 +1,5 @@
 """`patch_map`: an image cut into patches, with weights laid over it; a click selects a patch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -4,8 +4,6 @@ Each takes a Picture, a key for the widget (and a downloaded picture), and `on_e
 before the page runs, so it may change other widgets' state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from encoder.export.picture import Picture

@@ -1,7 +1,5 @@
 """`plot`: a Plotly figure whose clicks, zooms and keys reach Python."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

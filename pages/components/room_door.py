@@ -1,7 +1,5 @@
 """`room_door`: what only the browser can do for a teacher: copy or save the link with the key, and find it again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from encoder.export import wire

@@ -1,7 +1,5 @@
 """`room_strip`: one line at the lower edge of the window that says how this visitor is in a room, and listens to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -1,7 +1,5 @@
 """`row_sketch`: a reader draws a row of attention; then the model's row is shown next to it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

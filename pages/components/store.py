@@ -4,8 +4,6 @@ A component's data is one message. If the browser has the whole message already,
 large arrays that stay the same are apart from the values that change.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 

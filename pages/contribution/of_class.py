@@ -1,7 +1,5 @@
 """The class of a classification head, which two parts of the page are about, and each token's part in its log-odds."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Attention rollout: the attention of all layers up to one, multiplied, with the residual connection included."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st

@@ -1,7 +1,5 @@
 """The map of hidden activations of a layer, and the answer to a click on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

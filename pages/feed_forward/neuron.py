@@ -1,7 +1,5 @@
 """One neuron: along the sentence, the neurons of the same token in every layer, and the words of its output vector."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

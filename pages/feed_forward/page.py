@@ -1,7 +1,5 @@
 """Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """The values of the page Feed-forward in the address, next to layer, token, neuron and outcome."""
 
-from __future__ import annotations
-
 from pages.state.params import Param, choice
 from pages.state.url_state import state
 

@@ -1,7 +1,5 @@
 """Attention next to the FFN: the size of both updates, and what is lost without one of them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

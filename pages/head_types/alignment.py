@@ -1,7 +1,5 @@
 """Heads scored against pairs of tokens that the reader gives."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

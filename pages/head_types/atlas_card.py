@@ -1,7 +1,5 @@
 """The card of the open head: strongest examples, attention by offset, spread over the texts, labels, similar heads."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

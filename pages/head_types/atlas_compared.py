@@ -1,7 +1,5 @@
 """Two atlases side by side: every head as a point above its layer, with its interval."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """Over a corpus: every head by a measure's mean over thousands of sentences, next to this sentence."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

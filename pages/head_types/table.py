@@ -1,7 +1,5 @@
 """The table of all heads and their measures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

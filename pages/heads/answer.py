@@ -1,7 +1,5 @@
 """The line next to the map: the selected cell, row or column of the open head."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from encoder.export import Map

@@ -1,7 +1,5 @@
 """Ask for a word: the heads by how tellingly it attends in them, the best one opened."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The grid: a small map of every head, coloured, sorted and filtered by a measure or a head type."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The map of a head with the page's options, computed once for all sessions, and its figure."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from encoder import export, figures

@@ -1,7 +1,5 @@
 """The view of an image: what the selected patch attends to, laid over the image; the same for all heads in the grid."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

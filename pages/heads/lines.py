@@ -1,7 +1,5 @@
 """The lines view: a line from each query to each key, for the open head and for heads over it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import export

@@ -1,7 +1,5 @@
 """The map view: a heat map of the open head, with exact cells or blocks of tokens."""
 
-from __future__ import annotations
-
 from encoder.export import Map
 from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window

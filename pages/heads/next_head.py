@@ -4,8 +4,6 @@ Of a short text, the exact maps of all heads are sent in advance, once per text,
 tokens, the 72 maps of MiniLM are 1.2 MB. Of a longer text, the browser asks a channel for the figure only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The options of the page: their widgets, and the open head's map with the chosen options."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Padding: the length of the batch, and a note on what padding changes."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Heads: a small map of every head; one head large: as a map, lines, text or vectors, or next to another head."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.export import HeadView, report

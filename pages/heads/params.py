@@ -1,7 +1,5 @@
 """The values of the page “Heads” in the address."""
 
-from __future__ import annotations
-
 from encoder.export.lines import MOST_HEADS
 from encoder.load import BUNDLED
 from encoder.measure.aggregate import PAIRS

@@ -1,7 +1,5 @@
 """Pinned heads: up to four maps side by side, with one colour scale and one selection."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.export import Map, Options

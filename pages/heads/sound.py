@@ -1,7 +1,5 @@
 """The view of a sound: waveform, spectrogram and what a part of it attends to; the pieces can be played."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The open head in words: its strongest weights, and whether it attends mostly to one special token."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The text view: the text itself, shaded by attention."""
 
-from __future__ import annotations
-
 from encoder import export
 from encoder.export import Map, Text
 from encoder.measure.passage import Shades

@@ -1,7 +1,5 @@
 """Q K V: the three vectors of every token in a head, and the score of one pair with its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

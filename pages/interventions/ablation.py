@@ -1,7 +1,5 @@
 """Ablation: the effect of each head, and the run with the reader's edits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

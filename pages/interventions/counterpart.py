@@ -1,7 +1,5 @@
 """The counterpart of the reader's sentence: one word is replaced by another with as many tokens."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The map of all heads' effects. It fills while it is computed, and a click opens a head or switches it off."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from encoder import causal

@@ -1,7 +1,5 @@
 """Attention knockout: which token one query needs, and around which layer. A click hides it there."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """All attention maps before and after the edits."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

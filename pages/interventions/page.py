@@ -1,7 +1,5 @@
 """Interventions: switch a part of the forward pass off, or replace one vector, and see what it causes."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.core.frame.frame import current_view, heading

@@ -1,7 +1,5 @@
 """The two inputs: their controls, offered pairs, and whether they align token by token."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

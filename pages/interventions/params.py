@@ -1,7 +1,5 @@
 """The values of the page Interventions in the address, next to those of the edits and of the outcome."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.core.widgets.outcomes import OutcomeParams as OutcomeParams  # registered before the first run

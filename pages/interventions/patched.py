@@ -1,7 +1,5 @@
 """The run with one vector replaced: its outcome between the two others, and how far each vector moves."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import causal

@@ -1,7 +1,5 @@
 """Patching: which vector carries the difference between two inputs, by replacing one at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """Attention, norm-weighted attention, rollout and effect of each token side by side, with rank correlations."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import causal, figures

@@ -1,7 +1,5 @@
 """The recipe: its edits as chips that are switched, moved and removed, and the form that adds one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

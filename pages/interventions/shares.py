@@ -1,7 +1,5 @@
 """The map of what each place carries, and the answer line above it."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 

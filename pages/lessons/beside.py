@@ -1,7 +1,5 @@
 """The open lesson next to every page: prose, question, and the way to the next step."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Checks a lesson: opens every view and computes every question, on the real models."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`encoderscope lesson ACTION FILE ...`: run by encoder/cli/lesson.py as a script."""
 
-from __future__ import annotations
-
 import csv
 import logging
 import os

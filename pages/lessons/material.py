@@ -3,8 +3,6 @@
 Every file opens without a network. Answers are computed when the files are made.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

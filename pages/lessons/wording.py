@@ -1,7 +1,5 @@
 """Faults of a lesson's words: answers given away, terms used too early, another view, numbers rounded wrongly."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

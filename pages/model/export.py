@@ -1,7 +1,5 @@
 """What the page Model exports: the open part's numbers, or the residual stream of the selected token."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from encoder import explain

@@ -1,7 +1,5 @@
 """Model: the whole model at work on the visitor's input, as one picture; then ways on."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The values of the page Model in the address."""
 
-from __future__ import annotations
-
 from pages.state.params import Param, choice, flag, number, whole_number
 from pages.state.url_state import state
 

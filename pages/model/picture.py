@@ -1,7 +1,5 @@
 """The picture of the page Model: the whole model at work on the visitor's input, and what is open in it."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
 

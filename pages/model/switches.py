@@ -1,7 +1,5 @@
 """The switches inside the picture: norms, mask, positions, and what is off. They make the edits of every page."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
 

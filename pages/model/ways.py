@@ -3,8 +3,6 @@
 Every observation was computed; tests/pages/test_model.py computes it again at the same view.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from pages.core.view.view import FIRST_SENTENCE

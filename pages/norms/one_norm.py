@@ -1,7 +1,5 @@
 """One LayerNorm: what it does to the components of a token, and its gain and bias."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import explain, figures

@@ -1,7 +1,5 @@
 """Outlier dimensions: components far larger than the rest, before one LayerNorm and before all of them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import plotly.graph_objects as go

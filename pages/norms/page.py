@@ -1,7 +1,5 @@
 """Norms: every token's mean and standard deviation at every LayerNorm, and one LayerNorm in detail."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

@@ -1,7 +1,5 @@
 """The address parameters of the page “Norms”."""
 
-from __future__ import annotations
-
 from pages.state.params import Param, choice, string
 from pages.state.url_state import state
 

@@ -1,7 +1,5 @@
 """Norms of the patches' vectors by layer: outlier tokens, and what registers attend to."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

@@ -1,7 +1,5 @@
 """The selection that all parts of the page “Norms” share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """Mean and standard deviation of every token's vector: at all LayerNorms, and next to RMSNorm and BatchNorm."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

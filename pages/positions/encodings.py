@@ -1,7 +1,5 @@
 """Vectors that are added at each position, and the similarity of each two of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Positions in the scores: rotated queries and keys, and the number that a head adds for the offset of two tokens."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Positions: how a model knows word order, how similar two positions are, and what reversing the words changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """The address parameters of the page “Positions”."""
 
-from __future__ import annotations
-
 from pages.state.params import Param, choice
 from pages.state.url_state import state
 

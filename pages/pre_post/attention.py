@@ -1,7 +1,5 @@
 """Attention in both placements: all heads, then one head with the difference of its maps."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 

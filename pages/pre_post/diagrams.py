@@ -1,7 +1,5 @@
 """Two block diagrams, `pre.svg` and `post.svg`: where the norms are in one layer of each placement."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from string import Template
 

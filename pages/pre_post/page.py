@@ -1,7 +1,5 @@
 """Pre-norm vs post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.figures.numbers import three_digits

@@ -1,7 +1,5 @@
 """The values of the page “Pre-norm vs post-norm” in the address."""
 
-from __future__ import annotations
-
 from encoder.model.config import NORM_PLACEMENTS
 from pages.state.params import Param, choice, flag
 from pages.state.url_state import state

@@ -1,7 +1,5 @@
 """The recorded training curves of the bundled twins and their variants."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

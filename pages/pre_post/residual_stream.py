@@ -1,7 +1,5 @@
 """The residual stream in both placements, layer by layer: its norm, updates, directions, entropies, LayerNorms."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st

@@ -1,7 +1,5 @@
 """Question answering: the spans of the second sentence that the model finds most probable as the answer."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

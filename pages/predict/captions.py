@@ -1,7 +1,5 @@
 """The captions of the page: typed, one a line, or an example."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import encoder

@@ -1,7 +1,5 @@
 """The class that a classification head names, or the tag of each token; for an image, the patches that matter."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """How well each caption fits the image: bars, and the arithmetic of the selected one."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

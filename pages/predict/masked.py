@@ -1,7 +1,5 @@
 """Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """How well captions fit an image or a sound, by the vectors of two encoders trained together."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import streamlit as st

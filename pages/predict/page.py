@@ -1,7 +1,5 @@
 """Predict: a masked word, a class or a tag, a caption, an answer, words of the vocabulary; each by a model that can."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The image or sound above the page and the captions of the page in one model, and what it computes of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The values of the page “Predict” in the address."""
 
-from __future__ import annotations
-
 from encoder.inputs.captions import WORDS, filled
 from pages.state.params import Param, choice, number, string, whole_number
 from pages.state.url_state import state

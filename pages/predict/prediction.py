@@ -1,7 +1,5 @@
 """The words that a masked-word head predicts, and the rank of one among them."""
 
-from __future__ import annotations
-
 from encoder.model.mlm import MaskedPrediction
 from pages.core.stores import cache, model_store
 

@@ -1,7 +1,5 @@
 """What the page predicts: whose models, and which sentence. Other pages keep the model and the sentence."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

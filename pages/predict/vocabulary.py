@@ -1,7 +1,5 @@
 """SPLADE: the weight of each word of the vocabulary for the sentence, and the token that gave it."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

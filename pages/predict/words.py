@@ -1,7 +1,5 @@
 """The selected caption's words over the image: the cosine of a word's projected vector with each patch's."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

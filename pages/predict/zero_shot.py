@@ -1,7 +1,5 @@
 """Images and captions as a map, templates and labels as another, and the errors on held-out digits."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

@@ -1,7 +1,5 @@
 """The widgets of the page “Probes”: the task, the vectors and the models."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import probe

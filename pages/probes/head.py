@@ -1,7 +1,5 @@
 """A probe as a classification head: train, save, open again."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import classify

@@ -1,7 +1,5 @@
 """Probes: at which layer can a linear classifier read a label off the vectors?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import streamlit as st

@@ -1,7 +1,5 @@
 """The values of the page “Probes” in the address. The reader's own file stays out of it."""
 
-from __future__ import annotations
-
 from encoder.load import BUNDLED
 from pages.state.params import Param, choice, several, whole_number
 from pages.state.url_state import state

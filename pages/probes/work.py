@@ -1,7 +1,5 @@
 """What the page computes, a part at a time; the results stay in this session."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Generator
 from dataclasses import dataclass

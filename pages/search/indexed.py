@@ -1,7 +1,5 @@
 """An index for a large collection, on request."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import search

@@ -1,7 +1,5 @@
 """The map of all texts in the plane: by principal components, or by UMAP where it is installed."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

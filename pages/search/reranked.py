@@ -1,7 +1,5 @@
 """The first hits in the order of a cross-encoder, next to the order of their vectors."""
 
-from __future__ import annotations
-
 import hashlib
 
 import streamlit as st

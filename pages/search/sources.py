@@ -1,7 +1,5 @@
 """The texts to search: typed lines, a file, or a saved collection. They stay in this session's memory."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is found: the nearest tokens in their sentences, and what they share."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pandas as pd

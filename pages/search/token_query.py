@@ -1,7 +1,5 @@
 """What is asked: a token of the sentence, a layer, and which tokens of the corpus count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

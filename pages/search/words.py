@@ -1,7 +1,5 @@
 """Words: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd

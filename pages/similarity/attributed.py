@@ -1,7 +1,5 @@
 """The attribution that the page shows: limits, progress, cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import streamlit as st

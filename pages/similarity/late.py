@@ -1,7 +1,5 @@
 """Late interaction: the score of two sentences as a sum over the tokens of the first one (MaxSim)."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder import figures

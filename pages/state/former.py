@@ -1,7 +1,5 @@
 """Pages that moved: what an old address, lesson or room names, and which page shows it now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 #: Former name of a page -> its page now, and the values that show there what the former page showed.

@@ -4,8 +4,6 @@ The browser says it before the first request of a connection (pages/core/server/
 for it in its address, and the session takes it when it reads the address. The session keeps the seat and `heard`.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from typing import Any

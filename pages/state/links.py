@@ -1,7 +1,5 @@
 """Links from one page to another, by the name of its folder. A page that does not exist gets no link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values that stay out of the address: what the app chose by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ it, and supports widgets only. Here a Param declares each value once. The URL is
 written after the last. An invalid value gets a note and its default, and a page's values outlast the visit to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping

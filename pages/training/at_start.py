@@ -1,7 +1,5 @@
 """Gradients at initialisation: the gradient norm of each layer before any training, in both norm placements."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

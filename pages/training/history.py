@@ -1,7 +1,5 @@
 """The block from 2017 to today: what differs between models, as one diagram, one table, and runs with five seeds."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd

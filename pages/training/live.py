@@ -1,7 +1,5 @@
 """Runs on the screen: loss, accuracy and attention in one picture, which refreshes itself while they train."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Trained models: open them like any other model, save them, and open a saved file."""
 
-from __future__ import annotations
-
 import dataclasses
 import pprint
 

@@ -1,7 +1,5 @@
 """Train: small encoders on a small task, live, in both norm placements; and their gradients before the first step."""
 
-from __future__ import annotations
-
 import itertools
 
 import streamlit as st

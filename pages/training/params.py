@@ -1,7 +1,5 @@
 """The values of the page “Train” in the address."""
 
-from __future__ import annotations
-
 from encoder.model.config import POSITION_KINDS
 from encoder.train.blocks import PRESETS, SEEDS, SWITCHES
 from encoder.train.settings import ATTENTION

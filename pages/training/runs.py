@@ -1,7 +1,5 @@
 """Live training: the runs that start together, kept by an id in the link, and the models that they leave."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import itertools

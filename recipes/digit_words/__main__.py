@@ -1,7 +1,5 @@
 """Train the bundled pair of digits and captions again: `python -m recipes.digit_words`, part of `make digits`."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """From the trained pair to the files that ship: float16 weights, and the model card with its figures."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

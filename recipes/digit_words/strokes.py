@@ -3,8 +3,6 @@
 Shapes: N images of 8 x 8 pixels from 0 to 1.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -3,8 +3,6 @@
 Shapes: B pairs of an image and a caption, N images, M captions, T tokens, W width of the shared space.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Train the bundled encoders of digits again: `python -m recipes.digits`, which `make digits` calls. Takes minutes."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

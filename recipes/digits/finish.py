@@ -1,7 +1,5 @@
 """From trained models to the files that ship: float16 weights, the model cards with their figures, the examples."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -3,8 +3,6 @@
 Shapes: B batch, N images, 8 rows and columns of pixels, T tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """From a trained model to the files that ship: a folder as of transformers' AST, the card, the held-out recordings."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Sequence

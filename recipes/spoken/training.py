@@ -3,8 +3,6 @@
 Shapes: R recordings, B batch, S frames, M mel bands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 espeak-ng (GPL 3 or later) is a program next to this one: `apt-get install espeak-ng`. Only the training needs it.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 It needs espeak-ng.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Captions of spoken digits: templates that name the digit (encoder.inputs.spoken_digits), or its parity."""
 
-from __future__ import annotations
-
 import random
 
 from encoder.inputs.captions import PARITY, WORDS, Caption, filled

@@ -3,8 +3,6 @@
 Shapes: R recordings, S frames, M mel bands, E width of the shared space.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Shapes: R recordings, B batch, S frames, M mel bands, W width of the shared space.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Record the runs that ship: `python -m recipes.tasks [runs] [blocks]`, by default both; blocks take eight minutes."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

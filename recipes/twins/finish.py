@@ -3,8 +3,6 @@
 Each twin's folder holds float16 safetensors, config.json, tokenizer.json and MODEL_CARD.md with the figures below.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ with the same masks, whatever their norm placement, and a stopped run continues 
 Shapes: B rows of a batch, T tokens of a row, n masked tokens, D d_model, V vocabulary.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

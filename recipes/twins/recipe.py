@@ -1,7 +1,5 @@
 """The settings of every masked-word training run: the two twins, and six variants of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

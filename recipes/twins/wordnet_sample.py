@@ -4,8 +4,6 @@ It has labelled texts for probes (`encoder.probe`) and example sentences to sear
 the twins (`corpus.find_wordnet`). Every choice follows a hash of the text, so no run differs from another.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """The families of encoders that can be loaded, by the model_type of their config.json."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.load.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit

@@ -1,7 +1,5 @@
 """BERT (Devlin et al. 2019) and the families that kept its names, norms elsewhere, other tables or positions."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

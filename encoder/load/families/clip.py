@@ -4,8 +4,6 @@ CLIP's text tower is causal and ends with a projection; SigLIP's texts are fille
 a learned query pools its images. Each tower is a family of its own, which a checkpoint may hold by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import nn

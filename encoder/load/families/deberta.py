@@ -1,7 +1,5 @@
 """DeBERTa (He et al. 2021) and DeBERTa v2 and v3 (He et al. 2023): disentangled attention."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from encoder.load.families.bert import BERT, LAYER, MAPS, POST_NORMS, TABLES, TAGGER

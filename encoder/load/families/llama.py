@@ -4,8 +4,6 @@ Decoders, which attend to earlier tokens only, and encoders of the same parts (E
 predicts next is left out: here it is an encoder of texts.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from encoder.load.families.family import Family

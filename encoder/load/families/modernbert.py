@@ -1,7 +1,5 @@
 """Encoders of texts with rotary positions: NomicBERT, Jina v3, GTE, and ModernBERT with windows and pre-norm."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

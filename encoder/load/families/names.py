@@ -4,8 +4,6 @@ Both directions are strict. A weight of ours that is not on disk is an error. So
 and matches no pattern of `Family.dropped`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rotary positions in config.json, as transformers 4 (rope_theta, rope_scaling) and 5 (rope_parameters) write them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

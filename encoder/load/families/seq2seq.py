@@ -1,7 +1,5 @@
 """Encoders of models that translate and summarise: T5, BART and those after them. No decoder is read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from encoder.load.families.family import Family

@@ -1,7 +1,5 @@
 """Encoders of sound: AST on a spectrogram, Whisper's on convolutions of one, Wav2Vec2 and those after it on samples."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

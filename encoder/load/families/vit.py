@@ -3,8 +3,6 @@
 Layer scale multiplies what a sublayer adds, component by component; here it is part of the sublayer's last linear map.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ A shared server bounds what a visitor takes so that nobody starves; on one's own
 of images and sounds have theirs in `encoder/inputs`, since notebooks read them, too.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """For whom the app is served: one person on her own machine, or many visitors of a shared server."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 from collections.abc import Mapping

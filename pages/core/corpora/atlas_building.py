@@ -3,8 +3,6 @@
 An atlas is a folder, so it is written to a temporary one, which is removed with the session.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

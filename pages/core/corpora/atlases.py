@@ -3,8 +3,6 @@
 On one's own machine any folder opens. A shared server opens the folders below `--atlases-root` and no others.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One line about the open head: this sentence's number next to that of a corpus, if the model has an atlas."""
 
-from __future__ import annotations
-
 import math
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """What the search of the bar finds: the registries of pages, terms, lessons, models, examples and values of pages."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any

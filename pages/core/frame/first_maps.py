@@ -3,8 +3,6 @@
 Shapes: H heads, S cells.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

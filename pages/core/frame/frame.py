@@ -1,7 +1,5 @@
 """The frame of every page: input and model, notes about link and text; then the page itself."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

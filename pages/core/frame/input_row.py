@@ -1,7 +1,5 @@
 """The controls above every page: sentence, model, norms, layer and head."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Collection

@@ -4,8 +4,6 @@ Each link is a plain address; a click on one presses Streamlit's link of the sam
 (page_keys.js).
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 import html

@@ -1,7 +1,5 @@
 """norm=both belongs to the page “Compare both”: choosing it opens the page, leaving the page undoes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

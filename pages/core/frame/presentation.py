@@ -1,7 +1,5 @@
 """Presentation mode: the page only, in type for a projector; `present=1` in the address. Keys are in page_keys.js."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.core.view.view import ViewParams

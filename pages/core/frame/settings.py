@@ -1,7 +1,5 @@
 """The drawer “Settings”: colours, device, precision, and what the model uses of the machine."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.model.device import DTYPES, available_devices, memory_in_use

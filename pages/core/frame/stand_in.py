@@ -1,7 +1,5 @@
 """A page whose input the chosen model does not accept opens with a bundled model that fits; leaving it undoes that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

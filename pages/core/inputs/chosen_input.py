@@ -1,7 +1,5 @@
 """Which input the chosen model processes: a sentence, or an input of another kind, and its name."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.errors import EncoderError

@@ -4,8 +4,6 @@ The page Interventions makes them. A page that declares `edits` in app.py shows 
 where it can; the others show the run without edits and say so.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

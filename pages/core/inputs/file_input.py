@@ -4,8 +4,6 @@ A visitor's own input stays in the session: a link names it by the digest of its
 example for everyone else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary

@@ -4,8 +4,6 @@ An image of a model of digits is 64 numbers of ink (`digits.encode`), which the 
 session (`file_input`).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from functools import cache

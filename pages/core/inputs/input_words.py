@@ -1,7 +1,5 @@
 """What an input and its parts are called on the screen: one place for a sentence, an image and a sound."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from encoder.inputs.layout import InputKind

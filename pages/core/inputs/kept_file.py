@@ -1,7 +1,5 @@
 """What was read from an uploaded file, kept in the session: Streamlit drops a file when its page is left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The controls of a text longer than the model accepts: cut, or shown window by window."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

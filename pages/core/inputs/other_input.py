@@ -1,7 +1,5 @@
 """Bundled models for an input that the chosen model does not accept."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """What the model's picture shows around the forward pass: image or sound, classes, the other tower of a pair."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from functools import partial

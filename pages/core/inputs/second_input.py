@@ -3,8 +3,6 @@
 Its value is what `View.text` is: a sentence, or the name of an image or a sound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -3,8 +3,6 @@
 Examples are the bundled held-out recordings of spoken digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

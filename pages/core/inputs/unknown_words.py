@@ -1,7 +1,5 @@
 """The words of a text that a tokenizer does not know, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import encoder

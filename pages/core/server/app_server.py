@@ -17,8 +17,6 @@ Only public parts of Streamlit are used, but for quicker.py, which changes one v
   it ends, and an interpreter that is being torn down aborts it (SIGABRT).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -5,8 +5,6 @@ numbers of two training runs is 0.5 ms of the server's work. It belongs to no se
 Pages ask for the map of a head here, too, while their script run begins.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping

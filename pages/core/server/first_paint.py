@@ -4,8 +4,6 @@ Streamlit sends a style as an element of a page, after elements that it changes:
 for the script of an element only when the first such element comes.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from functools import lru_cache

@@ -4,8 +4,6 @@ Streamlit leaves compression to a proxy, as it would compress again for every vi
 this a first visit takes 6.3 MB instead of 3.2, and half of the server's work for it is reading a hundred files.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import hashlib

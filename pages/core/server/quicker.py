@@ -12,8 +12,6 @@ It replaces private parts of Streamlit, and nothing else of the app does. Withou
   looked for on the disk, the theme is read from the options, and two hundred times a run asks whether it has to end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import threading

@@ -5,8 +5,6 @@ ended, and when the page has run, those whose run had not. A new session calls n
 first request runs the page without its clicks.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

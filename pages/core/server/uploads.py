@@ -4,8 +4,6 @@ A widget's own limit holds in the browser only. Streamlit's server limits one fi
 .streamlit/config.toml), but not how many there are.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ The front sends visitors to the other processes until this one listens. Otherwis
 for torch and for the model: at the start of a lesson, or when a process has just ended and its visitors return.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A store that is bounded by bytes and shared by all sessions."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import OrderedDict

@@ -4,8 +4,6 @@ The stores are plain values of this module: they are asked dozens of times in ea
 the function and its arguments each time.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import threading

@@ -3,8 +3,6 @@
 On one's own machine only the free memory is a limit.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 

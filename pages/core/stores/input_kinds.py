@@ -4,8 +4,6 @@ Everywhere in the pages, the `text` of a view is its sentence or, for another ki
 has. So caches, links and pages treat all inputs alike, and ask here for what the name means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Which checkpoints a visitor may open: any on their own machine, those of the operator's folder on a shared server."""
 
-from __future__ import annotations
-
 import os
 
 from encoder.errors import LoadError

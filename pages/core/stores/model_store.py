@@ -1,7 +1,5 @@
 """Models that all sessions share, each loaded once. A key names a checkpoint, one of its encoders, and its norms."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import threading

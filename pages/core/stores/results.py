@@ -1,7 +1,5 @@
 """Results that take long, each computed once: for all sessions, or for the one whose files and heads they are of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 

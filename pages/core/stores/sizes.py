@@ -1,7 +1,5 @@
 """Bytes of what the caches keep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from itertools import chain

@@ -1,7 +1,5 @@
 """Models that were trained here: the server keeps the newest for all sessions, each by an id that nobody can guess."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import secrets

@@ -1,7 +1,5 @@
 """The room in the address, so that a reload comes back to it. A copied link has no room."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pages.state.params import Param, string

@@ -4,8 +4,6 @@ They are computed on the visitor's own sentence (`measure.telling`), again for e
 address: the same sentence gives the same choice. From the first choice of a person on, nothing here changes a value.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

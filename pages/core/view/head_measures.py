@@ -1,7 +1,5 @@
 """The measures and types of all heads of a view, computed once for all pages and sessions."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from contextlib import nullcontext

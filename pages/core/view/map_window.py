@@ -1,7 +1,5 @@
 """The part of a token map that is drawn: all of it, or the window that a reader zoomed into."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

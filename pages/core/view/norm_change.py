@@ -1,7 +1,5 @@
 """What moving the norms changed most in what a page shows, in one sentence: the line below the input."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The two encoders that “Pre-norm vs post-norm” compares, and a sentence in both."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

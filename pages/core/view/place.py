@@ -1,7 +1,5 @@
 """The selected place inside a layer, as the parts of the picture share it, and the float64 numbers for it."""
 
-from __future__ import annotations
-
 from encoder.explain import Place, Recomputation
 from pages.core.view import token_rows
 from pages.core.view.view import View

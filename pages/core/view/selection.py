@@ -1,7 +1,5 @@
 """The selected head and tokens, the same on every page, and what a click does to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

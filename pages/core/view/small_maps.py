@@ -3,8 +3,6 @@
 Shapes: L layers, H heads, R rows, C columns, S cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """The words of a text that a page hides or replaces, and the one that it begins with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Maps with one row or column for each token: of a long text only a part is drawn."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.measure import ranking

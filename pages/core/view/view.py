@@ -1,7 +1,5 @@
 """The View: text, model and place that a page shows, read from the session and the address only."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Collection

@@ -3,8 +3,6 @@
 A checkpoint's own head comes first.
 """
 
-from __future__ import annotations
-
 import html
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Two heads, inputs or models to compare: what each side is, its tokens and its maps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

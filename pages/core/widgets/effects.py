@@ -1,7 +1,5 @@
 """Effects of many edited runs: kept for all sessions, computed at once for short texts, drawn while they fill."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A list of a page's examples, which `examples.yml` next to its modules has: choosing one sets its values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path

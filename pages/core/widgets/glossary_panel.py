@@ -1,7 +1,5 @@
 """The glossary and the bibliography behind one search field: a panel on every page, and a page of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -3,8 +3,6 @@
 The page draws `controls` and `curves`, and what it adds itself: a map over the image, or bars over time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

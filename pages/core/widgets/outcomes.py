@@ -1,7 +1,5 @@
 """The outcome that edited runs are compared by: its widgets, the same values on every page that measures effects."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The image with numbers over its patches: the weights of the selected token, or what covering each patch changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

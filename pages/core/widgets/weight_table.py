@@ -1,7 +1,5 @@
 """A table of weights with bars."""
 
-from __future__ import annotations
-
 from html import escape
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Longer texts of a page, in `about.md` of its folder: what is known, how something is measured, its limits."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

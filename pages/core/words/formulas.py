@@ -1,7 +1,5 @@
 """Formulas on a page, in the colours of the theme: Q blue, K red, V green."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from encoder.explain.latex import Formula, for_theme

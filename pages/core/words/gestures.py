@@ -1,7 +1,5 @@
 """Hints that name the gesture of the reader's screen: "Click" with a mouse, "Tap" on a touch screen."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 # Private-use characters mark the two wordings, so that all other text of a hint can be escaped.

@@ -1,7 +1,5 @@
 """Links from words to the glossary, and its terms in Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The glossary's terms, from `glossary.md`: the page Glossary and the links in the pages' opening lines show these."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Foreign text inside Markdown: what somebody typed, an address asked for, or a file of a checkpoint contains."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

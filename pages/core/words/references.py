@@ -1,7 +1,5 @@
 """The bibliography, from `references.md`: works that pages name by author and year, and the links to them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

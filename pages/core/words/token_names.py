@@ -1,7 +1,5 @@
 """Names of tokens in sentences: their text, with their position where the text occurs more than once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pages.core.words.markdown import plain as markdown_plain

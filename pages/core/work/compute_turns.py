@@ -4,8 +4,6 @@ Two computations run at a time, since each uses every core, and at most one of t
 two parts while other visitors' pages are drawn. If its own visitor has asked for something else, it ends there.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Without it the log is Streamlit's, and a server that is well writes nothing. No 
 the traceback of a page that failed.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

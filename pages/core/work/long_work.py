@@ -4,8 +4,6 @@ Each part takes a forward slot of its own, so the forward passes of other visito
 elsewhere on the page interrupts the script, not the work: the next run of the page goes on where this one was.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, field

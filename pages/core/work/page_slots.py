@@ -5,8 +5,6 @@ all are. So a page waits for its slot, in the order in which pages are asked for
 its slot: nobody waits for it.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -4,8 +4,6 @@ For such a message Streamlit ends a callback where it next reads the session's s
 lost. So a message waits while a callback runs; one that came just before it is heard when the callback ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

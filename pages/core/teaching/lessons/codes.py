@@ -1,7 +1,5 @@
 """Answers that were given without a server, as one code: a lesson's file makes it (pages/lessons/student.js)."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -29,8 +29,6 @@ most one question. A heading of level 1 before the first step begins the opening
 in the model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

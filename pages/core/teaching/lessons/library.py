@@ -1,7 +1,5 @@
 """The lessons that this server offers: those that ship, and those of the operator's folder."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The path of 90 minutes through the lessons, and the weeks of a course: pages/lessons/path.yml."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

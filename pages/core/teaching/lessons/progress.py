@@ -1,7 +1,5 @@
 """Which lesson is open, the answers given in this session, and the way from step to step."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Both forms are in pages/lessons/concept-test.yml. A test is one question of a ro
 those of every question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

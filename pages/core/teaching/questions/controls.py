@@ -1,7 +1,5 @@
 """The widgets that take an answer, one function for each kind, and the result that follows."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The kinds of questions. Each computes its truth; none is written in a lesson."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping

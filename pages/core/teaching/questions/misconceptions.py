@@ -1,7 +1,5 @@
 """The misconceptions that questions reveal: pages/lessons/misconceptions.yml, one list for lessons and concept test."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

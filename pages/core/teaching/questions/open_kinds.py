@@ -1,7 +1,5 @@
 """Kinds of questions with a free answer: a drawn row of weights, a sentence, options, a poll, a conclusion."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

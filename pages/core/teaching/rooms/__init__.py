@@ -1,7 +1,5 @@
 """Rooms: what a class shares. Values (room.py), stores (store.py, redis_store.py) and the news channel (events.py)."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

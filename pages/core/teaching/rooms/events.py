@@ -4,8 +4,6 @@ The stores are asked ten times a second for each room that somebody listens to i
 same loop works for every store, and after a store was away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -5,8 +5,6 @@ after the run that drew it; a run that applied somebody else's view publishes no
 Of two teachers the last one to choose a page wins, for everybody: the room's versions are the one order.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The store in Redis or Valkey: several processes serve one room, and a room survives a restart of any of them."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

@@ -4,8 +4,6 @@ A seat is kept by the session; the browser keeps what a new session needs to tak
 id for the tab, and the last one and a teacher's key for the browser.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable

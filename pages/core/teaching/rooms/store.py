@@ -1,7 +1,5 @@
 """Where rooms are kept: the interface, and the store in this process's memory."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 import time
