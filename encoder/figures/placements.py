@@ -38,16 +38,10 @@ def layer_curves(
 ) -> go.Figure:
     """A number a layer, a line for each placement (by colour) and each kind (by dash).
 
-    Args:
-        curves: placement -> kind -> values [L]. A single kind may be called "".
-        title: of the vertical axis, with its unit.
-        ticks: names of the places on the horizontal axis; by default 0, 1, 2, ...
-        log: the vertical axis is logarithmic.
-        low: the vertical axis begins here, or lower.
-        across: title of the horizontal axis.
-
-    Raises:
-        ValueError: an unknown placement, or values that are not a vector.
+    curves: placement -> kind -> values [L]. A single kind may be called "". title: of the vertical axis, with its unit.
+    ticks: names of the places on the horizontal axis; by default 0, 1, 2, ... log: the vertical axis is logarithmic.
+    low: the vertical axis begins here, or lower. across: title of the horizontal axis. Raises ValueError for an unknown
+    placement, or values that are not a vector.
     """
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     n_places, floor = 0, low
