@@ -26,7 +26,6 @@ class EmbeddingStep:
     """
 
     place: Place
-    label: str
     id: int
     token: Floats
     segment: Floats | None
@@ -71,7 +70,6 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
     return EmbeddingStep(
         place=place,
-        label=trace.labels[i],
         id=trace.ids[i],
         token=token,
         segment=segment,

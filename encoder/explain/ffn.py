@@ -35,8 +35,6 @@ class FeedForwardStep:
     """
 
     place: Place
-    label: str
-    activation: str
     x: Floats
     linear: Floats
     gate: Floats | None
@@ -110,8 +108,6 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     output_terms = hidden * w_out[:, d]
     return FeedForwardStep(
         place=place,
-        label=trace.labels[i],
-        activation=config.activation,
         x=x,
         linear=linear,
         gate=gate,

@@ -46,7 +46,6 @@ class Projection:
     which: Which
     place: Place
     token: int
-    label: str
     x: Floats
     weight: Floats
     bias: Floats | None
@@ -133,7 +132,6 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
         which=which,
         place=place,
         token=token,
-        label=trace.labels[token],
         x=x,
         weight=head_weight,
         bias=head_bias,
