@@ -4,13 +4,14 @@ A command is a value (`command.Command`) of commands.toml. Streamlit and torch a
 """
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from encoder import __version__
+from encoder import __version__, own
 from encoder.cli import completion, inputs, writing
 from encoder.cli.command import (
     EXIT_CODES,
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == [completion.ASK]:
+        with contextlib.suppress(EncoderError):
+            own.load()
         print("\n".join(completion.candidates(words[1:], COMMANDS)))
         return 0
     if words in (["-h"], ["--help"], ["help"]):
@@ -45,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM} {__version__}")
         return 0
     try:
+        own.load()
         command, rest = _found(words)
         return run(command, Parser(command).parse_intermixed_args(rest))
     except (CommandError, EncoderError) as error:

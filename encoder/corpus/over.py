@@ -31,6 +31,7 @@ from encoder.corpus.totals import Top, Totals, bootstrap_weights, interval
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.read import Given
+from encoder.measure.head_definitions import as_float64
 
 #: (model, text) -> numbers of the same shape for every text. It may raise EncoderError for a text, which is left out.
 Function = Callable[[TextEncoder, str], Any]
@@ -144,8 +145,7 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
     failed: dict[int, str] = {}
     for place, text in enumerate(block.texts):
         try:
-            found = function(model, text)
-            values[block.first + place] = np.asarray(getattr(found, "detach", lambda found=found: found)(), np.float64)
+            values[block.first + place] = as_float64(function(model, text))
         except EncoderError as error:
             failed[block.first + place] = str(error)
         yield place + 1
