@@ -66,11 +66,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings, the number of texts, and each label column's values in the order of their names."""
+    """Settings, the number of texts, each label column's values in the order of their names, and the column of a second
+    text."""
 
     settings: Settings
     n_texts: int
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pair: str | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -89,12 +91,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Block:
-    """A run of texts. first: the index of the first one; labels: column -> a value or None for each text."""
+    """A run of texts. first: the index of the first one; labels: column -> a value or None for each text; pairs: the
+    second text of each, where there are some."""
 
     number: int
     first: int
     texts: tuple[str, ...]
     labels: Mapping[str, tuple[str | None, ...]]
+    pairs: tuple[str, ...] = ()
 
 
 def is_sampled(index: int, n_texts: int, wanted: int) -> bool:

@@ -17,17 +17,12 @@ encoder.causal.register("size", lambda model, plain: lambda outputs: outputs.nor
 encoder.edits.register("half", lambda value: value / 2)
 """
 PROGRAM = """
-from streamlit.testing.v1 import AppTest
+from tests.pages.apps import visit
 
-def opened(page, **values):
-    app = AppTest.from_file("app.py", default_timeout=60)
-    app.query_params.update(values)
-    return app.switch_page(f"pages/{page}/page.py").run()
-
-app = opened("heads", measure="first", sort="falling")
+app = visit("heads", measure="first", sort="falling")
 assert not app.exception and not app.warning, [one.value for one in app.warning]
 assert any("On the first token" in one.options for one in app.selectbox)
-app = opened("interventions", outcome="size", edits="call_oz_fhalf_l1")
+app = visit("interventions", outcome="size", edits="call_oz_fhalf_l1")
 assert not app.exception and not app.warning, [one.value for one in app.warning]
 assert any(one.label == "Outcome" and one.value == "size" for one in app.selectbox)
 assert any("half of z" in one.label for one in app.checkbox)
