@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result
@@ -49,10 +49,11 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     if options.pair or options.file or (options.workers and options.norm != "trained"):
         raise CommandError("--mean runs single texts: leave --pair, --file, and --norm next to --workers, out.")
     model, shown, names = inputs.text_model(options), progress.Shown(), ["layer", "head"]
+    function: partial[Any]
     if options.command.name == "measure":
         function, names = partial(measures, queries=options.queries, strong=options.strong), ["measure", *names]
     else:
-        function = partial(effects, outcome=options.outcome, what=options.what)  # type: ignore[assignment]
+        function = partial(effects, outcome=options.outcome, what=options.what)
         names = names if options.what == "heads" else ["sublayer", "layer"]
     found = corpus.over(
         model, source_of(options), function, options.keep, name=f"{function.func.__name__} {function.keywords}",
@@ -76,7 +77,7 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     yield Result(
         lambda: [whole], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
         lambda: still.matrix("mean", mean, labels, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),
-        name=f"means over {len(found.values):,} texts, by {model.name}", facts={"Model": model.name},
+        name=f"means over {len(found.values):,} texts, by {model.name}", facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
         shown=lambda: chosen.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
         said=f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
     )  # fmt: skip
