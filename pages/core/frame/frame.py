@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from encoder import own
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
@@ -45,7 +46,11 @@ CAUSAL = (
 
 @functools.cache
 def import_params() -> None:
-    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once."""
+    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once.
+
+    Before them your own file runs, since its names are values, too. Raises EncoderError where it fails.
+    """
+    own.load()
     for name in SHARED_VALUES:
         importlib.import_module(f"pages.core.{name}")
     for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
