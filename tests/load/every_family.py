@@ -110,6 +110,11 @@ def exact_sines(model: Any) -> None:
     table.data = torch.cat((angle.sin(), angle.cos()), dim=1)
 
 
+def in_order(pixels: Tensor) -> dict[str, Any]:
+    """ViT-MAE sorts its patches by this noise."""
+    return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
+
+
 YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
 LLAMA3 = {
     "rope_type": "llama3",
@@ -345,7 +350,7 @@ IMAGES = {
     "dinov3": Case("DINOv3", "DINOv3ViT", {**IMAGE, "num_register_tokens": 2}),
     "dinov3, gated": Case("DINOv3", "DINOv3ViT", {**IMAGE, "use_gated_mlp": True, "hidden_act": "silu"}),
     "vit_mae": Case(
-        "ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=lambda pixels: {"noise": torch.arange(36.0)[None]}
+        "ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order
     ),
     "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
