@@ -35,7 +35,7 @@ SIZES = {
     "block_size": 64,  # BigBird's own
     "image_size": 92,  # 23 x 23 patches
     "max_length": 688,  # AST: 85 x 6 patches
-    "max_source_positions": TOKENS,
+    "max_source_positions": 500,  # Whisper: 10 s
 }
 #: Largest difference of outputs of the order of 1, where sums have other orders.
 SAME = 1e-3
@@ -47,7 +47,7 @@ def run(*, seconds: float, clock: str) -> Iterator[Figure]:
     torch.set_num_threads(1)
     try:
         for title, case in {case.title: case for case in reversed(every_family.ALL.values())}.items():
-            yield ratio(title, dataclasses.replace(case, fields=enlarged(case.fields)), seconds, clock)
+            yield ratio(title, case, seconds, clock)
     finally:
         torch.set_num_threads(threads)
 
@@ -61,7 +61,7 @@ def enlarged(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     """Both sides in turn. Raises ValueError if they compute different numbers."""
-    made = case.make()
+    made = dataclasses.replace(case, fields=enlarged(case.fields)).make()
     with tempfile.TemporaryDirectory() as place:
         ours = encoder.load(every_family.write(case, made, Path(place) / "model"), device="cpu")
     try:
