@@ -126,7 +126,7 @@ def newcomers() -> None:
 def teachers() -> None:
     with st.container(border=True):
         st.header("I teach", anchor=False)
-        links.link("lessons", "**Lessons** Ten, with questions: predict, compute, see why")
+        links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
         for lesson in ways.LESSONS.values():
             with st.expander(lesson.question):
