@@ -151,17 +151,21 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
         settings.controls(view)
 
 
-def heading(about: str = "") -> None:
+def heading(about: str = "") -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
+
+    Returns the row that holds them, for what belongs next to them.
 
     about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
     """
     (title, question), view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
-    with st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small"):
+    row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
         title = f"{title} :orange-badge[norms moved]" if moved else title
         st.title(title, anchor=False, help=moved or None, width="content")
         glossary.question(question, about)
+    return row
 
 
 def current_view() -> View:
