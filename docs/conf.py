@@ -40,8 +40,8 @@ TEXTS = {
 }  # fmt: skip
 API = """# The Python interface
 
-Generated from the docstrings; [What stays](../stable.md) says which names are stable. Shapes: L layers, H heads, T tokens,
-D width, K width of a head, F width of the feed-forward layer.
+Generated from the docstrings; [What stays](../stable.md) says which names are stable. Shapes: L layers, H heads,
+T tokens, D width, K width of a head, F width of the feed-forward layer.
 """
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
@@ -75,12 +75,14 @@ def read(app: Any, name: str, source: list[str]) -> None:
             return words
         return f"{picture}[{words}]({Path(os.path.relpath(shown, here)).as_posix()}{place or ''})"
 
-    text = re.sub(r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S)
+    text = re.sub(
+        r"<picture>.*?</picture>", "![All heads, and one of them](docs/heads-light.png)", source[0], flags=re.S
+    )
     source[0] = LINK.sub(link, text)
 
 
 def plain(app: Any, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
-    """A docstring here is plain text with `code`: mark code as reST does, escape its other marks, set code blocks apart."""
+    """A docstring here is plain text with `code`: mark code as reST does, escape other marks, set code blocks apart."""
     made: list[str] = []
     for line in lines:
         parts = re.split(r"(`[^`]+`)", line)

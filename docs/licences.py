@@ -1,5 +1,4 @@
-"""Every package that an installation has, with its version and licence: a page of `make docs`; `python -m docs.licences`
-prints it."""
+"""Every package that an installation has, its version and licence: a page of `make docs`; this program prints it."""
 
 import importlib.metadata as metadata
 import re

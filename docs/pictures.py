@@ -1,4 +1,4 @@
-"""The pictures of README.md and of the list of pages: `python -m docs.pictures` makes them, with what the tests install.
+"""The pictures of README.md and of the list of pages: `python -m docs.pictures` makes them, with what tests install.
 
 It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, the moving encoderscope.webp, in
 which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
@@ -97,7 +97,7 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
 
 
 def text(pictures: str) -> str:
-    """The list of pages of `make docs`, each with its question and its picture. pictures: the folder of the pictures."""
+    """The list of pages of `make docs`, each with its question and its picture. pictures: their folder."""
     lines = ["# The pages", "", "Each page as it opens on a laptop."]
     for folder, (title, what) in rooms().items():
         lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({pictures}/{folder}.webp)"]
