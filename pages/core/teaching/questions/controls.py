@@ -15,7 +15,7 @@ from pages.core.teaching.questions.quantities import Look, QuestionError
 from pages.core.teaching.questions.question import Choosing, Question, Truth
 from pages.core.words import plain, say_error
 
-Give = Callable[[Any], None]
+Give = Callable[[Any], object]
 
 
 def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
