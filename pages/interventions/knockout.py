@@ -8,7 +8,6 @@ import streamlit as st
 from encoder import causal, figures
 from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
-from encoder.errors import EncoderError
 from encoder.figures.layers import knock_out_map
 from pages.components import on_click, plot
 from pages.components.lazy import expander
@@ -17,7 +16,7 @@ from pages.core.view.view import View
 from pages.core.widgets.effects import measured
 from pages.core.words import references, token_names
 from pages.core.words.formulas import number
-from pages.core.words.markdown import say_error
+from pages.core.words.markdown import errors_said
 from pages.interventions.params import Params
 from pages.state.url_state import controlled, state
 
@@ -30,13 +29,9 @@ def draw(view: View, outcome: Outcome) -> None:
     part = expander("Which tokens does one query need?", "connections", icon=":material/link_off:")
     if part is None:
         return
-    with part:
+    with part, errors_said(st.info, icon=":material/info:"):
         query = _query(view, outcome)
-        try:
-            effects = _effects(view, outcome, query)
-        except EncoderError as error:
-            say_error(error, st.info, icon=":material/info:")
-            return
+        effects = _effects(view, outcome, query)
         if effects is not None:
             _map(view, effects, query)
 

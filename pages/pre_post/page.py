@@ -11,7 +11,7 @@ from pages.core.view.norm_pair import PairTraces
 from pages.core.view.view import ViewParams, state
 from pages.core.words import about, glossary
 from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words.markdown import errors_said, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
@@ -29,7 +29,8 @@ def main() -> None:
     part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
-        recorded.recorded_training()
+        with errors_said(st.info, icon=None):
+            recorded.recorded_training()
     else:
         traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)

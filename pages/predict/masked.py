@@ -5,7 +5,6 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
 from encoder.model.mlm import MaskedPrediction
@@ -17,7 +16,7 @@ from pages.core.view.view import View
 from pages.core.widgets.export import Export, title
 from pages.core.words import about
 from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import errors_said, plain
 from pages.predict import prediction
 from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.predict.shown import Shown, shown, with_edits
@@ -83,15 +82,11 @@ def masked_sentence(chosen: Shown) -> None:
 
 def predict(chosen: Shown, top: int) -> None:
     """The words at every mask, or what to do where there is none."""
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
-        return
-    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-    draw(
-        {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
-    )
+        by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+        placements = {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}
+        draw(placements, by_mask, top, chosen)
 
 
 def no_head(view: View) -> str:
