@@ -8,7 +8,7 @@ from encoder.measure import stream
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import ViewParams, norm_pair
 from pages.core.view.norm_pair import PairTraces
-from pages.core.words import about, glossary, number, plain
+from pages.core.words import about, errors_said, glossary, number, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
@@ -26,7 +26,8 @@ def main() -> None:
     part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
-        recorded.recorded_training()
+        with errors_said(st.info, icon=None):
+            recorded.recorded_training()
     else:
         traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)
