@@ -16,6 +16,7 @@ from pages.core.stores import results
 from pages.core.view import View
 from pages.core.widgets import Export, class_head, place, title
 from pages.core.words import about, token_names
+from pages.core.work.compute_turns import TURNS
 from pages.state import state
 
 #: Up to this many tokens the test runs without being asked.
@@ -132,11 +133,12 @@ def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | N
 
     what = ("deletion", layer, head, params.scope, params.candidates)
     try:
-        if chosen is None:
-            return view.derived(what, make)
-        what = (*what, *chosen.names(view))
-        known = results.known("deletion", what)
-        return results.keep("deletion", what, make(view.trace)) if known is None else known
+        with TURNS.turn(long=n_tokens > AT_ONCE):
+            if chosen is None:
+                return view.derived(what, make)
+            what = (*what, *chosen.names(view))
+            known = results.known("deletion", what)
+            return results.keep("deletion", what, make(view.trace)) if known is None else known
     finally:
         bar.empty()
 
