@@ -1,4 +1,4 @@
-"""The pictures of README.md and of pages.md: `python -m docs.pictures` makes them; it needs what the tests install.
+"""The pictures of README.md and of the list of pages: `python -m docs.pictures` makes them, with what tests install.
 
 It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, the moving encoderscope.webp, in
 which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
@@ -29,9 +29,9 @@ LARGEST_BYTES = 1_500_000
 VIEWS = {
     "lessons": "?lesson=03-one-weight-by-hand&lesson_step=3",
 }
-#: The pictures of pages.md: width in pixels, and WebP's quality.
+#: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
-LIST, PICTURES = HERE / "pages.md", HERE / "pages"
+PICTURES = HERE / "pages"
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -53,7 +53,6 @@ def main() -> None:
         PICTURES.mkdir(exist_ok=True)
         for folder in rooms():
             page_picture(browser, served.url, folder)
-        LIST.write_text(text(), encoding="utf-8")
         frames = list(moving(browser, served.url))
     pictures = [picture for picture, _ in frames]
     file = HERE / "encoderscope.webp"
@@ -97,11 +96,11 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
     context.close()
 
 
-def text() -> str:
-    """What pages.md holds: each page with its question and its picture."""
-    lines = ["# The pages", "", "Each page as it opens on a laptop. `python -m docs.pictures` writes this file."]
+def text(pictures: str) -> str:
+    """The list of pages of `make docs`, each with its question and its picture. pictures: their folder."""
+    lines = ["# The pages", "", "Each page as it opens on a laptop."]
     for folder, (title, what) in rooms().items():
-        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
+        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({pictures}/{folder}.webp)"]
     return "\n".join(lines) + "\n"
 
 

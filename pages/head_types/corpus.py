@@ -28,7 +28,9 @@ def draw(view: View) -> Export | None:
     with errors_said():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
-            state.selectbox(AtlasView.measure, "Measure", ATLAS_MEASURES)
+            known = atlas.measures if atlas is not None else ATLAS_MEASURES
+            measures = {name: title for name, title in ATLAS_MEASURES.items() if name in known}
+            state.selectbox(AtlasView.measure, "Measure", measures)
         if atlas is not None:
             exported = show(Opened.of(view, atlas, state.read(AtlasView)))
     atlas_building.panel(view)

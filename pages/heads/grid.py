@@ -63,7 +63,7 @@ def draw_grid(view: View, options: Options) -> None:
         if keep != limits:  # a head without a value is kept until a range is chosen
             with np.errstate(invalid="ignore"):
                 kept &= (values >= keep[0]) & (values <= keep[1])
-        unit = "" if definition.unit == "share" else f" ({definition.unit})"
+        unit = "" if definition.unit in ("share", "number") else f" ({definition.unit})"
         look = {"measure": values, "measure_label": definition.title + unit, "measure_range": limits}
         order = sorted_heads(values, kept, sort)
     elif word is not None:
@@ -146,7 +146,7 @@ def _controls(view: View, known: Mapping[str, Definition]) -> tuple[str, str]:
 def _sort_control(definition: Definition) -> str:
     return state.segmented(
         Params.sort, definition.title, {"place": "By layer", "falling": "↓", "rising": "↑"},
-        help=f"{definition.sentence}\n\n$${definition.formula}$$\n\n{definition.source}.",
+        help=definition.about,
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def _range_control(definition: Definition, low: float, high: float) -> tuple[flo
     first, last = state.get(Params.keep) or (low, high)
     return controlled(
         st.slider,
-        "Show heads with" if definition.unit == "share" else f"Show heads with ({definition.unit})",
+        "Show heads with" if definition.unit in ("share", "number") else f"Show heads with ({definition.unit})",
         low,
         high,
         step=0.01,
@@ -165,13 +165,15 @@ def _range_control(definition: Definition, low: float, high: float) -> tuple[flo
 
 
 def measure_range(unit: str, values: np.ndarray, measures: HeadMeasures) -> tuple[float, float]:
-    """The smallest and largest value that a measure can have in this text: at most 1, ln n, or the largest distance."""
+    """The smallest and largest value that a measure can have in this text: 0, or that of any head where it may be less;
+    at most 1, ln n, or that of any head."""
     if unit == "share":
         return 0.0, 1.0
     if unit == "nats":
         return 0.0, math.ceil(100 * math.log(max(2, measures.n_tokens))) / 100
     finite = values[np.isfinite(values)]
-    return 0.0, math.ceil(100 * (finite.max() if finite.size else 1.0)) / 100
+    low = math.floor(100 * finite.min(initial=0.0)) / 100
+    return low, max(math.ceil(100 * finite.max(initial=-math.inf if finite.size else 1.0)) / 100, low + 0.01)
 
 
 def sorted_heads(values: np.ndarray, kept: np.ndarray, sort: str) -> list[Head] | None:

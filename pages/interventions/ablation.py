@@ -71,7 +71,7 @@ def exported(view: View, chosen: Outcome, active: tuple[Edit, ...], found: np.nd
         figures=lambda: {"Effect of each head": effect_map(found)},
         lines=lines,
         settings={
-            "Outcome": outcomes.titles(view)[chosen.code],
+            "Outcome": outcomes.titles(view).get(chosen.code, outcomes.unit(chosen)),
             "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
         },
     )

@@ -79,6 +79,16 @@ KINDS = {
 }  # fmt: skip
 
 
+def _own(name: str) -> Kind:
+    return Kind(
+        f"Your function “{name}” of a head’s z", ("layer", "head"),
+        lambda form: edits.Call("z", name, layer=form.layer, heads=(form.head,)),
+    )  # fmt: skip
+
+
+KINDS |= {f"own:{name}": _own(name) for name in edits.FUNCTIONS}
+
+
 def toggle_head(layer: int, head: int) -> None:
     """Switch a head off, or on again. For callbacks."""
     recipe, edit = state.newest(EditParams.recipe), edits.AblateHead(layer, head)

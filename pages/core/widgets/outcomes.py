@@ -22,7 +22,7 @@ OUTCOMES = {
     "token": "Output vector of one token",
     "word": "Masked word",
     "class": "Class of a classification head",
-}
+} | {name: name for name in causal.registered()}
 UNITS = {
     "sentence": "Similarity to the original vector",
     "similarity": "Similarity to the second sentence",
@@ -49,6 +49,7 @@ def titles(view: View) -> dict[str, str]:
     if view.loaded.takes == "text":
         return OUTCOMES
     names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
+    names |= {name: name for name in causal.registered()}
     head = view.loaded.classifier
     return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
 
@@ -77,13 +78,15 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
                 help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
             )  # fmt: skip
             return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
-    return causal.SentenceVector()
+    return causal.as_outcome(kind)
 
 
 def unit(outcome: Outcome) -> str:
     """The name of the outcome's number."""
     if isinstance(outcome, causal.ClassProbability):
         return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
+    if isinstance(outcome, causal.Named):
+        return outcome.name
     if not isinstance(outcome, causal.MaskedWord):
         return UNITS[outcome.code]
     if outcome.minus is None:
