@@ -52,6 +52,15 @@ def current() -> Open | None:
     return Open(lesson, lesson.nearest(state.get(Params.number)))
 
 
+def following(opened: Open) -> tuple[Lesson, int] | None:
+    """The lesson and number of the next step; after the last one, the beginning of the next lesson."""
+    if opened.number < opened.lesson.last:
+        return opened.lesson, opened.number + 1
+    lessons = library.lessons()[0]
+    after = lessons[lessons.index(opened.lesson) + 1 :]
+    return (after[0], after[0].first) if after else None
+
+
 def open_step(lesson: Lesson, number: int) -> None:
     """Open a step with its view. For callbacks."""
     state.put(Params.lesson, lesson.name)
