@@ -77,7 +77,8 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     yield Result(
         lambda: [whole], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
         lambda: still.matrix("mean", mean, labels, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),
-        name=f"means over {len(found.values):,} texts, by {model.name}", facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
+        name=f"means over {len(found.values):,} texts, by {model.name}",
+        facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
         shown=lambda: chosen.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
         said=f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
     )  # fmt: skip
