@@ -17,6 +17,7 @@ import pytest
 from benchmarks.serving import addresses
 from tests.browser.test_every_page import OPEN_ALL
 from tests.conftest import Server, Tab, query, settle
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

@@ -356,9 +356,7 @@ IMAGES = {
     "data2vec-vision": Case("Data2Vec, images", "Data2VecVision", {**IMAGE, "use_relative_position_bias": True}),
     "dinov3": Case("DINOv3", "DINOv3ViT", {**IMAGE, "num_register_tokens": 2}),
     "dinov3, gated": Case("DINOv3", "DINOv3ViT", {**IMAGE, "use_gated_mlp": True, "hidden_act": "silu"}),
-    "vit_mae": Case(
-        "ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order
-    ),
+    "vit_mae": Case("ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order),
     "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
 }
