@@ -5,6 +5,7 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
+from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import ViewParams, norm_pair
 from pages.core.view.norm_pair import PairTraces
@@ -34,7 +35,7 @@ def main() -> None:
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
     with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
-        diagrams(view.loaded.config.n_layers)
+        diagrams(view.loaded.config.n_layers, NORM_NAMES[view.loaded.config.norm_kind])
         st.markdown(about.text(__file__, "Which one is “the Transformer”"))
     next_page("training", "Train, with and without warm-up")
 
