@@ -51,18 +51,20 @@ POINTER = """() => {
 MARKED = ("Tokens", "Embedding", "K", "V", "Weights", "Q", "z", "W", "+", "Norm", "Neurons", "Vector")
 MARK = """names => {
   const chips = [...document.querySelectorAll(".enc-model-chips > *")];
+  document.querySelector(".enc-model-heads").style.visibility = "hidden";
   const bands = document.querySelector(".enc-model-bands").getBoundingClientRect();
   const places = names.map((name, index) => {
-    const isIt = (chip) => chip.textContent.trim() === name || (name === "W" && /^W.$/.test(chip.textContent.trim()));
-    const box = chips.find(isIt).getBoundingClientRect();
+    const pattern = name === "W" ? /^W.$/ : new RegExp(`^[${name[0]}]${name.slice(1)}$`);
+    const box = chips.find((chip) => pattern.test(chip.textContent.trim())).getBoundingClientRect();
     return [box.left + box.width / 2, bands.bottom + 36 + 24 * (index % 2)];
   });
   places.push([bands.left + 40, bands.top + bands.height / 2]);
   places.forEach(([x, y], index) => {
     const mark = document.createElement("b");
     mark.textContent = index + 1;
-    mark.style = `position:absolute;left:${x + scrollX}px;top:${y + scrollY}px;translate:-50% -50%;z-index:99;width:21px;`
-      + "height:21px;border-radius:50%;background:#b45309;color:#fff;font:600 12px/21px system-ui;text-align:center";
+    mark.style = `position:absolute;left:${x + scrollX}px;top:${y + scrollY}px;translate:-50% -50%;z-index:99;`
+      + "width:21px;height:21px;border-radius:50%;background:#b45309;color:#fff;font:600 12px/21px system-ui;"
+      + "text-align:center";
     document.body.append(mark);
   });
 }"""

@@ -45,11 +45,11 @@ def test_figures_of_speed_have_one_source() -> None:
 #: Where people and programs read names of modules: sources with their exported Python lines, documents, scripts.
 NAMING = [
     path
-    for pattern in ("*.md", "*.toml", "Makefile", "docs/**/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
+    for pattern in ("*.md", "*.toml", "Makefile", "docs/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
                     "encoder/**/*.py", "encoder/cli/*.toml", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js",
                     "recipes/**/*.py")
     for path in ROOT.glob(pattern)
-    if path.is_file() and "generated" not in path.parts and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
+    if path.is_file() and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
 ]  # fmt: skip
 
 
