@@ -26,20 +26,38 @@ def test_the_figures_of_the_atlases_are_those_of_the_document() -> None:
     assert corpus.FILE.read_text(encoding="utf-8") == corpus.text()
 
 
+def columns(file: str, heading: str) -> list[list[str]]:
+    """The cells of the table whose first row begins with `heading`, row by row."""
+    table = (ROOT / file).read_text(encoding="utf-8").partition(heading)[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()[2:]]
+
+
 def test_figures_of_speed_have_one_source() -> None:
-    """What README and the comparison say of time and bytes is what the benchmarks say."""
+    """What README and the comparison say of time, bytes and frames is what the benchmarks say."""
     known = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
-    table = (
-        (ROOT / "README.md")
-        .read_text(encoding="utf-8")
-        .partition("| what | against | result |")[2]
-        .partition("\n\n")[0]
-    )
-    said = re.findall(r"\d+(?:\.\d+)?(?= s\b| MB| to \d)", table)
-    assert len(said) >= 5
-    compared = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
-    said += re.findall(r"all heads of 128 tokens in ([\d.]+)(?: to ([\d.]+))? s", compared)[0]
-    assert [one for one in said if not re.search(rf"(?<![\d.]){re.escape(one)}(?![\d])", known)] == []
+    said = [row[2] for row in columns("README.md", "| what | against |")]
+    for heading in ("| | Encoderscope | [Transformer", "| | Encoderscope | Transformer"):
+        said += [row[1] for row in columns("docs/comparison.md", heading)]
+    figures = [figure for cell in said for figure in re.findall(r"[\d.]+(?= s\b| kB| MB)", cell)]
+    assert len(figures) >= 5
+    assert [one for one in figures if not re.search(rf"(?<![\d.]){re.escape(one)}(?![\d])", known)] == []
+    row = next(line for line in known.splitlines() if "at 16, 64, 128 and 512 tokens" in line)
+    third = re.findall(r"[\d.]+", row.partition("at 512 |")[2])[2]
+    everywhere = [(ROOT / file).read_text(encoding="utf-8") for file in ("README.md", "docs/comparison.md")]
+    assert all(re.search(rf"128 tokens (\(41 s\) \||in) {re.escape(third)} s", text) for text in everywhere)
+
+
+def test_a_figure_of_several_documents_is_in_one() -> None:
+    """Numbers that change are written once: how many pages, lessons, families and visitors there are."""
+    counted = re.compile(
+        r"\b(\d+|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|twenty-\w+) (?:text |bundled )?"
+        r"(pages in the bar|pages|lessons|families|heads with a type|visitors for each)\b", re.IGNORECASE,
+    )  # fmt: skip
+    homes: dict[str, set[str]] = {}
+    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for _, what in counted.findall(file.read_text(encoding="utf-8")):
+            homes.setdefault(what.lower(), set()).add(file.name)
+    assert {what: files for what, files in homes.items() if len(files) > 1} == {}
 
 
 #: Where people and programs read names of modules: sources with their exported Python lines, documents, scripts.

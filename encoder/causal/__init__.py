@@ -22,6 +22,7 @@ from encoder.causal.outcomes import (
     OUTCOMES,
     ClassProbability,
     MaskedWord,
+    Named,
     Outcome,
     SentenceVector,
     Similarity,
@@ -30,6 +31,7 @@ from encoder.causal.outcomes import (
     likeliest_word,
     outcomes_of,
     register,
+    registered,
 )
 from encoder.causal.patching import (
     Where,
@@ -45,11 +47,11 @@ from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 __all__ = [
-    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
+    "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
     "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
     "iter_knock_out", "iter_patch",
     "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
-    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "token_effects",
+    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "registered", "token_effects",
     "word_changes",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from encoder.edits.scores import (
     UniformAttention,
 )
 from encoder.edits.values import (
+    FUNCTIONS,
     AblateHead,
     Add,
     Call,
@@ -35,7 +36,7 @@ from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 
 __all__ = [
-    "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
+    "FUNCTIONS", "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
     "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
     "ablates", "check_edits", "format", "parse", "register", "sources", "width",

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from encoder.measure.head_definitions import HEAD_MEASURES
+    from encoder.measure.head_definitions import HEAD_MEASURES, register
     from encoder.measure.head_types import find as head_types_of
     from encoder.measure.heads import HeadMeasures
     from encoder.measure.heads import head_measures as heads
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HEAD_MEASURES", "HeadMeasures", "StreamMeasures", "head_types_of", "heads", "norm_statistics", "norm_weighted",
-    "rollout", "rollouts", "stream", "value_norms", "value_output",
+    "register", "rollout", "rollouts", "stream", "value_norms", "value_output",
 ]  # fmt: skip
 #: Public name -> its module, and the name there.
 _FUNCTIONS = {
@@ -39,6 +39,7 @@ _FUNCTIONS = {
     "StreamMeasures": "stream.StreamMeasures",
     "head_types_of": "head_types.find",
     "norm_statistics": "norms.statistics",
+    "register": "head_definitions.register",
     "rollouts": "rollout.rollouts",
     "value_norms": "norm_weighted.value_norms",
     "value_output": "norm_weighted.value_output",

@@ -5,21 +5,18 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from encoder import causal, figures
+from encoder import EncoderError, causal, figures
 from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
-from encoder.errors import EncoderError
 from encoder.figures.layers import knock_out_map
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import references, token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import say_error
+from pages.core.words import number, references, say_error, token_names
 from pages.interventions.params import Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
 LONGEST = 128

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from encoder import causal, figures
+from encoder import EncoderError, causal, figures
 from encoder.causal import Outcome, RankCorrelation
-from encoder.errors import EncoderError
 from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.markdown import say_error
+from pages.core.view import View
+from pages.core.words import say_error
 
 TITLES = {
     "attention": "Attention received",

@@ -3,16 +3,15 @@
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
-from pages.core.view.view import state
-from pages.core.widgets.export import Export
-from pages.core.words import about
-from pages.core.words.markdown import say_error
+from pages.core.widgets import Export
+from pages.core.words import about, say_error
 from pages.pre_post.params import Params
+from pages.state import state
 
 CURVES = {
     "held_out_loss": ("held-out loss", "nats"),

@@ -2,16 +2,14 @@
 
 import streamlit as st
 
-from encoder import classify
-from encoder.errors import EncoderError
+from encoder import EncoderError, classify
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
 from pages.components.lazy import expander
 from pages.core.access import limits
-from pages.core.view.view import View
-from pages.core.widgets import class_head
-from pages.core.widgets.export import file_name
-from pages.core.words.markdown import plain, say_error
+from pages.core.view import View
+from pages.core.widgets import class_head, file_name
+from pages.core.words import plain, say_error
 from pages.probes import work
 from pages.probes.params import VIEWS
 from pages.probes.work import Subject

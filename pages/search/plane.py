@@ -3,17 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from encoder import search
-from encoder.errors import EncoderError
+from encoder import EncoderError, search
 from encoder.figures.search import text_plane
 from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components import plot
 from pages.core.access import visitors
 from pages.core.stores import results
-from pages.core.view.view import state
-from pages.core.words.markdown import say_error
+from pages.core.words import say_error
 from pages.search.params import PLANES, Params
+from pages.state import state
 
 #: Points of the map.
 MOST_POINTS = 4_000

@@ -20,6 +20,8 @@ const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
 const PAN_MS = 120; // a hand that drags the window asks for its last place only
 const CONTEXT = 8; // tokens before the query, where not all of them have room
+const KEY = "Violet: the vector of each token through the layers (residual stream). Blue: what a token attends to. " +
+  "Click a part for its arithmetic. Play tells the story.";
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -126,8 +128,11 @@ export class ModelView extends Drawing {
     const change = (at) => Math.abs(Math.log(now[at] / before[at]));
     for (let at = 1; at < now.length; at++) if (change(at) > change(most)) most = at;
     const [stage, token] = [Math.floor(most / labels.length), most % labels.length];
-    return `${norm}-norm: the norm of “${labels[token]}” changes most, at ${stages[stage]}: ` +
-      `${threeDigits(before[most])} → ${threeDigits(now[most])}.`;
+    const where = norm === "pre" ? "LayerNorm before each sublayer" : "LayerNorm after each addition";
+    return `${where}: “${labels[token]}” changes most, length ${threeDigits(before[most])} → ${
+      threeDigits(now[most])
+    } ` +
+      `${stageName(stages[stage])}.`;
   }
 
   // Bands go from their thickness before to that of now; moved norms slide to their place.
@@ -620,7 +625,7 @@ export class ModelView extends Drawing {
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
     const changes = [this.header.effect, this.changed].filter(Boolean).join(" ");
-    const otherwise = changes || "Click a part to see its arithmetic. Play tells the story.";
+    const otherwise = changes || KEY;
     this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
     this.scrubber.value = String(this.step + 1);
     this.scrubber.setAttribute(
@@ -656,6 +661,13 @@ export class ModelView extends Drawing {
     clearTimeout(this.asked);
     super.destroy();
   }
+}
+
+// "layers.5.after_ffn" -> "after layer 5".
+function stageName(stage) {
+  const [, layer, sublayer] = stage.match(/^layers\.(\d+)\.after_(\w+)$/) ?? [];
+  if (layer) return `after ${sublayer === "ffn" ? "" : "attention in "}layer ${layer}`;
+  return stage === "output" ? "after the last norm" : `at the ${stage}`;
 }
 
 // Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.

@@ -7,15 +7,15 @@ from typing import Any
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
 from pages.core.teaching.questions.question import Choosing, Question, Truth
-from pages.core.words.markdown import plain, say_error
+from pages.core.words import plain, say_error
 
-Give = Callable[[Any], None]
+Give = Callable[[Any], object]
 
 
 def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
