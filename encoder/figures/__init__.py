@@ -47,7 +47,7 @@ __all__ = [
     "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "effect_map", "gain_bias",
     "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells", "norm_deviations", "norm_dots",
     "norm_label", "norm_means", "norm_steps", "norm_tick", "offset_map", "order_bars", "outlier_map", "outliers",
-    "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap", "position_products",
-    "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap",
+    "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap",
+    "position_products", "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap",
     "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
 ]  # fmt: skip
