@@ -6,7 +6,7 @@ from pages.search.params import KINDS, Params
 from pages.state import links
 from pages.state.url_state import state
 
-heading()
-kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")
+with heading():
+    kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")
 (words if kind == "words" else of_texts).show(current_view())
 links.next_page("similarity", "Sentence similarity, which words a cosine comes from")
