@@ -35,8 +35,8 @@ view = current_view()
 kind = view.trace.kind
 offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
 
-heading()
-part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
+with heading():
+    part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
 opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
 exported = None
 with errors_said(st.info, icon=":material/info:"):

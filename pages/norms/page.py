@@ -32,8 +32,8 @@ QUESTIONS = {
 
 
 def main() -> None:
-    heading()
-    part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
+    with heading():
+        part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening(QUESTIONS[part])
     slider, options = st.columns([3, 2], gap="medium")
     with slider:

@@ -23,13 +23,13 @@ CANNOT = {"class": "has no classification head", "caption": "does not compare im
 
 
 def main(view: View) -> None:
-    heading()
     able = tasks_of(view)
     task = state.newest(Params.task) or able[0]
-    controlled(
-        st.segmented_control, "Predict", list(TASKS), key="predict:task", value=task, required=True,
-        format_func=TASKS.get, label_visibility="collapsed", take=partial(choose, able[0]),
-    )  # fmt: skip
+    with heading():
+        controlled(
+            st.segmented_control, "Predict", list(TASKS), key="predict:task", value=task, required=True,
+            format_func=TASKS.get, label_visibility="collapsed", take=partial(choose, able[0]),
+        )  # fmt: skip
     if task in able or task not in BUNDLED:
         SHOW[task](view)
         return

@@ -24,8 +24,8 @@ from pages.training.params import Params
 def main() -> None:
     if runs.opened():
         st.switch_page("pages/heads/page.py")
-    heading()
-    part = state.segmented(Params.part, "Part", limits.PARTS, label_visibility="collapsed")
+    with heading():
+        part = state.segmented(Params.part, "Part", limits.PARTS, label_visibility="collapsed")
     if part == "gradients":
         at_start.show()
     elif part == "history":
