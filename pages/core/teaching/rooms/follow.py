@@ -21,8 +21,7 @@ from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK
 from pages.core.work.page_slots import Slots
-from pages.state import former, links, not_chosen
-from pages.state.url_state import state
+from pages.state import former, links, not_chosen, state
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
 #: would load the engine before the first paint.
