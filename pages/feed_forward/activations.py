@@ -97,8 +97,7 @@ def _shown(selected: Selected) -> NeuronMap:
         order = order[:MOST_ACTIVE] if which == "most" else order
         return neuron_map(selected.layer.hidden, order, COLUMNS)
 
-    found: NeuronMap = selected.view.derived(("neuron map", selected.view.layer, which), make)
-    return found
+    return selected.view.derived(("neuron map", selected.view.layer, which), make)
 
 
 def controls() -> None:

@@ -64,19 +64,17 @@ class Pair:
     @property
     def image_vector(self) -> Vectors:
         """Of the reader's image or sound, [E]."""
-        found: Vectors = self.view.derived("image vector", self.model.other_vector)
-        return found
+        return self.view.derived("image vector", self.model.other_vector)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Of texts, [N, E], computed once for all sessions."""
         config = self.model.text.config
         work = estimates.flops(config, config.max_tokens) * len(texts)
-        found: Vectors = cache.computed(
+        return cache.computed(
             ("caption vectors", self.view.model, tuple(texts)),
             lambda: self.model.embed_texts(texts),
             heavy=work > LONG_FLOPS,
         )
-        return found
 
     @cached_property
     def caption(self) -> cache.TracedText:
@@ -90,8 +88,7 @@ class Pair:
         def make(image: Trace) -> np.ndarray:
             return pair_scores.token_patches(self.model, image, self.caption.trace).numpy()
 
-        found: np.ndarray = self.view.derived(("words over patches", self.caption.text), make)
-        return found
+        return self.view.derived(("words over patches", self.caption.text), make)
 
     @property
     def examples(self) -> dict[str, str]:
@@ -105,11 +102,10 @@ class Pair:
     def example_vectors(self) -> Vectors:
         """Of `examples`, [I, E]."""
         model, names = self.model, tuple(self.examples)
-        found: Vectors = cache.computed(
+        return cache.computed(
             ("example vectors", self.view.model, names),
             lambda: model.embed([self.source.find(model.other, name) for name in names]),
         )
-        return found
 
 
 def of(view: View) -> Pair:

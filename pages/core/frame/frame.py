@@ -18,7 +18,7 @@ from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
-from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
+from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import View, ViewParams, first_view, model_key, norm_change, padded
@@ -199,7 +199,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         key = model_key()
         with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model = model_store.model(key)
-        if not other_input.fits(model, key, entry.takes):
+        if not chosen_input.fits(model, key, entry.takes):
             stand_in.use(model, entry)
             st.rerun()
         if chosen_input.was_guessed(model.takes) or model_key() != key:

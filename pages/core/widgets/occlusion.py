@@ -186,8 +186,7 @@ def _gradient(found: Occlusion) -> np.ndarray | None:
     def make(trace: Trace) -> np.ndarray:
         return occlusion.gradient_by_part(model, found.given, trace, found.outcome, found.cover)
 
-    gradient: np.ndarray = found.view.derived(("gradient by part", found.outcome, found.cover), make)
-    return gradient
+    return found.view.derived(("gradient by part", found.outcome, found.cover), make)
 
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:

@@ -276,8 +276,7 @@ def answer(question: str, value: object) -> bool:
 
 def given() -> dict[str, str | None]:
     """What this session knows of the student's answers: JSON by question, None for none."""
-    answers: dict[str, str | None] = st.session_state.setdefault(_GIVEN, {})
-    return answers
+    return st.session_state.setdefault(_GIVEN, {})
 
 
 def waits(question: str) -> bool:
