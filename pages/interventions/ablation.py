@@ -17,7 +17,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view import View, selection, small_maps
 from pages.core.widgets import Export, answer, class_head, export, outcomes
-from pages.core.words import errors_said
+from pages.core.words import about, errors_said
 from pages.interventions import effects, knockout, predictors, recipe
 from pages.state import state
 
@@ -42,10 +42,7 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
         draw_maps(view, changed, active)
     if found is not None:
         predictors.draw(view, outcome)
-    st.caption(
-        f"Limits: an effect holds for this {words_of(view.trace).text} and this outcome. Zero is not a typical value "
-        "of a head, and later layers can compensate, so a small effect does not show that a head is useless."
-    )
+    st.caption(about.text(__file__, "Limits of an ablation", input=words_of(view.trace).text))
     if found is not None:
         exported(view, outcome, active, found).draw()
 

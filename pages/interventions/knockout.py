@@ -14,7 +14,7 @@ from pages.components.lazy import expander
 from pages.core.inputs import edited
 from pages.core.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import errors_said, number, references, token_names
+from pages.core.words import about, errors_said, number, token_names
 from pages.interventions.params import Params
 from pages.state import controlled, state
 
@@ -84,8 +84,4 @@ def _map(view: View, effects: np.ndarray, query: int) -> None:
         f"Largest: {token_names.bold(labels, int(key))} hidden from {token_names.bold(labels, query)} around layer "
         f"{layer}, **{number(float(effects[layer, key]))}**. Click a cell to add its edits."
     )
-    references.caption(
-        f"A cell: the query does not attend to the token in {WINDOW} layers around that layer, in all heads. Attention "
-        "knockout, after Geva et al. 2023, who studied decoders. Limits: the token can still reach the query through "
-        "other tokens and other layers."
-    )
+    st.caption(about.text(__file__, "Attention knockout", window=WINDOW))

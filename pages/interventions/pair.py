@@ -13,39 +13,11 @@ from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import cache
 from pages.core.view import View, ViewParams
-from pages.core.widgets import outcomes
-from pages.core.widgets.outcomes import OutcomeParams
+from pages.core.widgets import examples, outcomes
 from pages.core.words import plain
 from pages.interventions import counterpart
 from pages.interventions.params import WHERE, Params
 from pages.state import state
-
-
-@dataclass(frozen=True)
-class Example:
-    """A pair that aligns in BERT's vocabulary. word, minus: of the masked word, for models that predict it."""
-
-    text: str
-    other: str
-    word: str = ""
-    minus: str = ""
-
-
-EXAMPLES = {
-    "“it”: the animal or the street?": Example(
-        "The animal didn't cross the street because it was too tired.",
-        "The animal didn't cross the street because it was too wide.",
-    ),
-    "A pronoun: he or she": Example("The nurse said that he was late.", "The nurse said that she was late."),
-    "Word order": Example("The dog bit the man.", "The man bit the dog."),
-    "A negation": Example("The food was very good.", "The food was not good."),
-    "“bank”, two meanings": Example("The bank by the river was closed.", "The bank by the office was closed."),
-}
-#: For the twins, which predict a hidden word.
-MASKED_EXAMPLES = {
-    "A hidden “his” or “her”": Example("she raised [MASK] hand", "he raised [MASK] hand", "his", "her"),
-    "A hidden “was” or “were”": Example("they [MASK] in the garden", "he [MASK] in the garden", "was", "were"),
-}
 
 
 @dataclass(frozen=True)
@@ -102,11 +74,10 @@ def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
 
 def _other_sentence(view: View, controls: DeltaGenerator) -> str:
     """The controls of the sentence that vectors come from, and that sentence."""
-    offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
-    controls.selectbox(
-        "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair",
-        on_change=_use_example, width=240,
-    )  # fmt: skip
+    group = "pairs" if view.loaded.mlm_head is None else "masked"
+    with controls:
+        look = {"label_visibility": "visible", "placeholder": "Try a pair", "width": 240}
+        examples.draw(__file__, group, "patching:example", then=_use_example, **look)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.newest(Params.other).strip():
             other = state.bound(
@@ -115,8 +86,8 @@ def _other_sentence(view: View, controls: DeltaGenerator) -> str:
                 "same layer and position. Empty: your sentence with one word replaced.",
             )  # fmt: skip
         else:
-            pairs = {one.text: one.other for one in reversed(offered.values())}
-            other = counterpart.draw(view, pairs.get(view.text))
+            known = {one["text"]: one["patch_with"] for one in examples.read(__file__, group).values()}
+            other = counterpart.draw(view, known.get(view.text))
     return other
 
 
@@ -149,22 +120,10 @@ def forget_place() -> None:
 
 
 def _use_example() -> None:
-    chosen = (EXAMPLES | MASKED_EXAMPLES).get(st.session_state.get("patching:example"))
-    if chosen is None:
-        return
-    state.put(ViewParams.text, chosen.text)
-    state.put(ViewParams.pair, "")
-    one_word = (
-        len(chosen.text.split()) == len(chosen.other.split())
-        and sum(ours != theirs for ours, theirs in zip(chosen.text.split(), chosen.other.split(), strict=True)) == 1
-    )
-    state.put(Params.other, "" if one_word else chosen.other)
-    state.put(Params.word, None)
-    state.put(Params.by, "")
-    state.put(OutcomeParams.outcome, "word" if chosen.word else "sentence")
-    if chosen.word:
-        state.put(OutcomeParams.word, chosen.word)
-        state.put(OutcomeParams.minus, chosen.minus)
+    """Of two sentences that differ in one word, show the word and what replaces it. For callbacks."""
+    ours, other = state.get(ViewParams.text).split(), state.get(Params.other).split()
+    if len(ours) == len(other) and sum(map(str.__ne__, ours, other)) == 1:
+        state.put(Params.other, "")
     forget_place()
 
 

@@ -17,7 +17,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view import View, ViewParams, token_rows
 from pages.core.widgets import Export, answer, effects, given, title
-from pages.core.words import errors_said, number, plain, references
+from pages.core.words import about, errors_said, number, plain
 from pages.interventions import pair
 from pages.interventions.params import COLOURS, WHERE, Params
 from pages.state import state
@@ -39,7 +39,6 @@ Place = tuple[int, int]
 
 def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
     """The two inputs, the map, the answer to a click, and the export panel."""
-    words = words_of(view.trace)
     edited.mark(view)
     if view.pair is not None:
         st.caption("This page leaves out your second sentence.")
@@ -47,12 +46,7 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
         both = pair.draw(view, outcome, controls)
         if both is not None:
             _pair(view, both)
-    references.caption(
-        "Each cell replaces one vector of your run by the other’s. A large share suggests that this vector carries "
-        f"what makes the two {words.inputs} different. Limits: a share holds for these two {words.inputs} and this "
-        "outcome; shares do not sum to 1. A replaced vector that restores the other outcome is sufficient for it here, "
-        "which does not show that it is necessary (Heimersheim and Nanda 2024)."
-    )
+    st.caption(about.text(__file__, "Limits of patching", inputs=words_of(view.trace).inputs))
 
 
 def _pair(view: View, both: pair.Pair) -> None:

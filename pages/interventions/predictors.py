@@ -8,7 +8,7 @@ from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
-from pages.core.words import errors_said
+from pages.core.words import about, errors_said
 
 TITLES = {
     "attention": "Attention received",
@@ -38,12 +38,8 @@ def draw(view: View, outcome: Outcome) -> None:
             hide_index=True,
             width="stretch",
         )
-        st.caption(
-            "Hidden: no query of any layer attends to the token. Spearman's rank correlation with the size of the "
-            f"effect, over {len(found.places)} tokens; interval: middle 95% of 2,000 resamples of tokens. "
-            f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and "
-            "residual connection equal weight."
-        )
+        values = {"n": len(found.places), "input": words_of(view.trace).text}
+        st.caption(about.text(__file__, "Measures and effects", **values))
 
 
 def _in_words(found: RankCorrelation) -> str:

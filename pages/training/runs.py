@@ -25,6 +25,7 @@ from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.view import ViewParams, check_width, norm_pair, selection
 from pages.state import Param, state
+from pages.state.params import declared
 from pages.training.params import WIDTHS, Params
 
 #: Seconds without a poll after which runs stop by themselves: enough for a reload.
@@ -46,10 +47,9 @@ PRESETS: dict[str, Values] = {
     "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
-_SET = (Params.task, Params.norms, Params.warm, Params.encodings, Params.kinds, Params.ffns, Params.attention,
-        Params.contrast, Params.history, Params.seeds, Params.rate, Params.rise, Params.steps,
-        Params.length, Params.symbols, Params.layers, Params.heads, Params.width, Params.shown_layer,
-        Params.shown_head)  # fmt: skip
+_SET = [
+    one for one in declared(Params).values() if one not in (Params.part, Params.seed, Params.shown_mean, Params.runs)
+]
 
 
 @dataclass

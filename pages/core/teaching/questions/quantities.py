@@ -193,19 +193,19 @@ def _head_measure(look: Look, name: str) -> float:
 
 @_quantity(r"1 - \cos(s, s_{\mathrm{without\ the\ head}})", per_head=True)
 def _missed(look: Look) -> float:
-    effects = look.derived(
-        ("question", "effects"), lambda trace: causal.ablate_each_head(look.loaded, trace).cpu().numpy()
-    )
-    return -float(effects[look.layer, look.head])
+    return _fall(look, causal.SentenceVector())
 
 
 @_quantity("p - p_{\\mathrm{without\\ the\\ head}}", per_head=True)
 def _missed_word(look: Look, word: str) -> float:
     """The probability that a word behind the mask token loses without the head."""
-    outcome = causal.MaskedWord(word, scale="probability")
+    return _fall(look, causal.MaskedWord(word, scale="probability"))
+
+
+def _fall(look: Look, outcome: causal.Outcome) -> float:
+    """By how much the outcome falls without the head."""
     effects = look.derived(
-        ("question", "effects on a word", word),
-        lambda trace: causal.ablate_each_head(look.loaded, trace, outcome).cpu().numpy(),
+        ("question", "effects", outcome), lambda trace: causal.ablate_each_head(look.loaded, trace, outcome)
     )
     return -float(effects[look.layer, look.head])
 
