@@ -33,6 +33,12 @@ TITLES = {
 }
 
 
+#: Texts of more tokens get a progress bar.
+SHORT_TEXT = 512
+#: A layer counts as a sink layer where the opening token has this many times the attention of an average word.
+MUCH = 3
+
+
 def show(view: View) -> Export:
     """The whole part of the page: all layers, one layer, one head, one query."""
     _controls(words_of(view.trace))
@@ -190,12 +196,6 @@ def _of_query(view: View) -> None:
             "product": st.column_config.NumberColumn("α‖f(x)‖", format="%.4f", width=76, help="Weight × norm."),
         },
     )
-
-
-#: Texts of more tokens get a progress bar.
-SHORT_TEXT = 512
-#: A layer counts as a sink layer where the opening token has this many times the attention of an average word.
-MUCH = 3
 
 
 def show_layers(view: View) -> dict[str, go.Figure]:

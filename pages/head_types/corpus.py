@@ -18,7 +18,7 @@ from pages.core.view import View
 from pages.core.widgets import Export, answer
 from pages.core.words import about, errors_said, plain, screen_name
 from pages.head_types import atlas_card
-from pages.head_types.atlas_opened import Opened, means
+from pages.head_types.atlas_card import Opened, means
 from pages.head_types.params import ATLAS_MEASURES, AtlasView
 from pages.state import state
 

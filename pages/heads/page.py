@@ -9,7 +9,7 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.widgets import Export, answer, title
 from pages.core.words import opening
-from pages.heads import ask, grid, image, lines, map, next_head, options, padding, pins, sound, summary, text, vectors
+from pages.heads import ask, grid, image, lines, map, next_head, options, padding, sound, summary, text, vectors
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
@@ -103,7 +103,7 @@ with words_side:
     if shown not in TRAINED:
         summary.strongest_weights(head)
 with below:
-    pins.draw_pins(view, head.options)
+    map.draw_pins(view, head.options)
 with place_of_grid:
     grid.draw_grid(view, head.options)
 with below:

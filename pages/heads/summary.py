@@ -17,6 +17,9 @@ from pages.core.words import about, token_names
 from pages.heads.head_maps import is_whole, overview, single
 from pages.state import links
 
+#: Rows of the lists.
+LISTED = 6
+
 
 def draw_answer(view: View, head: Map) -> None:
     """Draw the line for the tokens that are selected on this map."""
@@ -65,10 +68,6 @@ def _is_one_weight(view: View, head: Map, chosen: Selection) -> bool:
         return False
     special = tokens.is_special(view.trace)  # their cells may be set to 0
     return head.options.special == "show" or not any(special[token] for token in (*chosen.queries, *chosen.keys))
-
-
-#: Rows of the lists.
-LISTED = 6
 
 
 def strongest_weights(head: Map) -> None:
