@@ -11,8 +11,6 @@ from encoder.export import tables
 from encoder.figures.norm_weighted import shares_by_layer, shares_by_token, weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking
-from encoder.measure.norm_weighted import LayerShares
-from encoder.measure.ranking import Weights
 from encoder.model.map_pooling import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
@@ -130,7 +128,7 @@ def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice,
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
 
 
-def _largest_between_words(view: View, values: Weights, queries: slice, keys: slice, block: int) -> float:
+def _largest_between_words(view: View, values: ranking.Weights, queries: slice, keys: slice, block: int) -> float:
     """The largest number between words of the drawn part."""
     sides = (
         ranking.token_blocks(window.start, count, block, view.trace.n_tokens)
@@ -139,7 +137,7 @@ def _largest_between_words(view: View, values: Weights, queries: slice, keys: sl
     return ranking.largest_between_words(values.numpy(), view.trace, *sides)
 
 
-def _measures(view: View, row: slice) -> dict[str, Weights]:
+def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
     """Rows of the head by both measures: attention, and shares of norm-weighted attention."""
     return {
         "attention": view.trace.attention(view.layer, view.head, row),
@@ -247,7 +245,7 @@ def show_layers(view: View) -> dict[str, go.Figure]:
     return drawn
 
 
-def layer_shares(view: View, layer: int) -> LayerShares:
+def layer_shares(view: View, layer: int) -> norm_weighted.LayerShares:
     """Attention and norm-weighted attention on every token of a layer, kept for all sessions."""
     return view.derived(("layer shares", layer), lambda trace: norm_weighted.layer_shares(trace, layer))
 
@@ -266,7 +264,7 @@ def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -
     )
 
 
-def _about_layer(view: View, here: LayerShares) -> str:
+def _about_layer(view: View, here: norm_weighted.LayerShares) -> str:
     """The selected layer in numbers."""
     opening, word, words = here.on_opening(), here.on_average_word(), words_of(view.trace)
     if opening is None or here.opening is None:

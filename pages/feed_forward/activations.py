@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain
-from encoder.explain import HiddenActivations
 from encoder.explain.neurons import NeuronMap, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
@@ -29,7 +28,7 @@ class Selected:
     """The open layer with its activations, the selected token and neuron; chosen: whether a person selected one."""
 
     view: View
-    layer: HiddenActivations
+    layer: explain.HiddenActivations
     token: int
     neuron: int
     chosen: bool

@@ -8,7 +8,6 @@ from encoder import Trace, figures
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_types, ranking, tokens
-from encoder.measure.head_types import Sink
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, first_view, head_measures
 from pages.core.view.selection import Selection, clear, selected
@@ -128,11 +127,11 @@ def sink_note(view: View, head: Map) -> None:
         links.link("contribution", "See the contribution: norm-weighted attention", "scale")
 
 
-def _sink(view: View) -> Sink | None:
+def _sink(view: View) -> head_types.Sink | None:
     threshold = head_measures.thresholds().special
     layer, head = view.layer, view.head
 
-    def find(trace: Trace) -> Sink | None:
+    def find(trace: Trace) -> head_types.Sink | None:
         received = None if is_whole(view) else overview(view, layer, head).received
         return head_types.sink(trace, layer, head, threshold, received)
 

@@ -6,7 +6,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal, figures
-from encoder.causal import Outcome
 from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map
 from encoder.measure import aggregate
@@ -28,7 +27,7 @@ from pages.state import state
 LONGEST = 512
 
 
-def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
+def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
     """The recipe among the controls, the map of effects, and what the edits change."""
     steps = state.newest(EditParams.recipe)
     recipe.draw_recipe(view, steps, controls)
@@ -53,7 +52,7 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
         exported(view, outcome, active, found).draw()
 
 
-def exported(view: View, chosen: Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
+def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
     """The effect of each head [L, H], and the edited run in Python."""
     layers, heads = np.indices(found.shape)
     lines = (
@@ -115,7 +114,7 @@ def draw_maps(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
     )
 
 
-def measure(view: View, outcome: Outcome) -> np.ndarray | None:
+def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
     """The effects [L, H], kept for all sessions; for a longer text on request, and None until then.
 
     Raises EncoderError where the outcome does not fit.
@@ -134,7 +133,7 @@ def measure(view: View, outcome: Outcome) -> np.ndarray | None:
     )
 
 
-def draw_answer(view: View, outcome: Outcome, effects: np.ndarray | None, edited: str) -> None:
+def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None, edited: str) -> None:
     """What the edits change, the effect of the open head with its rank, and the largest. edited: of the edited run."""
     if effects is None:
         answer.draw(edited or f"{plain(outcomes.unit(outcome))}.")

@@ -8,14 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal, figures
-from encoder.causal import Outcome, Where
 from encoder.figures.layers import pair_labels
 from encoder.load import BUNDLED
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import cache, model_store
 from pages.core.view import View, ViewParams, text_words
-from pages.core.view.text_words import Word
 from pages.core.widgets import examples, outcomes
 from pages.core.words import plain
 from pages.interventions.params import WHERE, Params
@@ -35,7 +33,7 @@ class Pair:
     source: Trace
     text: str
     other: str
-    outcome: Outcome
+    outcome: causal.Outcome
 
     @property
     def words(self) -> InputWords:
@@ -43,7 +41,7 @@ class Pair:
         return words_of(self.plain)
 
     @property
-    def named_outcome(self) -> Outcome | str:
+    def named_outcome(self) -> causal.Outcome | str:
         """The outcome in names of stored values, which must not keep a trace."""
         return "similarity" if isinstance(self.outcome, causal.Similarity) else self.outcome
 
@@ -58,10 +56,10 @@ class Pair:
         return pair_labels(self.plain.labels, self.source.labels)
 
 
-def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
+def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair | None:
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
     with controls:
-        where: Where = state.segmented(
+        where: causal.Where = state.segmented(
             Params.where, "Replaced", WHERE,
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
@@ -115,7 +113,7 @@ def outcomes_of_pair(view: View) -> list[str]:
     return ["sentence", "token", *of_head, *["class"] * (head is not None and head.config.reads_output)]
 
 
-def unit(outcome: Outcome) -> str:
+def unit(outcome: causal.Outcome) -> str:
     """The name of the outcome's number on this page."""
     return "Cosine to the other vector" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
 
@@ -203,7 +201,7 @@ def choose_counterpart(view: View, known: str | None) -> str:
     return word.replaced_by(other, view.text) if other else view.text
 
 
-def offers(view: View, word: Word) -> list[str]:
+def offers(view: View, word: text_words.Word) -> list[str]:
     """Words that a masked-word model expects in place of one, with as many tokens in the reader's model."""
     own = view.loaded.mlm_head is not None
     key = view.model.of_model if own else cache.ModelKey(PREDICTS, device=view.model.device, dtype=view.model.dtype)
@@ -225,7 +223,7 @@ def offers(view: View, word: Word) -> list[str]:
     return cache.derived(key, hidden, None, ("counterparts", view.model.of_model, word), make)  # type: ignore[no-any-return]
 
 
-def _difference(words: list[Word], text: str, known: str) -> tuple[int | None, str]:
+def _difference(words: list[text_words.Word], text: str, known: str) -> tuple[int | None, str]:
     """The word in which an offered pair differs, and what replaces it; None where more than one word does."""
     for number, word in enumerate(words):
         end = len(known) - (len(text) - word.end)

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from encoder import causal, figures
-from encoder.causal import Outcome, RankCorrelation
 from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
@@ -17,7 +16,7 @@ TITLES = {
 }
 
 
-def draw(view: View, outcome: Outcome) -> None:
+def draw(view: View, outcome: causal.Outcome) -> None:
     """A table of tokens and one line for each measure, drawn when it is open."""
     part = expander("Which measure predicts a token's effect?", "predictors", icon=":material/leaderboard:")
     if part is None:
@@ -42,7 +41,7 @@ def draw(view: View, outcome: Outcome) -> None:
         st.caption(about.text(__file__, "Measures and effects", **values))
 
 
-def _in_words(found: RankCorrelation) -> str:
+def _in_words(found: causal.RankCorrelation) -> str:
     if found.value != found.value:  # NaN: all values of a side are equal
         return "undefined, since all values are equal."
     return f"**{signed(found.value, 2)}** (95% interval {signed(found.low, 2)} to {signed(found.high, 2)})."

@@ -15,7 +15,6 @@ from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import cache, model_store, trained
 from pages.core.view import View, norm_pair, text_words
-from pages.core.view.text_words import Word
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
@@ -69,7 +68,7 @@ def shown(view: View, params: Params) -> Shown:
     return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
 
 
-def usual(view: View, words: Sequence[Word]) -> int | None:
+def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
     """The word that is hidden until the reader chooses: that of the selected token, else a long one."""
     source = view.trace.source
     if source is None or not words:

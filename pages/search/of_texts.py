@@ -7,7 +7,6 @@ import streamlit as st
 
 from encoder import search
 from encoder.figures.search import text_plane
-from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components import plot
 from pages.components.lazy import expander
@@ -46,7 +45,7 @@ def show(view: View) -> None:
     sources.say_limits()
 
 
-def _draw(view: View, found: Collection) -> None:
+def _draw(view: View, found: search.Collection) -> None:
     """The query, its nearest texts, the map of all texts, and the files."""
     typed = state.bound(
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
@@ -92,7 +91,7 @@ def explain(query: str, text: str) -> None:
     links.open_later("similarity")
 
 
-def files(view: View, found: Collection) -> None:
+def files(view: View, found: search.Collection) -> None:
     """Downloads, from which this page makes the same collection again."""
     name = file_name(f"collection-{view.loaded.name}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -107,7 +106,7 @@ def files(view: View, found: Collection) -> None:
         st.caption("“A saved collection” above opens these two files.")
 
 
-def draw_plane(found: Collection, nearest: list[int]) -> None:
+def draw_plane(found: search.Collection, nearest: list[int]) -> None:
     """All texts as points, the nearest to the query in another colour."""
     if len(found) < 3:
         st.caption("A map needs at least 3 texts.")
@@ -143,12 +142,12 @@ def _wants_umap() -> bool:
     return state.segmented(Params.plane, "Map", PLANES, label_visibility="collapsed") == "umap"
 
 
-def _pca(found: Collection) -> tuple[np.ndarray, np.ndarray]:
+def _pca(found: search.Collection) -> tuple[np.ndarray, np.ndarray]:
     """Points, and shares of the variance; computed once for a collection."""
     return results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
 
 
-def _umap(found: Collection) -> np.ndarray | None:
+def _umap(found: search.Collection) -> np.ndarray | None:
     """Points; None while they wait for a click."""
     # UMAP does not say how far it is: the bar nears its end, and never reaches it.
     return results.of_work(
@@ -158,7 +157,7 @@ def _umap(found: Collection) -> np.ndarray | None:
     )  # fmt: skip
 
 
-def draw_reranked(view: View, found: Collection, query: str, hits: list[tuple[int, float]]) -> None:
+def draw_reranked(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]]) -> None:
     """The part of the page, closed at first. hits: (place, cosine), the nearest first."""
     part = expander("Rank the first 20 again with a cross-encoder", "search-rerank")
     if part is None:
@@ -175,7 +174,7 @@ def draw_reranked(view: View, found: Collection, query: str, hits: list[tuple[in
             _table(view, found, query, hits, name)
 
 
-def _table(view: View, found: Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
+def _table(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
     key = cache.ModelKey(model_access.allowed_source(name), device=view.model.device, dtype=view.model.dtype)
     with st.spinner("Loading the cross-encoder …", show_time=False):
         model = model_store.model(key)

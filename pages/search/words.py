@@ -14,7 +14,6 @@ from encoder.load import first_bundled
 from encoder.measure import telling
 from pages.components.lazy import popover
 from pages.core.corpora import atlas_building, atlases
-from pages.core.corpora.atlases import AtlasParams
 from pages.core.inputs import chosen_input
 from pages.core.view import View, ViewParams, first_view, selection
 from pages.core.widgets import Export, title
@@ -59,7 +58,7 @@ def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
     opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
     with errors_said():
-        if not state.newest(AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
+        if not state.newest(atlases.AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
             view = chosen_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")
         atlas = atlases.choose(view)
         if atlas is not None and _fits(view, atlas):

@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 from encoder.measure import telling
-from encoder.measure.telling import Choice
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View, ViewParams
 from pages.core.words import token_names
@@ -28,7 +27,7 @@ class _Made:
     """A choice: for which model, text and pair; None where no word tells anything; the values that it set."""
 
     origin: tuple[cache.ModelKey, str, str | None]
-    choice: Choice | None
+    choice: telling.Choice | None
     values: Mapping[str, Any]
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 import encoder
-from encoder import ConfigError
 from encoder.load import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.model.device import DEVICES, DTYPES
@@ -169,7 +168,7 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
         why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
     multiples = (width // step * step, (width // step + 1) * step)
     fitting = " or ".join(str(one) for one in multiples if bounds[0] <= one <= bounds[1])
-    raise ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
+    raise encoder.ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
 
 
 def model_key() -> cache.ModelKey:

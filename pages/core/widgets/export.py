@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from encoder import edits
-from encoder.edits import Edit
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from encoder.load import BUNDLED
@@ -170,7 +169,7 @@ def again(view: View) -> str:
     return f"model.trace({given(view, view.text)}"
 
 
-def edits_lines(view: View, active: Sequence[Edit]) -> str:
+def edits_lines(view: View, active: Sequence[edits.Edit]) -> str:
     """Python that makes the name `edits`. Images and sounds that edits take values from are run by it."""
     parsed = f"encoder.edits.parse({edits.format(active)!r})"
     others = edits.sources(active)

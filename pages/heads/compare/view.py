@@ -13,7 +13,6 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
 from pages.core.view import MapParams, View
 from pages.core.widgets import Export, answer, comparison, examples
-from pages.core.widgets.comparison import Sides
 from pages.core.words import errors_said
 from pages.heads.compare import maps
 from pages.heads.compare.compared import Compared
@@ -63,7 +62,7 @@ def show(view: View, compared: Compared) -> Export:
     )
 
 
-def notes(both: Sides, params: SideB) -> None:
+def notes(both: comparison.Sides, params: SideB) -> None:
     """Notes on side B; the frame gives those on side A: what was cut, changed or left empty."""
     side, config = both.second, both.second.loaded.config
     for name, asked, shown, count in (
