@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -78,7 +77,7 @@ class Heads:
 
     def settings(self, part: str) -> dict[str, object]:
         """The options of the page, for the report of one of its parts."""
-        limits = dataclasses.asdict(head_measures.thresholds())
+        limits = asdict(head_measures.thresholds())
         return {
             "Shown": PARTS[part],
             "Query rows": "all tokens" if self.measures.queries == "all" else "without special tokens",

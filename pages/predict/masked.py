@@ -1,8 +1,7 @@
 """Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
@@ -47,8 +46,8 @@ class Shown:
     def view(self, view: View) -> View:
         """The view with this sentence, in the reader's model if that predicts, otherwise in the first one."""
         first = next(iter(self.keys.values()))
-        key = next((key for key in self.keys.values() if dataclasses.replace(key, edits=()) == view.model), first)
-        return dataclasses.replace(view, model=key, text=self.text, pair=self.pair)
+        key = next((key for key in self.keys.values() if replace(key, edits=()) == view.model), first)
+        return replace(view, model=key, text=self.text, pair=self.pair)
 
 
 def shown(view: View, params: Params) -> Shown:
@@ -83,9 +82,7 @@ def with_edits(chosen: Shown, view: View) -> Shown:
     if chosen.of_page or view.loaded.mlm_head is None:
         return chosen
     active = edited.applied(chosen.view(view)).model.edits
-    return dataclasses.replace(
-        chosen, keys={name: dataclasses.replace(key, edits=active) for name, key in chosen.keys.items()}
-    )
+    return replace(chosen, keys={name: replace(key, edits=active) for name, key in chosen.keys.items()})
 
 
 def models(view: View) -> dict[str, cache.ModelKey]:
@@ -94,7 +91,7 @@ def models(view: View) -> dict[str, cache.ModelKey]:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:
         twin = cache.ModelKey(source="twin-pre", device=view.model.device, dtype=view.model.dtype)
-        view = dataclasses.replace(view, model=twin)
+        view = replace(view, model=twin)
     return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
 
 

@@ -1,8 +1,7 @@
 """The image or sound above the page and the captions of the page in one model, and what it computes of them."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -77,7 +76,7 @@ class Pair:
     @cached_property
     def caption(self) -> cache.TracedText:
         """The selected caption in the encoder of texts."""
-        key = dataclasses.replace(self.view.model, tower="text")
+        key = replace(self.view.model, tower="text")
         return cache.TracedText(key, self.texts[self.chosen], None)
 
     def over_patches(self) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Words: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
 
-import dataclasses
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 import pandas as pd
@@ -116,7 +115,7 @@ def exported(asked: Query, hits: list[TokenHit], texts: list[str]) -> Export:
     """The hits. texts: the sentence of each one."""
 
     def frame() -> pd.DataFrame:
-        rows = pd.DataFrame([dataclasses.asdict(hit) for hit in hits]).drop(columns="place")
+        rows = pd.DataFrame([asdict(hit) for hit in hits]).drop(columns="place")
         return rows.assign(sentence=texts)
 
     where = f", corpus.{asked.where!r}" if asked.where is not None else ""

@@ -1,10 +1,9 @@
 """The frame of every page: input and model, notes about link and text; then the page itself."""
 
-import contextlib
 import functools
 import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +68,7 @@ def run(
     entry: Page,
     *,
     home: bool = False,
-    beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
+    beside: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
 ) -> None:
     """Draw the input, load the model, run the page, write the view into the address.
 
@@ -241,7 +240,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
 
 def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
     """A line that says what is waited for. quick: nothing is, so no thread is started that would draw the line."""
-    return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
+    return nullcontext() if quick else st.spinner(text, show_time=False)
 
 
 def _is_quick(model: NamedEncoder) -> bool:

@@ -4,7 +4,6 @@ The page Interventions makes them. A page that declares `edits` in app.py shows 
 where it can; the others show the run without edits and say so.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -87,7 +86,7 @@ def applied(view: View) -> View:
     chosen = active(state.newest(EditParams.recipe))
     if not chosen:
         return view
-    changed = dataclasses.replace(view, model=dataclasses.replace(view.model, edits=chosen))
+    changed = replace(view, model=replace(view.model, edits=chosen))
     try:
         if not changed.trace.finite:
             raise EncoderError("The edited run holds NaN or infinity: use smaller numbers.")

@@ -1,9 +1,8 @@
 """The View: text, model and place that a page shows, read from the session and the address only."""
 
-import dataclasses
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -129,8 +128,8 @@ def padded(view: View) -> View:
     length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} accepts batches of")
     if length <= view.trace.n_tokens:
         return view
-    model = dataclasses.replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
-    return dataclasses.replace(view, model=model)
+    model = replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
+    return replace(view, model=model)
 
 
 def scratch_config() -> encoder.EncoderConfig:
@@ -187,7 +186,7 @@ def model_key() -> cache.ModelKey:
     if not is_pair(key):
         return key
     tower = input_kinds.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
-    return dataclasses.replace(key, tower=tower)
+    return replace(key, tower=tower)
 
 
 def is_pair(key: cache.ModelKey) -> bool:
