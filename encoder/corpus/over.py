@@ -29,7 +29,7 @@ from encoder.corpus.plan import Block, Plan, Settings, model_about
 from encoder.corpus.rows import Source
 from encoder.corpus.staging import LABEL, TEXTS, Staging
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, interval
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
 from encoder.inputs.read import Given
 from encoder.measure.head_definitions import as_float64
@@ -117,11 +117,13 @@ def over(
 ) -> OverTexts:
     """The function's numbers of each text, with their means and intervals.
 
-    out: a folder that keeps the blocks: the same call goes on after an end, and opens the result later; None: nothing
-    is kept. name: of the function, which the folder is checked for (by default its own). cluster: Ray's workers.
+    source: texts, a file, or a Source. function: (model, text) -> numbers of one shape, such as
+    `causal.ablate_each_head`; of a Source with a pair, (model, text, second text), such as `causal.patch`. out: a
+    folder that keeps the blocks: the same call goes on after an end, and opens the result later; None: nothing is
+    kept. name: of the function, which the folder is checked for (by default its own). cluster: Ray's workers.
     Raises EncoderError where no text has numbers, and as `iter_build`.
     """
-    source = source if isinstance(source, Source) else Source(source)
+    model, source = of_text(model, "choose a text model."), source if isinstance(source, Source) else Source(source)
     source.check()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "blocks" if out is None else Path(out)

@@ -133,6 +133,24 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
     return go.Figure(cells, layout)
 
 
+def offset_map(
+    values: object, *, title: str, across: str, down: str, first: tuple[int, int] = (0, 0), limit: float | None = None
+) -> go.Figure:
+    """values [R, C], added to a score -> heatmap, coloured around 0. across, down: what columns and rows count; first:
+    the row and the column of the first cell; limit: the value of the full colour, by default of these values."""
+    matrix = as_array(values, name="values", ndim=2)
+    hover = f"{down} %{{y}}, {across} %{{x}}: %{{z:.3f}}"
+    cells = signed_heatmap(matrix, "position", limit or robust_limit(matrix), hover, "score", first=first)
+    layout = neutral_layout(
+        margin=margin(90),
+        xaxis=plain_axis(across) | {"showgrid": False, "zeroline": False},
+        yaxis=plain_axis(down) | {"showgrid": False, "zeroline": False, "autorange": "reversed"},
+        annotations=[heading(title)],
+        uirevision=f"{matrix.shape}+{first}",
+    )
+    return go.Figure(cells, layout)
+
+
 def order_bars(
     cosine: object, labels: Sequence[str], *, moved: object, selected: int | None = None, first: int = 0
 ) -> go.Figure:

@@ -91,7 +91,10 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
 
 def _may_change(asked: Asked) -> None:
     if session.waits(asked.id):
-        st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
+        st.markdown(
+            "Your answer waits on this page. It is sent as soon as the room store answers. If you see the question "
+            "again, answer it again."
+        )
     else:
         st.markdown("Your answer is sent. The teacher shows the result.")
     forget = session.given().update

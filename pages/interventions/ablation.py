@@ -5,19 +5,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from encoder import Trace
 from encoder.causal import Outcome
 from encoder.edits import Edit
 from encoder.figures.layers import effect_map
-from encoder.trace.trace import Trace
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, describe
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets import answer, class_head, export, outcomes
-from pages.core.widgets.export import Export
-from pages.core.words.markdown import errors_said
+from pages.core.view import View
+from pages.core.widgets import Export, answer, class_head, export, outcomes
+from pages.core.words import errors_said
 from pages.interventions import effects, knockout, maps, predictors, recipe
-from pages.state.url_state import state
+from pages.state import state
 
 
 def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:

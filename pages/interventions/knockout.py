@@ -12,13 +12,11 @@ from encoder.figures.layers import knock_out_map
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import references, token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said
+from pages.core.words import errors_said, number, references, token_names
 from pages.interventions.params import Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
 LONGEST = 128

@@ -7,8 +7,8 @@ from encoder.causal import Outcome, RankCorrelation
 from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.markdown import errors_said
+from pages.core.view import View
+from pages.core.words import errors_said
 
 TITLES = {
     "attention": "Attention received",

@@ -23,7 +23,8 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         st.button(
-            f"Start “{plain(lesson.title)}”", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
+            f"Start “{plain(lesson.title)}”", key=f"lessons:start:{lesson.name}",
+            type="primary" if is_next else "secondary",
             on_click=progress.open_step, args=(lesson, lesson.first), icon=":material/play_arrow:",
         )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The values of the page Model in the address."""
 
-from pages.state.params import Param, choice, flag, whole_number
+from pages.state import Param, choice, flag, whole_number
 from pages.state.url_state import state
 
 #: What the page shows: the picture, its residual stream as curves, or the cost of each part; “diagram” in old links.

@@ -17,15 +17,13 @@ from encoder.measure import align
 from encoder.measure.map_comparison import Comparison
 from pages.components import head_grid, plot
 from pages.core.stores import cache
-from pages.core.view import map_window, selection
+from pages.core.view import View, map_window, selection
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
-from pages.core.view.view import View, state
-from pages.core.widgets import answer
+from pages.core.widgets import Export, answer, place
 from pages.core.widgets import comparison as compare
-from pages.core.widgets.export import Export, place
 from pages.core.words import gestures, token_names
 from pages.pre_post.params import Params
-from pages.state.params import Param, ZoomWindow
+from pages.state import Param, ZoomWindow, state
 
 SIGNS = {"pre": "●", "post": "■"}
 #: What the maps of one head show: value -> title.

@@ -7,10 +7,10 @@ from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
-from pages.core.view.view import state
-from pages.core.widgets.export import Export
+from pages.core.widgets import Export
 from pages.core.words import about
 from pages.pre_post.params import Params
+from pages.state import state
 
 CURVES = {
     "held_out_loss": ("held-out loss", "nats"),

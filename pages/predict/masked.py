@@ -5,22 +5,19 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
-from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store, trained
-from pages.core.view import text_words
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View, text_words
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
 from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.predict.shown import Shown, shown, with_edits
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8

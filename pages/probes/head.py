@@ -7,10 +7,9 @@ from encoder.figures.probes import layer_names
 from encoder.probe import Task
 from pages.components.lazy import expander
 from pages.core.access import limits
-from pages.core.view.view import View
-from pages.core.widgets import class_head
-from pages.core.widgets.export import file_name
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import class_head, file_name
+from pages.core.words import errors_said, plain
 from pages.probes import work
 from pages.probes.params import VIEWS
 from pages.probes.work import Subject

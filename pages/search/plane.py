@@ -10,9 +10,9 @@ from encoder.trace import gradual
 from pages.components import plot
 from pages.core.access import visitors
 from pages.core.stores import results
-from pages.core.view.view import state
-from pages.core.words.markdown import errors_said
+from pages.core.words import errors_said
 from pages.search.params import PLANES, Params
+from pages.state import state
 
 #: Points of the map.
 MOST_POINTS = 4_000

@@ -137,11 +137,12 @@ def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:
     assert not [button for button in app.button if button.key == "open-most"]
 
 
+@pytest.mark.parametrize("name", ["LayerNorm", "RMSNorm"])
 @pytest.mark.parametrize("placement", diagrams.ORDER)
-def test_a_diagram_is_a_drawing_with_every_part(placement: str) -> None:
-    drawn = ElementTree.fromstring(diagrams.svg(placement, 4, "#000", "#fff"))
+def test_a_diagram_is_a_drawing_with_every_part(placement: str, name: str) -> None:
+    drawn = ElementTree.fromstring(diagrams.svg(placement, 4, name, "#000", "#fff"))
     texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    norms = texts.count("LayerNorm")
+    norms = texts.count(name)
     assert {"Attention", "FFN", "one of 4 layers"} <= set(texts)
     assert (norms, "final" in texts) == ((3, True) if placement == "pre" else (2, False))
     shade = PLACEMENT_COLOURS[placement]

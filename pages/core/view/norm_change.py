@@ -4,18 +4,16 @@ import dataclasses
 
 import numpy as np
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.explain import hidden_activations
 from encoder.figures import norm_label
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import norms
 from encoder.measure.align import align_traces
 from encoder.measure.map_comparison import TracedHead, compare
-from encoder.trace.trace import Trace
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
-from pages.core.words import token_names
-from pages.core.words.formulas import change
+from pages.core.words import change, token_names
 
 #: What changed, in words; the number before and after.
 Change = tuple[str, float, float]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.access import limits
 
 #: Of a room's JSON, raised when an older version could not read it. Rooms of 0.1 do not name theirs, which is 1.

@@ -18,8 +18,7 @@ from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import current_store, events
 from pages.core.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
 from pages.core.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
-from pages.state import kept, links
-from pages.state.url_state import state
+from pages.state import kept, links, state
 
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.rooms.room import Member, Room
 
