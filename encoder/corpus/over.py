@@ -13,7 +13,7 @@ Shapes: N texts, S the shape of what the function gives, R replicates.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -96,10 +96,11 @@ class OverTexts:
             for value, some in parts.items()
         }  # fmt: skip
 
-    def to_pandas(self) -> pd.DataFrame:
-        """place_0, place_1, ... in S, mean, low, high."""
+    def to_pandas(self, **axes: Sequence[object]) -> pd.DataFrame:
+        """place_0, place_1, ... in S, mean, low, high. axes: other names of these columns, and their values."""
         places = np.indices(self.mean.shape).reshape(self.mean.ndim, -1)
-        columns = {f"place_{axis}": place for axis, place in enumerate(places)}
+        axes = axes or {f"place_{axis}": range(size) for axis, size in enumerate(self.mean.shape)}
+        columns = {name: np.array(list(axes[name]))[place] for name, place in zip(axes, places, strict=True)}
         return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in ("mean", "low", "high")})
 
 
