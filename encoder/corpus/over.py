@@ -60,8 +60,9 @@ class OverTexts:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """[*S]: over texts; a text without a number (NaN) does not count."""
-        found: np.ndarray = np.nanmean(self.values, axis=0)
+        """[*S]: over texts; a text without a number (NaN) does not count; NaN where no text has one."""
+        with np.errstate(invalid="ignore"):
+            found: np.ndarray = np.nansum(self.values, axis=0) / (~np.isnan(self.values)).sum(axis=0)
         return found
 
     @cached_property
