@@ -25,16 +25,10 @@ from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_h
 from encoder.figures.vectors import robust_limit
 
 
-def position_heatmap(
-    encoding: object, *, title: str | None = None, limit: float | None = None, selected: int | None = None
-) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0.
-
-    limit: value of the full colour, by default the one that 99.5% of all values stay below.
-    """
+def position_heatmap(encoding: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0; 99.5% of them are inside the colours."""
     values = as_array(encoding, name="encoding", ndim=2)
-    limit = robust_limit(values) if limit is None else float(limit)
-    cells = signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}")
+    cells = signed_heatmap(values, "position", robust_limit(values), "position %{y}, component %{x}: %{z:.3f}")
     return _position_map("component", cells, title, selected)
 
 
@@ -135,6 +129,24 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
         yaxis=component_axis(len(values), title="head", downwards=True),
         shapes=[] if selected is None else band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60),
         uirevision=f"{values.shape}",
+    )
+    return go.Figure(cells, layout)
+
+
+def offset_map(
+    values: object, *, title: str, across: str, down: str, first: tuple[int, int] = (0, 0), limit: float | None = None
+) -> go.Figure:
+    """values [R, C], added to a score -> heatmap, coloured around 0. across, down: what columns and rows count; first:
+    the row and the column of the first cell; limit: the value of the full colour, by default of these values."""
+    matrix = as_array(values, name="values", ndim=2)
+    hover = f"{down} %{{y}}, {across} %{{x}}: %{{z:.3f}}"
+    cells = signed_heatmap(matrix, "position", limit or robust_limit(matrix), hover, "score", first=first)
+    layout = neutral_layout(
+        margin=margin(90),
+        xaxis=plain_axis(across) | {"showgrid": False, "zeroline": False},
+        yaxis=plain_axis(down) | {"showgrid": False, "zeroline": False, "autorange": "reversed"},
+        annotations=[heading(title)],
+        uirevision=f"{matrix.shape}+{first}",
     )
     return go.Figure(cells, layout)
 

@@ -11,15 +11,13 @@ from encoder.corpus import standing
 from encoder.figures.atlas import corpus_map
 from pages.components import on_click, plot
 from pages.core.corpora import atlas_building, atlases
-from pages.core.view.view import View
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export
-from pages.core.words import about
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, answer
+from pages.core.words import about, errors_said, plain
 from pages.head_types import atlas_card, atlas_compared
 from pages.head_types.atlas_opened import Opened, means
 from pages.head_types.params import ATLAS_MEASURES, AtlasView
-from pages.state.url_state import state
+from pages.state import state
 
 
 def draw(view: View) -> Export | None:

@@ -13,8 +13,8 @@ from pages.components.lazy import popover
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import input_kinds
-from pages.core.view.view import View
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.state import controlled, state
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ def test_every_step_is_explained(name: str, loaded: Callable):
     place = explain.Place(layer=1, head=4, query=6, key=3, component=5, neuron=7)
     steps = [explain.projection(trace, place, which) for which in "qkv"]
     steps += [explain.score(trace, place), explain.softmax(trace, place), explain.weighted_sum(trace, place)]
+    score = explain.score(trace, place)
+    assert score.value == pytest.approx(float(trace.scores(1, 4)[6, 3]), abs=1e-4)
     steps += [explain.output_projection(trace, place), explain.feed_forward(trace, place)]
     steps += [explain.add_norm(trace, place, part) for part in ("attention", "ffn")]
     for step in steps:

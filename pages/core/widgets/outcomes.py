@@ -6,15 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from encoder import causal, classify, figures
+from encoder import Trace, causal, classify, figures
 from encoder.causal import Outcome
-from encoder.trace.trace import Trace
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.formulas import change
-from pages.core.words.markdown import plain
-from pages.state.params import Param, choice, string, whole_number
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.core.words import change, plain
+from pages.state import Param, choice, controlled, state, string, whole_number
 
 OUTCOMES = {
     "sentence": "Sentence vector",  # of another input: see `titles`
