@@ -48,7 +48,6 @@ class Score:
 
     place: Place
     variant: Variant
-    labels: tuple[str, str]
     q: Floats
     k: Floats
     terms: Floats
@@ -140,7 +139,6 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     return Score(
         place=place,
         variant=variant,
-        labels=(trace.labels[i], trace.labels[j]),
         q=q_row,
         k=k_row,
         terms=terms,

@@ -29,7 +29,6 @@ class Softmax:
 
     place: Place
     variant: Variant
-    labels: tuple[str, str]
     temperature: float
     scores: Floats
     allowed: Bools
@@ -89,8 +88,7 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
     if not temperature > 0:
         raise EncoderError(f"temperature={temperature} cannot divide the scores: choose a number above 0.")
     place = place.checked(trace.config, trace.n_tokens)
-    i, j = place.query, place.key
-    matrix = score_matrix(trace, place, variant, slice(i, i + 1), temperature)
+    matrix = score_matrix(trace, place, variant, slice(place.query, place.query + 1), temperature)
     scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
     if not allowed.any():  # a padding token with nothing to attend to: uniform weights
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
@@ -101,7 +99,6 @@ def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Varia
     return Softmax(
         place=place,
         variant=variant,
-        labels=(trace.labels[i], trace.labels[j]),
         temperature=temperature,
         scores=scores,
         allowed=allowed,

@@ -23,6 +23,7 @@ from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, style
 from encoder.export.plotly_js import plotly_js
 from encoder.figures.colours import thumbnails_lut
+from encoder.version import __version__
 
 HERE = Path(__file__).parent / "browser"
 COMMAND = "pip install encoderscope && encoderscope"
@@ -150,6 +151,7 @@ def _document(
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="generator" content="Encoderscope {__version__}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(page.title)} - Encoderscope</title>"
         f'<meta name="description" content="{html.escape(page.question)}"><link rel="icon" href="data:,">'

@@ -83,15 +83,12 @@ def with_parts(
 ) -> Picture:
     """The picture with the numbers of every part for the tokens `place.query` and `place.key`, if a part is open.
 
-    Args:
-        picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing.
-        component, neuron: what is computed number by number; None: the largest of each vector.
-        pooling: how a text's tokens become one vector. model: names words and classes; None leaves these parts out.
-        variant, temperature: how scores and weights are computed, by default as the model does.
-        reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace). why_not: the
-            reason if there is none although it was wanted.
-
-    Raises EncoderError for a place that does not exist.
+    picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing. component,
+    neuron: what is computed number by number; None: the largest of each vector. pooling: how a text's tokens become one
+    vector. model: names words and classes; None leaves these parts out. variant, temperature: how scores and weights
+    are computed, by default as the model does. reference: adds a check of each number in float64
+    (`explain.Recomputation` of the same trace). why_not: the reason if there is none although it was wanted. Raises
+    EncoderError for a place that does not exist.
     """
     if not part:
         return picture

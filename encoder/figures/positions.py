@@ -25,16 +25,10 @@ from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_h
 from encoder.figures.vectors import robust_limit
 
 
-def position_heatmap(
-    encoding: object, *, title: str | None = None, limit: float | None = None, selected: int | None = None
-) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0.
-
-    limit: value of the full colour, by default the one that 99.5% of all values stay below.
-    """
+def position_heatmap(encoding: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0; 99.5% of them are inside the colours."""
     values = as_array(encoding, name="encoding", ndim=2)
-    limit = robust_limit(values) if limit is None else float(limit)
-    cells = signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}")
+    cells = signed_heatmap(values, "position", robust_limit(values), "position %{y}, component %{x}: %{z:.3f}")
     return _position_map("component", cells, title, selected)
 
 

@@ -14,7 +14,7 @@ from encoder.measure import tokens
 from encoder.model import attend
 from encoder.model.config import EncoderConfig
 from encoder.model.disentangled import PositionTerms
-from encoder.model.embed import sinusoidal
+from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
 from encoder.trace.trace import Trace
@@ -43,17 +43,9 @@ def sines(n_positions: int, width: int) -> np.ndarray:
     return sinusoidal(torch.arange(n_positions), width).numpy()
 
 
-def are_stored_sines(table: np.ndarray, tolerance: float = 2e-3) -> bool:
-    """Whether a table [N, E] is Whisper's sinusoidal encoding, which its checkpoints store like a learned one.
-
-    sin(p w_c) in the first half and cos(p w_c) in the second, w_c = 10000^(-c / (E/2 - 1)) (Radford et al. 2022, code).
-    """
-    n_positions, width = table.shape
-    if width % 2 or width < 4:
-        return False
-    rates = 10_000.0 ** -(np.arange(width // 2) / (width // 2 - 1))
-    angles = np.arange(n_positions)[:, None] * rates
-    return bool(np.allclose(table, np.concatenate((np.sin(angles), np.cos(angles)), axis=1), atol=tolerance))
+def are_stored_sines(table: np.ndarray) -> bool:
+    """Whether a table [N, E] is Whisper's sinusoidal encoding (Radford et al. 2022, code): `is_sine_halves`."""
+    return is_sine_halves(torch.tensor(table))
 
 
 def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:

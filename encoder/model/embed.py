@@ -41,6 +41,14 @@ def sine_halves(positions: Tensor, width: int) -> Tensor:
     return torch.cat((angle.sin(), angle.cos()), dim=-1)
 
 
+def is_sine_halves(table: Tensor) -> bool:
+    """Whether a table [N, E] is `sine_halves`: Whisper's checkpoints store these numbers like learned ones."""
+    n_positions, width = table.shape
+    if width % 2 or width < 4:
+        return False
+    return torch.allclose(table.float().cpu(), sine_halves(torch.arange(n_positions), width), atol=1e-2)
+
+
 class Positions(nn.Module):
     """The positional encoding that is added: a table, sines, or a convolution. Rotary ones act on q and k instead."""
 

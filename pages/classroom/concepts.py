@@ -1,5 +1,6 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -8,6 +9,7 @@ from pages.classroom import results
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, concept_test, misconceptions, read_question
 from pages.core.teaching.rooms import Asked, Room, ask, session
+from pages.core.teaching.rooms.store import late_answers
 from pages.core.words import references
 
 #: What the students read above the items.
@@ -25,7 +27,7 @@ def draw(now: Room) -> None:
             )  # fmt: skip
     if not asked:
         return
-    answers = _answers(now, asked, look)
+    answers, late = _answers(now, asked, look)
     for form, given in answers.items():
         st.caption(f"Form {form}: {len(given)} students")
     before, after = concept_test.both(answers, look)
@@ -44,7 +46,7 @@ def draw(now: Room) -> None:
     )
     members = [*session.store().members(now.code)]
     with st.container(horizontal=True):
-        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members), now)
+        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members, late), now)
         _download("Codebook", "codebook", concept_test.codebook(look), now)
 
 
@@ -63,8 +65,10 @@ def _asked(now: Room) -> dict[str, Asked]:
     return {one.definition["form"]: one for one in (*now.past, *open_one) if one.definition.get("kind") == "test"}
 
 
-def _answers(now: Room, asked: dict[str, Asked], look: Look) -> dict[str, dict[str, Any]]:
-    return {
-        form: results.read(read_question(one.definition), look, session.store().answers(now.code, one.id))
-        for form, one in sorted(asked.items())
-    }
+def _answers(now: Room, asked: dict[str, Asked], look: Look) -> tuple[dict[str, dict[str, Any]], ...]:
+    """The answers to each form: those in time, and those that came when it was closed."""
+    late, in_time = late_answers(session.store(), now.code), partial(session.store().answers, now.code)
+    return tuple(
+        {form: results.read(read_question(one.definition), look, of(one.id)) for form, one in sorted(asked.items())}
+        for of in (in_time, lambda question: late.get(question, {}))
+    )

@@ -17,8 +17,6 @@ from pages.core.words.markdown import plain, say_error
 
 #: Whether the teacher writes a question on this page.
 ASKING = "_room_asking"
-#: This student's answers as JSON, by question.
-_ANSWERS = "_room_answers"
 
 
 def draw() -> bool:
@@ -79,33 +77,28 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
 
 
 def _given(own: Seat, now: Room, asked: Asked) -> str | None:
-    kept = st.session_state.setdefault(_ANSWERS, {})
+    kept = session.given()
     if asked.id not in kept:  # a reload: the answer is in the room
         kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
-    answer: str | None = kept[asked.id]
-    return answer
+    return kept[asked.id]
 
 
 def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     if asked.before:
         votes.invite(now, asked, own.member)
-    controls.ask(question, look, f"room:{asked.id}", partial(_give, asked.id), drawn="Answer")
+    controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 
 def _may_change(asked: Asked) -> None:
     if session.waits(asked.id):
-        st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
+        st.markdown(
+            "Your answer waits on this page. It is sent as soon as the room store answers. If you see the question "
+            "again, answer it again."
+        )
     else:
         st.markdown("Your answer is sent. The teacher shows the result.")
-    answers = st.session_state[_ANSWERS]
-    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=answers.update, args=({asked.id: None},))
-
-
-def _give(question: str, value: object) -> None:
-    """Send an answer; it is kept here only if the store took it. For callbacks."""
-    text = json.dumps(value)
-    if session.answer(question, text):
-        st.session_state.setdefault(_ANSWERS, {})[question] = text
+    forget = session.given().update
+    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
 
 
 def teachers_buttons(asked: Asked) -> None:

@@ -12,10 +12,9 @@ from encoder.measure import norm_weighted
 from encoder.measure.norm_weighted import LayerShares
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view import selection, small_maps, token_rows
-from pages.core.view.view import View, ViewParams, state
-from pages.core.words import gestures, references
-from pages.core.words.markdown import plain
+from pages.core.view import View, ViewParams, selection, small_maps, token_rows
+from pages.core.words import gestures, plain, references
+from pages.state import state
 
 #: Texts of more tokens get a progress bar.
 SHORT_TEXT = 512

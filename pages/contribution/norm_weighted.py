@@ -14,11 +14,10 @@ from pages.components import plot, plot_window
 from pages.contribution import by_layer
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.view import map_window, selection
-from pages.core.view.view import MapParams, View, state
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, place, title
+from pages.core.view import MapParams, View, map_window, selection
+from pages.core.widgets import Export, answer, place, title
 from pages.core.words import about, formulas, token_names
+from pages.state import state
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"

@@ -8,22 +8,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import classify, similarity
-from encoder.encoders.text import TextEncoder
+from encoder import TextEncoder, Trace, classify, similarity
 from encoder.figures.token_bars import signed_token_bars
 from encoder.similarity import ClassAttribution
 from encoder.trace import gradual
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.contribution.params import Params
 from pages.core.stores import results
-from pages.core.view.view import View, state
-from pages.core.widgets import class_head, outcomes
-from pages.core.widgets.export import Export, title
-from pages.core.words import about, formulas, token_names
-from pages.core.words.markdown import plain, table
+from pages.core.view import View
+from pages.core.widgets import Export, class_head, outcomes, title
+from pages.core.words import about, formulas, plain, table, token_names
 from pages.core.work import long_work
-from pages.state import links
+from pages.state import links, state
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view import token_rows
+from pages.core.view import View, ViewParams, token_rows
 from pages.core.view.place import PlaceParams
-from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import token_names
 from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: Columns of the map of all neurons; more neurons share a column.
 COLUMNS = 256

@@ -9,14 +9,11 @@ from encoder.load import BUNDLED
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
-from pages.core.view import selection
-from pages.core.view.view import ViewParams
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.view import ViewParams, selection
+from pages.core.words import number, plain
 from pages.head_types.atlas_opened import Opened
 from pages.head_types.params import CARD, AtlasView
-from pages.state import links
-from pages.state.url_state import state
+from pages.state import links, state
 
 #: Examples of the card, characters of one, and similar heads.
 SHOWN, BRIEF, SIMILAR = 5, 90, 5

@@ -10,10 +10,10 @@ from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import plot
 from pages.core.corpora import atlases
-from pages.core.words.markdown import errors_said, plain, screen_name
+from pages.core.words import errors_said, plain, screen_name
 from pages.head_types.atlas_opened import Opened, means
 from pages.head_types.params import AtlasView
-from pages.state.url_state import state
+from pages.state import state
 
 
 def draw(found: Opened) -> dict[str, go.Figure]:

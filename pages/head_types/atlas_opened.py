@@ -9,11 +9,10 @@ from encoder.figures.atlas import Means
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.heads import HeadMeasures
 from pages.core.corpora import atlases
-from pages.core.view import selection
-from pages.core.view.view import View
-from pages.core.words.formulas import number
+from pages.core.view import View, selection
+from pages.core.words import number
 from pages.head_types.params import AtlasView
-from pages.state.url_state import state
+from pages.state import state
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
 from pages.core.inputs.input_words import words_of
-from pages.core.view import head_measures, selection, small_maps
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
+from pages.core.view import View, head_measures, selection, small_maps
+from pages.core.widgets import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
 
 

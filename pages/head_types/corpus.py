@@ -11,15 +11,13 @@ from encoder.corpus import standing
 from encoder.figures.atlas import corpus_map
 from pages.components import on_click, plot
 from pages.core.corpora import atlas_building, atlases
-from pages.core.view.view import View
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export
-from pages.core.words import about
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, answer
+from pages.core.words import about, errors_said, plain
 from pages.head_types import atlas_card, atlas_compared
 from pages.head_types.atlas_opened import Opened, means
 from pages.head_types.params import ATLAS_MEASURES, AtlasView
-from pages.state.url_state import state
+from pages.state import state
 
 
 def draw(view: View) -> Export | None:
@@ -28,7 +26,9 @@ def draw(view: View) -> Export | None:
     with errors_said():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
-            state.selectbox(AtlasView.measure, "Measure", ATLAS_MEASURES)
+            known = atlas.measures if atlas is not None else ATLAS_MEASURES
+            measures = {name: title for name, title in ATLAS_MEASURES.items() if name in known}
+            state.selectbox(AtlasView.measure, "Measure", measures)
         if atlas is not None:
             exported = show(Opened.of(view, atlas, state.read(AtlasView)))
     atlas_building.panel(view)

@@ -13,12 +13,12 @@ from encoder.measure import head_types
 from encoder.measure.head_types import Finding, HeadType
 from encoder.measure.heads import HeadMeasures
 from pages.core.inputs.input_words import InputWords
-from pages.core.view import head_measures
+from pages.core.view import View, head_measures
 from pages.core.view.head_measures import HeadTypeParams
-from pages.core.view.view import View, state
-from pages.core.widgets.export import arguments
+from pages.core.widgets import arguments
 from pages.core.words import references
 from pages.head_types.params import PARTS, Params
+from pages.state import state
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
-from pages.core.view import first_view
+from pages.core.view import View, first_view
 from pages.core.view.selection import Selection, clear, selected
-from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.words import token_names
 from pages.heads.head_maps import single

@@ -5,12 +5,11 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import telling
-from pages.core.view import selection
+from pages.core.view import View, selection
 from pages.core.view.selection import select_several
-from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.heads.params import Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: Up to this many words are buttons; the words of a longer text are a list.
 BUTTONS = 48

@@ -13,12 +13,11 @@ from encoder.model.overview import Overview
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
 from pages.core.stores.cache import TracedText
-from pages.core.view import small_maps
+from pages.core.view import View, small_maps
 from pages.core.view.map_window import EXACT_TOKENS, zoomed
 from pages.core.view.selection import Selection, selected
-from pages.core.view.view import View
 from pages.core.words import gestures
-from pages.state.params import Head
+from pages.state import Head
 
 
 def is_whole(view: TracedText) -> bool:

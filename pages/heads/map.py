@@ -4,14 +4,14 @@ from encoder.export import Map
 from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
 from pages.components.events import PlotEvent
+from pages.core.view import View
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
 from pages.core.view.selection import clear, select_several, toggled
-from pages.core.view.view import View
 from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.heads import next_head
 from pages.heads.head_maps import head_figure, single
-from pages.state.params import Param, ZoomWindow
+from pages.state import Param, ZoomWindow
 
 
 def draw_map(view: View, head: Map, key: str = "map") -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from pages.components import events
@@ -21,9 +21,8 @@ from pages.core.access import visitors
 from pages.core.server import channel
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.view import small_maps
+from pages.core.view import View, small_maps
 from pages.core.view.selection import Selection, selected
-from pages.core.view.view import View
 from pages.heads.head_maps import drawn, head_figure
 from pages.heads.options import HEAD
 

@@ -7,9 +7,9 @@ from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
+from pages.core.widgets import Export, title
 from pages.core.widgets import answer as line
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
+from pages.core.words import opening
 from pages.heads import (
     answer,
     ask,
@@ -29,8 +29,7 @@ from pages.heads import (
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: Views of the run without edits and padding.
 TRAINED = ("vectors", "beside")

@@ -6,8 +6,7 @@ from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import plot, plot_window
-from pages.core.view import selection
-from pages.core.view.view import View
+from pages.core.view import View, selection
 from pages.heads.head_maps import head_figure, is_whole, map_of
 from pages.heads.map import on_map_event
 from pages.heads.options import heads_of_model, toggle_pin

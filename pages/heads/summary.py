@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.export import Map
 from encoder.measure import head_types, ranking
 from encoder.measure.head_types import Sink
-from encoder.trace.trace import Trace
 from pages.core.inputs.input_words import words_of
-from pages.core.view import head_measures
-from pages.core.view.view import View
+from pages.core.view import View, head_measures
 from pages.core.widgets import weight_table
 from pages.core.words import about, token_names
 from pages.heads.answer import names

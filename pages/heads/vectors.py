@@ -10,15 +10,12 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.export import tables
 from pages.components import on_click, plot
-from pages.core.view import selection, token_rows
-from pages.core.view.view import View, ViewParams
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, title
-from pages.core.widgets.export import place as place_of
+from pages.core.view import View, ViewParams, selection, token_rows
+from pages.core.widgets import Export, answer, title
+from pages.core.widgets import place as place_of
 from pages.core.words import formulas, token_names
 from pages.heads.params import Params
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.state import Param, state
 
 number = formulas.number
 

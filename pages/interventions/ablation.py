@@ -5,20 +5,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from encoder import Trace
 from encoder.causal import Outcome
 from encoder.edits import Edit
-from encoder.errors import EncoderError
 from encoder.figures.layers import effect_map
-from encoder.trace.trace import Trace
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, describe
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets import answer, class_head, export, outcomes
-from pages.core.widgets.export import Export
-from pages.core.words.markdown import say_error
+from pages.core.view import View
+from pages.core.widgets import Export, answer, class_head, export, outcomes
+from pages.core.words import errors_said
 from pages.interventions import effects, knockout, maps, predictors, recipe
-from pages.state.url_state import state
+from pages.state import state
 
 
 def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
@@ -27,15 +25,13 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
     recipe.draw_recipe(view, steps, controls)
     active, changed = edited.active(steps), edited_trace(view)
     found = None
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         said = outcomes.with_edits(view, changed, outcome)
         found = effects.measure(view, outcome)
         with answer.area():
             effects.draw_answer(view, outcome, found, said)
             if found is not None:
                 effects.draw_map(view, found, steps)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
     class_head.draw(view, changed)
     if found is not None:
         knockout.draw(view, outcome)  # above the grids, which would move its map when an edit is added
@@ -71,7 +67,7 @@ def exported(view: View, chosen: Outcome, active: tuple[Edit, ...], found: np.nd
         figures=lambda: {"Effect of each head": effect_map(found)},
         lines=lines,
         settings={
-            "Outcome": outcomes.titles(view)[chosen.code],
+            "Outcome": outcomes.titles(view).get(chosen.code, outcomes.unit(chosen)),
             "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
         },
     )

@@ -4,14 +4,13 @@ from functools import partial
 
 import streamlit as st
 
+from encoder import Trace
 from encoder.load import BUNDLED
-from encoder.trace.trace import Trace
 from pages.core.stores import cache, model_store
-from pages.core.view import text_words
+from pages.core.view import View, text_words
 from pages.core.view.text_words import Word
-from pages.core.view.view import View
 from pages.interventions.params import Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: Words that are tried in place of one, and those that are offered. More words of a sentence than this are a list.
 TRIED, OFFERED, MOST_BUTTONS = 60, 6, 40

@@ -8,15 +8,13 @@ from encoder.edits import AblateHead
 from encoder.figures.layers import effect_map
 from pages.components import on_click, plot
 from pages.core.inputs.edited import Recipe
-from pages.core.view import selection
-from pages.core.view.view import View
+from pages.core.view import View, selection
 from pages.core.widgets import answer, outcomes
 from pages.core.widgets.effects import measured
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import number, plain
 from pages.interventions.params import CLICKS, Params
 from pages.interventions.recipe import toggle_head
-from pages.state.url_state import state
+from pages.state import state
 
 #: The longest text, in tokens, whose map is computed.
 LONGEST = 512

@@ -8,18 +8,15 @@ import streamlit as st
 from encoder import causal, figures
 from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
-from encoder.errors import EncoderError
 from encoder.figures.layers import knock_out_map
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import references, token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import say_error
+from pages.core.words import errors_said, number, references, token_names
 from pages.interventions.params import Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
 LONGEST = 128
@@ -30,13 +27,9 @@ def draw(view: View, outcome: Outcome) -> None:
     part = expander("Which tokens does one query need?", "connections", icon=":material/link_off:")
     if part is None:
         return
-    with part:
+    with part, errors_said(st.info, icon=":material/info:"):
         query = _query(view, outcome)
-        try:
-            effects = _effects(view, outcome, query)
-        except EncoderError as error:
-            say_error(error, st.info, icon=":material/info:")
-            return
+        effects = _effects(view, outcome, query)
         if effects is not None:
             _map(view, effects, query)
 

@@ -3,14 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.edits import Edit
 from encoder.measure import aggregate
-from encoder.trace.trace import Trace
 from pages.components import head_grid
 from pages.core.stores import cache
-from pages.core.view import selection, small_maps
-from pages.core.view.view import View
+from pages.core.view import View, selection, small_maps
 
 
 def draw(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:

@@ -6,20 +6,19 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder import causal, figures
+from encoder import Trace, causal, figures
 from encoder.causal import Outcome, Where
 from encoder.figures.layers import pair_labels
-from encoder.trace.trace import Trace
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams
+from pages.core.view import View, ViewParams
 from pages.core.widgets import outcomes
 from pages.core.widgets.outcomes import OutcomeParams
-from pages.core.words.markdown import plain
+from pages.core.words import plain
 from pages.interventions import counterpart
 from pages.interventions.params import WHERE, Params
-from pages.state.url_state import state
+from pages.state import state
 
 
 @dataclass(frozen=True)

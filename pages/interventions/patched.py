@@ -2,22 +2,19 @@
 
 import streamlit as st
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.causal import Where
 from encoder.edits import Edit
 from encoder.figures.layers import displacement_map
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import cache
-from pages.core.view import token_rows
-from pages.core.view.view import View, ViewParams
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.view import View, ViewParams, token_rows
+from pages.core.words import number, plain
 from pages.interventions.pair import Pair, unit
 from pages.interventions.params import Params
 from pages.interventions.shares import Place
-from pages.state.url_state import state
+from pages.state import state
 
 #: Predicted words that are listed.
 WORDS = 4

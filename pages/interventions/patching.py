@@ -10,14 +10,12 @@ from encoder import causal
 from encoder.causal import Outcome, Where
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, given, title
-from pages.core.words import references
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, answer, given, title
+from pages.core.words import errors_said, plain, references
 from pages.interventions import pair, patched, shares
 from pages.interventions.params import WHERE, Params
-from pages.state.url_state import state
+from pages.state import state
 
 
 def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:

@@ -4,12 +4,11 @@ import streamlit as st
 
 from encoder import causal, figures
 from encoder.causal import Outcome, RankCorrelation
-from encoder.errors import EncoderError
 from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.markdown import say_error
+from pages.core.view import View
+from pages.core.words import errors_said
 
 TITLES = {
     "attention": "Attention received",
@@ -23,14 +22,10 @@ def draw(view: View, outcome: Outcome) -> None:
     part = expander("Which measure predicts a token's effect?", "predictors", icon=":material/leaderboard:")
     if part is None:
         return
-    with part:
-        try:
-            found = view.derived(
-                ("token effects", outcome), lambda trace: causal.token_effects(view.loaded, trace, outcome)
-            )
-        except EncoderError as error:
-            say_error(error, st.info, icon=":material/info:")
-            return
+    with part, errors_said(st.info, icon=":material/info:"):
+        found = view.derived(
+            ("token effects", outcome), lambda trace: causal.token_effects(view.loaded, trace, outcome)
+        )
         for name, title in TITLES.items():
             st.markdown(f"{title}: rank correlation {_in_words(found.correlations[name])}")
         st.dataframe(

@@ -13,8 +13,8 @@ from pages.components.lazy import popover
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import input_kinds
-from pages.core.view.view import View
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.state import controlled, state
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,16 @@ KINDS = {
     "pattern": Kind("Attention of another {input}", ("text",), lambda form: edits.Replace("pattern", form.text)),
     "values": Kind("Values of another {input}", ("text",), lambda form: edits.Replace("v", form.text)),
 }  # fmt: skip
+
+
+def _own(name: str) -> Kind:
+    return Kind(
+        f"Your function “{name}” of a head’s z", ("layer", "head"),
+        lambda form: edits.Call("z", name, layer=form.layer, heads=(form.head,)),
+    )  # fmt: skip
+
+
+KINDS |= {f"own:{name}": _own(name) for name in edits.FUNCTIONS}
 
 
 def toggle_head(layer: int, head: int) -> None:

@@ -8,12 +8,12 @@ from encoder.causal import Where
 from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets import answer, effects
-from pages.core.words.markdown import plain
+from pages.core.words import plain
 from pages.interventions.pair import Pair, forget_place
 from pages.interventions.params import COLOURS, Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: The longest text, in tokens, whose map is computed: it needs a run for each layer and token.
 LONGEST = 128

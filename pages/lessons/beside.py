@@ -86,10 +86,11 @@ def _steps(opened: Open) -> None:
             "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == opened.lesson.first,
             on_click=progress.open_step, args=(opened.lesson, opened.number - 1),
         )  # fmt: skip
-        if opened.number < opened.lesson.last:
+        if following := progress.following(opened):
+            label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
             st.button(
-                "Next", icon=":material/arrow_forward:", key="lesson:next", type="primary",
-                on_click=progress.open_step, args=(opened.lesson, opened.number + 1),
+                label, icon=":material/arrow_forward:", key="lesson:next", type="primary",
+                on_click=progress.open_step, args=following,
             )  # fmt: skip
     with st.container(horizontal=True):
         if opened.step.view:

@@ -26,7 +26,8 @@ from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, Or
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
 from pages.core.teaching.questions.question import Choosing
 
-HERE = Path(__file__).parent
+#: Not of the app: style and script of the files.
+HERE = Path(__file__).parent / "components"
 #: Lines to write on, for each question of the worksheet.
 LINE = '<p class="write">&nbsp;</p>'
 

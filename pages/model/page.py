@@ -25,8 +25,13 @@ SHOWN = {"picture": "Picture", "stream": "Norm curves", "cost": "Cost"}
 def main() -> None:
     if state.get(Params.show) == "diagram":  # an old link
         state.put(Params.show, "picture")
-    frame.heading()
     kind = model_store.takes(model_key())
+    with frame.heading():
+        if kind == "text":
+            st.pills(
+                "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example,
+                width="content",
+            )  # fmt: skip
     left, right = st.columns([8, 3], gap="medium")
     with left:
         if kind == "text":
@@ -91,13 +96,10 @@ def inside(view: View) -> View:
 
 
 def sentence() -> None:
-    """The field, with the same sentence as in the row above the other pages, and three examples."""
+    """The field, with the same sentence as in the row above the other pages."""
     state.bound(
         st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
         placeholder="Type a sentence and press Enter", on_change=another_text,
-    )  # fmt: skip
-    st.pills(
-        "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example
     )  # fmt: skip
 
 
@@ -126,7 +128,7 @@ def newcomers() -> None:
 def teachers() -> None:
     with st.container(border=True):
         st.header("I teach", anchor=False)
-        links.link("lessons", "**Lessons** Ten, with questions: predict, compute, see why")
+        links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
         for lesson in ways.LESSONS.values():
             with st.expander(lesson.question):

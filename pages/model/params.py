@@ -1,6 +1,6 @@
 """The values of the page Model in the address."""
 
-from pages.state.params import Param, choice, flag, number, whole_number
+from pages.state import Param, choice, flag, number, whole_number
 from pages.state.url_state import state
 
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0

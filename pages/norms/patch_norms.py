@@ -3,13 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
 from encoder.measure.patches import PatchNorms
-from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.words import about
 
 #: Maps side by side.

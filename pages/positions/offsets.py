@@ -11,12 +11,10 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import positions
 from pages.components import on_click, plot
-from pages.core.view import token_rows
-from pages.core.view.view import View, ViewParams
-from pages.core.words import about, formulas, gestures, references, token_names
-from pages.core.words.markdown import plain
+from pages.core.view import View, ViewParams, token_rows
+from pages.core.words import about, formulas, gestures, plain, references, token_names
 from pages.positions.encodings import select_position
-from pages.state.url_state import state
+from pages.state import state
 
 #: Largest offset at which a query and a key are shown.
 MOST_APART = 128

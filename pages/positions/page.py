@@ -17,14 +17,12 @@ from pages.components import plot
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
-from pages.core.widgets.export import Export, title
-from pages.core.words import about, formulas, references, token_names
-from pages.core.words.markdown import plain
+from pages.core.widgets import Export, title
+from pages.core.words import about, formulas, plain, references, token_names
 from pages.positions.encodings import encodings, patch_positions
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.params import Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512

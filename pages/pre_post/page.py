@@ -7,18 +7,15 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
-from pages.core.view import norm_pair
+from pages.core.view import ViewParams, norm_pair
 from pages.core.view.norm_pair import PairTraces
-from pages.core.view.view import ViewParams, state
-from pages.core.words import about, glossary
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import about, errors_said, glossary, number, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
-from pages.state.links import next_page
+from pages.state import next_page, state
 
 #: Three stages of one question: does the place of the norms matter?
 STAGES = {"heads": "1 Same sentence, both placements", "stream": "2 Residual stream", "curves": "3 Training"}
@@ -30,7 +27,8 @@ def main() -> None:
     part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
-        recorded.recorded_training()
+        with errors_said(st.info, icon=None):
+            recorded.recorded_training()
     else:
         traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)

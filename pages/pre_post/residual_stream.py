@@ -13,9 +13,9 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
 from pages.components import plot
+from pages.core.view import View
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, origin
+from pages.core.widgets import Export, origin
 
 #: Heading -> the picture below it, for the report.
 Pictures = dict[str, go.Figure]

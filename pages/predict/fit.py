@@ -6,12 +6,11 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.widgets import answer
-from pages.core.words import about, gestures
-from pages.core.words.markdown import plain
+from pages.core.words import about, gestures, plain
 from pages.predict import captions
 from pages.predict.pair import Pair
 from pages.predict.params import SCALES, CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 ROW, AROUND = 26, 60
 

@@ -5,23 +5,19 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
-from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store, trained
-from pages.core.view import text_words
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain, say_error
+from pages.core.view import View, text_words
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
 from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.predict.shown import Shown, shown, with_edits
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
@@ -83,15 +79,11 @@ def masked_sentence(chosen: Shown) -> None:
 
 def predict(chosen: Shown, top: int) -> None:
     """The words at every mask, or what to do where there is none."""
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
-        return
-    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-    draw(
-        {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
-    )
+        by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+        placements = {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}
+        draw(placements, by_mask, top, chosen)
 
 
 def no_head(view: View) -> str:

@@ -9,10 +9,10 @@ from encoder.export import python_code, tables
 from encoder.inputs.sound_files import wav_bytes
 from pages.core.inputs import edited
 from pages.core.stores import model_store
-from pages.core.view.view import View
+from pages.core.view import View
+from pages.core.widgets import Export, origin, title
 from pages.core.widgets.answer import area
-from pages.core.widgets.export import Export, origin, title
-from pages.core.words.glossary import opening
+from pages.core.words import opening
 from pages.predict import captions, fit, words, zero_shot
 from pages.predict.pair import Pair, of
 from pages.state import links

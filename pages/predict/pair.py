@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 import encoder
+from encoder import Trace
 from encoder.measure import pair_scores
 from encoder.measure.pair_scores import Scores, Vectors
-from encoder.trace.trace import Trace
 from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, input_kinds, model_store
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.work.compute_turns import LONG_FLOPS
 from pages.predict import captions
 from pages.predict.params import CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from pages.core.inputs import edited
 from pages.core.stores import cache, model_store
-from pages.core.view import norm_pair, text_words
+from pages.core.view import View, norm_pair, text_words
 from pages.core.view.text_words import Word
-from pages.core.view.view import View
 from pages.predict.params import EXAMPLE, Params
 
 MASK = "[MASK]"

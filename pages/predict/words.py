@@ -6,11 +6,10 @@ import streamlit as st
 from encoder.figures.colours import signed_lut
 from encoder.measure import patches
 from pages.core.widgets import over_image
-from pages.core.words import about
-from pages.core.words.markdown import plain
+from pages.core.words import about, plain
 from pages.predict.pair import Pair
 from pages.predict.params import CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 #: Tokens that are offered as buttons.
 MOST_BUTTONS = 16

@@ -8,10 +8,11 @@ from pages.components.lazy import popover
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams, state
+from pages.core.view import View, ViewParams
 from pages.core.words import about
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
+from pages.state import state
 
 TITLES = {**probe.TITLES, "file": "Your file"}
 

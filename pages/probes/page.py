@@ -10,16 +10,13 @@ from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.components.lazy import expander
 from pages.core.frame.frame import current_view, heading
-from pages.core.view.view import View, state
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain, table
+from pages.core.view import View
+from pages.core.widgets import Export, answer, title
+from pages.core.words import about, errors_said, number, plain, table
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
 from pages.probes.work import Subject
-from pages.state.links import next_page
+from pages.state import next_page, state
 
 Curves = dict[tuple[Subject, str], Curve]
 

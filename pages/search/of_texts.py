@@ -5,13 +5,12 @@ import streamlit as st
 from encoder import search
 from encoder.search import Collection
 from pages.core.inputs import kept_file
-from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.export import file_name
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View, ViewParams
+from pages.core.widgets import file_name
+from pages.core.words import errors_said, number, plain
 from pages.search import indexed, plane, reranked, sources
 from pages.search.params import Params
-from pages.state import links
+from pages.state import links, state
 
 #: Hits on the page.
 SHOWN = 8

@@ -4,16 +4,15 @@ import numpy as np
 import streamlit as st
 
 from encoder import search
-from encoder.errors import EncoderError
 from encoder.figures.search import text_plane
 from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components import plot
 from pages.core.access import visitors
 from pages.core.stores import results
-from pages.core.view.view import state
-from pages.core.words.markdown import say_error
+from pages.core.words import errors_said
 from pages.search.params import PLANES, Params
+from pages.state import state
 
 #: Points of the map.
 MOST_POINTS = 4_000
@@ -24,13 +23,10 @@ def draw(found: Collection, nearest: list[int]) -> None:
     if len(found) < 3:
         st.caption("A map needs at least 3 texts.")
         return
-    points: np.ndarray | None
+    points, shares = None, None
     if _wants_umap():
-        try:
-            points, shares = _umap(found), None
-        except EncoderError as error:
-            say_error(error)
-            return
+        with errors_said():
+            points = _umap(found)
         if points is None:
             return
         said = "UMAP keeps neighbours near each other. Neither the axes nor distances between groups have a meaning."

@@ -9,14 +9,11 @@ from encoder.search import Collection
 from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.stores import cache, model_access, model_store, results
-from pages.core.view import selection
-from pages.core.view.view import View, ViewParams, state
-from pages.core.words import about
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View, ViewParams, selection
+from pages.core.words import about, errors_said, number, plain
 from pages.core.work import long_work
 from pages.search.params import Params
-from pages.state import links
+from pages.state import links, state
 
 #: Characters of a hit that the table shows.
 BRIEF = 120

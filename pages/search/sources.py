@@ -7,19 +7,19 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder import probe, search
-from encoder.errors import EncoderError
+from encoder import EncoderError, probe, search
 from encoder.search import Collection, Index, Limits
 from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import results
-from pages.core.view.view import View, state
+from pages.core.view import View
 from pages.core.words import about
 from pages.core.work import long_work
 from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
+from pages.state import state
 
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.
 WIDTH, HEADER = 800, 1_000_000

@@ -6,14 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import TokenHit
-from pages.core.view import selection
-from pages.core.view.view import ViewParams
-from pages.core.words import token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.view import ViewParams, selection
+from pages.core.words import number, plain, token_names
 from pages.search.token_query import Query
-from pages.state import links
-from pages.state.url_state import state
+from pages.state import links, state
 
 #: Characters of a sentence before and after the token.
 BEFORE, AFTER = 60, 40

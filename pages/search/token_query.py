@@ -10,11 +10,10 @@ from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.measure import telling
 from pages.components.lazy import popover
 from pages.core.corpora import atlases
-from pages.core.view import first_view
-from pages.core.view.view import View, ViewParams
+from pages.core.view import View, ViewParams, first_view
 from pages.core.work.compute_turns import TURNS
 from pages.search.params import TARGETS, TokenParams
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: Words that are buttons; those of a longer text are a list. Tokens that are found.
 BUTTONS, FOUND = 48, 10

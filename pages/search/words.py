@@ -10,13 +10,12 @@ from encoder.load import first_bundled
 from pages.core.corpora import atlas_building, atlases
 from pages.core.corpora.atlases import AtlasParams
 from pages.core.inputs import other_input
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, title
+from pages.core.words import errors_said, opening, plain
 from pages.search import token_hits, token_query
 from pages.search.params import TokenParams
-from pages.state.url_state import state
+from pages.state import state
 
 
 def show(view: View) -> None:

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from encoder import similarity
-from encoder.errors import EncoderError
+from encoder import EncoderError, similarity
 from encoder.similarity import Attribution, MethodComparison
 from encoder.trace import gradual
 from pages.core.stores import cache, results
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.work import long_work
 from pages.similarity.controls import reference
 from pages.similarity.params import Params

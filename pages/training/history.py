@@ -10,10 +10,9 @@ from encoder.train import blocks
 from encoder.train.blocks import PRESETS, Interval
 from encoder.train.tasks import make
 from pages.components import plot
-from pages.core.view.view import state
-from pages.core.widgets.export import Export
-from pages.core.words import about
-from pages.core.words.glossary import opening
+from pages.core.widgets import Export
+from pages.core.words import about, opening
+from pages.state import state
 from pages.training import runs
 from pages.training.params import Params
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train.blocks import BASE, SEEDS, SWITCHES
 from encoder.train.blocks import PRESETS as MODELS
@@ -23,9 +23,8 @@ from pages.core.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.view import norm_pair, selection
-from pages.core.view.view import ViewParams, check_width, state
-from pages.state.params import Param
+from pages.core.view import ViewParams, check_width, norm_pair, selection
+from pages.state import Param, state
 from pages.training.params import WIDTHS, Params
 
 #: Seconds without a poll after which runs stop by themselves: enough for a reload.

@@ -42,7 +42,7 @@ def test_a_lesson_runs_without_a_server(browser: Browser, tmp_path: Path) -> Non
     expect(picture).to_be_hidden()
     first.get_by_role("spinbutton").fill("4")
     first.get_by_role("button", name="Answer").click()
-    expect(first.get_by_role("status")).to_contain_text("Not quite. The model says: 3.")
+    expect(first.get_by_role("status")).to_contain_text("Not quite. The answer is: 3.")
     expect(picture).to_be_visible()
     forms.nth(3).get_by_role("combobox").nth(0).select_option("animal")
     forms.nth(3).get_by_role("button", name="Answer").click()

@@ -208,12 +208,6 @@ def test_every_norm_of_the_model(traced: tuple[Trace, Recomputation]):
 def test_output(traced: tuple[Trace, Recomputation]):
     trace, reference = traced
     place = Place(query=1, component=5)
-    journey = explain.journey(trace, place)
-    stages = trace.config.n_layers + 1 + bool(trace.config.final_norm)
-    assert journey.to_start.shape == (stages, trace.n_real)
-    assert journey.to_start[0] == pytest.approx(1.0, abs=1e-5)
-    same(journey.between[0], journey.to_start[:, 1])
-    agree(journey, reference)
     for kind in ("cls", "mean", "attention"):
         pooled = explain.pooled(trace, kind, place)
         assert pooled.weights.sum() == pytest.approx(1.0, abs=1e-4)
@@ -221,25 +215,12 @@ def test_output(traced: tuple[Trace, Recomputation]):
         agree(pooled, reference)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["cls", "mean", "attention"])
-def test_similarity(name: str, kind: str):
-    traced = traces_of(name)
-    (first, first_reference), (second, second_reference) = traced["alone"], traced["padded"]
-    step = explain.similarity(first, second, kind)
-    assert step.pairs.sum() == pytest.approx(step.cosine, abs=1e-5)
-    assert step.shares_a.sum() == pytest.approx(step.cosine, abs=1e-5)
-    assert step.shares_b.sum() == pytest.approx(step.cosine, abs=1e-5)
-    for check in step.check(first_reference, second_reference):
-        assert check.relative <= RELATIVE
-
-
 def test_similarity_is_the_published_one(minilm: TextEncoder):
     """sentence-transformers' README gives 0.6660 for these two sentences."""
-    step = explain.similarity(
-        minilm.trace("The weather is lovely today."), minilm.trace("It's so sunny outside!"), "mean"
-    )
-    assert step.cosine == pytest.approx(0.6660, abs=5e-5)
+    texts = "The weather is lovely today.", "It's so sunny outside!"
+    first, second = (explain.pooled(minilm.trace(text), "mean").vector for text in texts)
+    cosine = first @ second / (np.linalg.norm(first) * np.linalg.norm(second))
+    assert cosine == pytest.approx(0.6660, abs=5e-5)
 
 
 def test_pooling_is_the_models_own(minilm: TextEncoder):
@@ -412,7 +393,7 @@ def test_short_and_strange_texts(minilm: TextEncoder, text: str):
         explain.output_projection(trace, place),
         explain.add_norm(trace, place, "ffn"),
         explain.feed_forward(trace, place),
-        explain.journey(trace, place),
+        explain.pooled(trace, "mean", place),
     ):
         agree(step, reference)
     assert explain.chain(trace).largest <= 1e-4

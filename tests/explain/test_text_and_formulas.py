@@ -130,7 +130,6 @@ def every_formula(name: str) -> dict[str, explain.Formula]:
         "heads": explain.output_projection(trace, place),
         "attention": explain.add_norm(trace, place, "attention"),
         "ffn": explain.feed_forward(trace, place),
-        "journey": explain.journey(trace, place),
         "pooled": explain.pooled(trace, "mean", place),
     }
     formulas = {key: step.formula for key, step in found.items()}

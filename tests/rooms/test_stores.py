@@ -29,6 +29,7 @@ from pages.core.teaching.rooms import (
 )
 from pages.core.teaching.rooms.redis_store import RedisStore
 from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
+from pages.core.teaching.rooms.store import late_answers
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
@@ -194,25 +195,30 @@ def test_a_hundred_answers_at_once_are_all_kept_once(store: RoomStore, room: Roo
     assert (len(answers), answers[members[0]]) == (100, "another")
 
 
-def test_only_members_answer_and_only_the_open_question(store: RoomStore, room: Room) -> None:
+def test_only_members_answer_and_what_comes_late_is_kept_apart(store: RoomStore, room: Room) -> None:
     store.join(room.code, Member("a"))
-    with pytest.raises(RoomError):
-        store.answer(room.code, f"{room.code}-1", "a", "1")
     first = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
     assert first
     with pytest.raises(RoomError):
         store.answer(room.code, first.id, "a stranger", "1")
     with pytest.raises(RoomError, match=f"{limits.ANSWER.value:,}"):
         store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2 + 1))
-    store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2))
+    assert store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2))
     store.change(room.code, lambda one: dataclasses.replace(one, question=Asked(first.id, {}, revealed=True)))
+    assert not store.answer(room.code, first.id, "a", "2")
     with pytest.raises(RoomError):
-        store.answer(room.code, first.id, "a", "2")
+        store.answer(room.code, first.id, "a stranger", "1")
     second = store.change(room.code, lambda one: ask(one, {"kind": "token"})).question
     assert second
     assert second.id != first.id
     assert store.answers(room.code, second.id) == {}
-    assert set(store.answers(room.code, first.id)) == {"a"}
+    assert store.answers(room.code, first.id) == {"a": "é" * (limits.ANSWER.value // 2)}
+    assert not store.answer(room.code, "04-heads 5", "a", "3")
+    assert late_answers(store, room.code) == {first.id: {"a": "2"}, "04-heads 5": {"a": "3"}}
+    assert store.answer(room.code, second.id, "a", "4")
+    store.close(room.code)
+    assert store.open(room)
+    assert late_answers(store, room.code) == {}, "they are deleted with the room"
 
 
 def test_a_room_has_limits(store: RoomStore, room: Room) -> None:

@@ -15,7 +15,8 @@ const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where t
 const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
 const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
 const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
-const ABOVE = 450; // pixels of the window that other parts of a page need
+const ABOVE = 478; // pixels of the window that other parts of a page need
+const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read
 const SLANT = 60; // degrees of the names above columns
 
 // Pixels of the picture of a header: rows of tokens, x of every stage of the residual stream, spans of the layers.
@@ -90,10 +91,10 @@ function rows(header, available, scale, tall) {
   };
 }
 
-// Few tokens fill the window; large type needs rows of its size.
+// The rows fill the window, so that the whole picture is seen; large type needs rows of its size.
 function rowHeight({ row, labels }, scale, tall) {
   if (!tall) return row * scale;
-  const least = scale > 1 ? Math.max(row, 15 * scale) : row;
+  const least = scale > 1 ? Math.max(row, 15 * scale) : Math.min(row, LEAST_ROW);
   return Math.max(least, Math.min(row * 1.6 * scale, (tall - ABOVE * Math.sqrt(scale)) / labels.length));
 }
 

@@ -16,17 +16,30 @@ export function story(header, arrays) {
     ["names", `The ${INPUTS[header.takes] ?? "input"} becomes ${header.count} tokens.`],
     [
       "embed",
-      arrays.positions ? "Each token has a vector; its position adds another one." : "Each token becomes a vector.",
+      arrays.positions
+        ? "Each token has a vector, a list of numbers; its position adds another one."
+        : "Each token becomes a vector, a list of numbers.",
     ],
-    ["river", `The vector of ${one} starts with norm ${embedded}; its band is the residual stream.`],
+    [
+      "river",
+      `The violet band, the residual stream, is the vector of ${one} through all layers; its length (norm) starts at ${embedded}.`,
+    ],
     ["slices", `It passes ${layers} ${layers === 1 ? "layer" : "layers"}; layer ${layer} is open.`],
     [
       "heads",
-      `Each layer has ${heads} ${heads === 1 ? "head" : "heads"}; each head has its own queries, keys and values.`,
+      `A head lets each token take information from other tokens. Each layer has ${heads} ${
+        heads === 1 ? "head" : "heads"
+      }.`,
     ],
-    ["lines", `In head ${head}, the query of ${one} is compared with ${KEYS[header.sees] ?? KEYS.all}.`],
-    ["lines", `It attends most to ${other}, with weight ${threeDigits(row[key])}.`],
-    ["update", `The weighted values of all heads add a vector of norm ${update(0)} to ${one}.`],
+    ["lines", `Head ${head} compares the query of ${one} (blue) with ${KEYS[header.sees] ?? KEYS.all} (red).`],
+    [
+      "lines",
+      `The best match gets the largest weight: ${one} attends to ${other} with weight ${threeDigits(row[key])}.`,
+    ],
+    [
+      "update",
+      `Values (green), times their weights, are summed; all heads add a vector of norm ${update(0)} to ${one}.`,
+    ],
     ["norms", normStep(header)],
     ["ffn", `The feed-forward layer processes each token by itself; neuron ${neuron} is strongest for ${one}.`],
     ["river", `It adds a vector of norm ${update(1)}; after all layers, ${one} has norm ${ended}.`],
@@ -50,8 +63,8 @@ function normStep(header) {
   const { norm, norms } = header;
   if (!norms.length) return withNorm("This layer has no LayerNorm.", header);
   const said = norm === "pre"
-    ? "Pre-norm: LayerNorm normalises the input of each sublayer; the residual stream itself is not normalised."
-    : "Post-norm: LayerNorm normalises the sum after each sublayer, so the residual stream keeps its size.";
+    ? "Pre-norm: LayerNorm rescales only what a sublayer receives, so the residual stream itself may grow."
+    : "Post-norm: LayerNorm rescales the residual stream after each addition, so its vectors keep their size.";
   return withNorm(said, header);
 }
 

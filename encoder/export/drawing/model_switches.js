@@ -20,9 +20,12 @@ export function placePowers(view) {
   const at = { attention: span.start + 4, ffn: place.parts.ffn - 46 };
   const known = header.switches?.power ?? [];
   const title = make("span", {}, `Layer ${header.layer}`);
+  const river = make("span", { class: "enc-model-river" }, "Residual stream");
   const put = (element, x, y) =>
     Object.assign(element.style, place.turned ? { left: `${y}px`, top: `${x}px` } : { left: `${x}px`, top: "0" });
   put(title, span.start + 4, place.top + 2);
+  const thin = place.layers[header.layer ? 0 : 1]; // the layers on one side of the open one have room for the name
+  if (thin && !place.turned) put(river, thin.start, 0);
   const groups = ["attention", "ffn"].map((side) => {
     const group = make("div", {});
     const aside = side === "attention" ? 62 * view.theme.scale : 0; // the title's width
@@ -36,7 +39,7 @@ export function placePowers(view) {
     return group;
   });
   if (powers.contains(document.activeElement)) view.focusedPower = document.activeElement.textContent;
-  powers.replaceChildren(title, ...groups);
+  powers.replaceChildren(title, ...(thin && !place.turned ? [river] : []), ...groups);
   const focused = [...powers.querySelectorAll("button")].find((one) => one.textContent === view.focusedPower);
   if (view.focusedPower) focused?.focus({ preventScroll: true });
   view.focusedPower = "";

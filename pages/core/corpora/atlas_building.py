@@ -12,16 +12,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from encoder import corpus
+from encoder import EncoderError, corpus
 from encoder.corpus import Atlas
-from encoder.errors import EncoderError
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.corpora import atlases
 from pages.core.corpora.atlas_folders import Folder
 from pages.core.inputs import kept_file
-from pages.core.view.view import View
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.words import errors_said, plain
 from pages.core.work import long_work
 
 SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}

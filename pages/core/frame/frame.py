@@ -12,8 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
@@ -21,13 +21,13 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import first_view, norm_change
-from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.view import View, ViewParams, first_view, model_key, norm_change, padded
+from pages.core.view.view import PAGE_TAKES
 from pages.core.widgets import glossary_panel
-from pages.core.words import glossary
-from pages.core.words.markdown import plain, say_error
+from pages.core.words import glossary, plain, say_error
 from pages.core.work import page_slots
-from pages.state.url_state import HOME, OF_ANY_PAGE, state
+from pages.state import state
+from pages.state.url_state import HOME, OF_ANY_PAGE
 
 _VIEW, _TITLE = "_current_view", "_current_title"
 #: Modules of core that register values, and that the frame imports for nothing else.
@@ -45,7 +45,11 @@ CAUSAL = (
 
 @functools.cache
 def import_params() -> None:
-    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once."""
+    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once.
+
+    Before them your own file runs, since its names are values, too. Raises EncoderError where it fails.
+    """
+    own.load()
     for name in SHARED_VALUES:
         importlib.import_module(f"pages.core.{name}")
     for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
@@ -146,17 +150,21 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
         settings.controls(view)
 
 
-def heading(about: str = "") -> None:
+def heading(about: str = "") -> DeltaGenerator:
     """The title of the open page and the question that its picture answers; the badge of a model with moved norms.
+
+    Returns the row that holds them, for what belongs next to them.
 
     about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
     """
     (title, question), view = st.session_state[_TITLE], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
-    with st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small"):
+    row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
         title = f"{title} :orange-badge[norms moved]" if moved else title
         st.title(title, anchor=False, help=moved or None, width="content")
         glossary.question(question, about)
+    return row
 
 
 def current_view() -> View:

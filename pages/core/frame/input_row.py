@@ -7,29 +7,17 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.model.config import POSITION_KINDS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
+from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
 from pages.core.view.selection import clear, open_head
-from pages.core.view.view import (  # fmt: skip
-    EXAMPLES,
-    FIRST_SENTENCE,
-    LEAST_WIDTH,
-    MOST_WIDTH,
-    SOURCES,
-    UntrainedParams,
-    View,
-    ViewParams,
-    is_pair,
-    model_key,
-    page_takes,
-)
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.core.view.view import EXAMPLES, FIRST_SENTENCE, LEAST_WIDTH, MOST_WIDTH, is_pair, page_takes
+from pages.state import Param, state
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.inputs.layout import InputKind
 from pages.core.stores import cache, input_kinds, model_store
-from pages.core.view.view import ViewParams, model_key
-from pages.state.url_state import state
+from pages.core.view import ViewParams, model_key
+from pages.state import state
 
 _KIND = "_input_kind"
 

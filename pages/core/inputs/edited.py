@@ -10,16 +10,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from encoder import edits
+from encoder import EncoderError, OutOfMemory, edits
 from encoder.edits import MOST_EDITS, Edit
-from encoder.errors import EncoderError, OutOfMemory
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words import token_names
-from pages.core.words.markdown import plain, say_error
-from pages.state import links
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.core.view import View
+from pages.core.words import plain, say_error, token_names
+from pages.state import Param, links, state
 
 #: What marks an edit that is switched off, in the address.
 OFF = "!"

@@ -9,9 +9,9 @@ from encoder.encoders.named import NamedEncoder
 from encoder.load import first_bundled
 from pages.core.stores import input_kinds, model_store
 from pages.core.stores.model_key import ModelKey
-from pages.core.view.view import SOURCES, View, ViewParams
-from pages.core.words.markdown import plain
-from pages.state.url_state import state
+from pages.core.view import SOURCES, View, ViewParams
+from pages.core.words import plain
+from pages.state import state
 
 #: Kind of input -> a bundled model that accepts it.
 FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}

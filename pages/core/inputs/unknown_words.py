@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 import encoder
+from encoder import Trace
 from encoder.inputs.text import Tokenized
-from encoder.trace.trace import Trace
 
 #: Unknown words that are named.
 MOST_NAMED = 4

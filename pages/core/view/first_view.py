@@ -16,9 +16,7 @@ from encoder.measure.telling import Choice
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View, ViewParams
 from pages.core.words import token_names
-from pages.state import not_chosen
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.state import Param, not_chosen, state
 
 _MADE, _OWN = "_first_view", "_head_or_token_chosen"
 HEAD: tuple[Param[Any], ...] = (ViewParams.layer, ViewParams.head)

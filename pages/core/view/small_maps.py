@@ -9,12 +9,12 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
+from encoder import Trace
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
 from encoder.measure import aggregate, head_map, tiled_attention
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.model.overview import Overview
-from encoder.trace.trace import Trace
 from pages.core.stores import cache
 
 V = TypeVar("V")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 import encoder
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.load import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.model.device import DEVICES, DTYPES
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.state.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
-from pages.state.url_state import state
+from pages.state import Param, ZoomWindow, choice, flag, state, string, whole_number
+from pages.state.params import token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 import yaml
 
-from pages.state.url_state import state
+from pages.state import state
 
 
 @cache

@@ -25,7 +25,8 @@ from pages.core.access import limits
 from pages.core.stores import cache, input_kinds, trained
 from pages.core.stores.model_access import models_root
 from pages.core.teaching.room_address import RoomParams
-from pages.core.view.view import View, state
+from pages.core.view import View
+from pages.state import state
 
 if TYPE_CHECKING:
     import pandas as pd

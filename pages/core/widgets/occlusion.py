@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.causal import Outcome, occlusion
 from encoder.causal.occlusion import Cover
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
-from pages.core.words import references
-from pages.core.words.formulas import number
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.core.words import number, references
+from pages.state import Param, choice, state
 
 COVERS = {"": "Usual", "black": "Black", "grey": "Grey", "mean": "Mean colour"}
 #: The longest input, in tokens, whose parts are covered.

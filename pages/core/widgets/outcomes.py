@@ -6,15 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from encoder import causal, classify, figures
+from encoder import Trace, causal, classify, figures
 from encoder.causal import Outcome
-from encoder.trace.trace import Trace
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.formulas import change
-from pages.core.words.markdown import plain
-from pages.state.params import Param, choice, string, whole_number
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.core.words import change, plain
+from pages.state import Param, choice, controlled, state, string, whole_number
 
 OUTCOMES = {
     "sentence": "Sentence vector",  # of another input: see `titles`
@@ -22,7 +19,7 @@ OUTCOMES = {
     "token": "Output vector of one token",
     "word": "Masked word",
     "class": "Class of a classification head",
-}
+} | {name: name for name in causal.registered()}
 UNITS = {
     "sentence": "Similarity to the original vector",
     "similarity": "Similarity to the second sentence",
@@ -49,6 +46,7 @@ def titles(view: View) -> dict[str, str]:
     if view.loaded.takes == "text":
         return OUTCOMES
     names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
+    names |= {name: name for name in causal.registered()}
     head = view.loaded.classifier
     return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
 
@@ -77,13 +75,15 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
                 help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
             )  # fmt: skip
             return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
-    return causal.SentenceVector()
+    return causal.as_outcome(kind)
 
 
 def unit(outcome: Outcome) -> str:
     """The name of the outcome's number."""
     if isinstance(outcome, causal.ClassProbability):
         return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
+    if isinstance(outcome, causal.Named):
+        return outcome.name
     if not isinstance(outcome, causal.MaskedWord):
         return UNITS[outcome.code]
     if outcome.minus is None:

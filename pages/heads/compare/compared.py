@@ -11,8 +11,7 @@ from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Cell, Comparison
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.widgets.comparison import Side, Sides
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import number, plain
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.load import BUNDLED
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
-from pages.core.view.view import View, state
+from pages.core.view import View
 from pages.core.widgets import examples
 from pages.heads.compare.sides import clear_selection, other_head, other_model
 from pages.heads.params import MODELS, WHAT, SideB
-from pages.state.url_state import controlled
+from pages.state import controlled, state
 
 
 def draw(view: View) -> None:

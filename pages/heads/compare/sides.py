@@ -5,17 +5,17 @@ from collections.abc import Callable
 import numpy as np
 
 import encoder
-from encoder.errors import EncoderError, LoadError
+from encoder import EncoderError, LoadError
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
 from pages.core.inputs import second_input
 from pages.core.stores import cache, input_kinds, model_access, model_store
-from pages.core.view import selection
-from pages.core.view.view import MapParams, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.view import MapParams, UntrainedParams, View, ViewParams, selection
+from pages.core.view.view import scratch_config
 from pages.core.widgets.comparison import Side, Sides
 from pages.heads.params import SideB
-from pages.state.params import Param
+from pages.state import Param, state
 
 
 def sides(view: View, params: SideB) -> Sides:

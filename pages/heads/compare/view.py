@@ -6,15 +6,15 @@ import streamlit as st
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.export.options import SPECIAL_WORDS
-from pages.core.view.view import MapParams, View, state
-from pages.core.widgets import answer, comparison
+from pages.core.view import MapParams, View
+from pages.core.widgets import Export, answer, comparison
 from pages.core.widgets.comparison import Sides
-from pages.core.widgets.export import Export
-from pages.core.words.markdown import errors_said
+from pages.core.words import errors_said
 from pages.heads.compare import controls, details, maps
 from pages.heads.compare.compared import Compared
 from pages.heads.compare.sides import selected_steps, sides
 from pages.heads.params import SideB
+from pages.state import state
 
 #: What is compared, in the title of the export.
 TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}

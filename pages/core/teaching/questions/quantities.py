@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from encoder import causal
-from encoder.errors import EncoderError
+from encoder import EncoderError, Trace, causal
 from encoder.explain import cost as costs
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
-from encoder.trace.trace import Trace
 from pages.core.stores.cache import TracedText
 from pages.core.words import token_names
 

@@ -12,8 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from encoder import EncoderError
 from pages.core.access import limits
 
+#: Of a room's JSON, raised when an older version could not read it. Rooms of 0.1 do not name theirs, which is 1.
+FORMAT = 1
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
@@ -76,12 +79,16 @@ class Room:
 
     def to_json(self) -> str:
         """The room as JSON."""
-        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+        return json.dumps({"format": FORMAT} | dataclasses.asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Room:
-        """The room that `to_json` wrote."""
+        """The room that `to_json` wrote. Raises EncoderError for one of a newer version."""
         values = json.loads(text)
+        if values.pop("format", FORMAT) > FORMAT:
+            raise EncoderError(
+                "A newer version of Encoderscope opened this room: update this server, and start it again."
+            )
         question, past = values.pop("question"), tuple(Asked(**one) for one in values.pop("past"))
         values["hidden"] = tuple(values["hidden"])
         return cls(**values, question=Asked(**question) if question else None, past=past)
