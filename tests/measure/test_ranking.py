@@ -18,6 +18,11 @@ def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
     assert strongest(torch.full((3,), math.nan)) == []
 
 
+def test_the_largest_cell_is_found_among_numbers_that_do_not_exist() -> None:
+    assert ranking.largest_cell(np.array([[np.nan, -3.0, -2.0], [-5.0, np.nan, -4.0]])) == (0, 2)
+    assert ranking.largest_cell(np.arange(6.0).reshape(3, 2)) == (2, 1)
+
+
 def test_special_tokens_and_padding_do_not_end_the_colours(minilm: TextEncoder) -> None:
     trace = minilm.trace("one two three", pad_to=9)
     weights = np.full((9, 9), 0.9, np.float32)
