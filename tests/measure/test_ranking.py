@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from encoder import TextEncoder, export
-from encoder.measure.ranking import largest_between_words, rank, strongest, token_blocks
+from encoder.measure.ranking import largest_between_words, largest_cell, rank, strongest, token_blocks
 
 
 def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
@@ -19,8 +19,8 @@ def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
 
 
 def test_the_largest_cell_is_found_among_numbers_that_do_not_exist() -> None:
-    assert ranking.largest_cell(np.array([[np.nan, -3.0, -2.0], [-5.0, np.nan, -4.0]])) == (0, 2)
-    assert ranking.largest_cell(np.arange(6.0).reshape(3, 2)) == (2, 1)
+    assert largest_cell(np.array([[np.nan, -3.0, -2.0], [-5.0, np.nan, -4.0]])) == (0, 2)
+    assert largest_cell(np.arange(6.0).reshape(3, 2)) == (2, 1)
 
 
 def test_special_tokens_and_padding_do_not_end_the_colours(minilm: TextEncoder) -> None:
