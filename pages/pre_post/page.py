@@ -28,6 +28,8 @@ def main() -> None:
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
         with errors_said(st.info, icon=None):
             recorded.recorded_training()
+    elif view.loaded.config.parallel:
+        st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
         traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)

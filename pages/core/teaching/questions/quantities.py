@@ -245,7 +245,7 @@ def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
     return float(powers[at] / powers.sum())
 
 
-@_quantity(r"\sum_j w_j v_j")
+@_quantity()  # arithmetic with given numbers, of which a sum of values is only one case
 def _weighted_sum(look: Look, weights: Sequence[float], values: Sequence[float]) -> float:
     return float(np.dot(weights, values))
 
