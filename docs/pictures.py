@@ -5,12 +5,14 @@ which a person types a sentence, clicks a head, clicks a cell and moves the norm
 """
 
 import io
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+import encoder
 from benchmarks.serving import addresses, app, chromium, rooms
 from tests.conftest import settle
 
@@ -45,11 +47,35 @@ POINTER = """() => {
 }"""
 
 
+#: Numbers on the picture of reading.md, in its order: the names of the picture's parts.
+MARKED = ("Tokens", "Embedding", "K", "V", "Weights", "Q", "z", "W", "+", "Norm", "Neurons", "Vector")
+MARK = """names => {
+  const chips = [...document.querySelectorAll(".enc-model-chips > *")];
+  document.querySelector(".enc-model-heads").style.visibility = "hidden";
+  const bands = document.querySelector(".enc-model-bands").getBoundingClientRect();
+  const places = names.map((name, index) => {
+    const pattern = name === "W" ? /^W.$/ : new RegExp(`^[${name[0]}]${name.slice(1)}$`);
+    const box = chips.find((chip) => pattern.test(chip.textContent.trim())).getBoundingClientRect();
+    return [box.left + box.width / 2, bands.bottom + 36 + 24 * (index % 2)];
+  });
+  places.push([bands.left + 40, bands.top + bands.height / 2]);
+  places.forEach(([x, y], index) => {
+    const mark = document.createElement("b");
+    mark.textContent = index + 1;
+    mark.style = `position:absolute;left:${x + scrollX}px;top:${y + scrollY}px;translate:-50% -50%;z-index:99;`
+      + "width:21px;height:21px;border-radius:50%;background:#b45309;color:#fff;font:600 12px/21px system-ui;"
+      + "text-align:center";
+    document.body.append(mark);
+  });
+}"""
+
+
 def main() -> None:
     """Make all pictures."""
     with app() as served, chromium() as browser:
         for scheme in ("light", "dark"):
             still(browser, served.url, scheme)
+        reading(browser)
         PICTURES.mkdir(exist_ok=True)
         for folder in rooms():
             page_picture(browser, served.url, folder)
@@ -79,6 +105,25 @@ def still(browser: Any, url: str, scheme: str) -> None:
     page.mouse.move(0, HEIGHT - 1)  # no label under the pointer
     page.wait_for_timeout(1500)
     photograph(page).save(HERE / f"heads-{scheme}.png", optimize=True)
+    context.close()
+
+
+def reading(browser: Any) -> None:
+    """The picture of reading.md: a saved page of the whole model, with a number at each part."""
+    context = browser.new_context(viewport={"width": WINDOW[0], "height": HEIGHT}, color_scheme="light")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = encoder.load("minilm").trace(SENTENCE)
+        file = trace.save_html(Path(folder) / "model.html", LAYER, HEAD, query=QUERY, key=KEY)
+        page = context.new_page()
+        page.goto(file.as_uri())
+        page.locator(".enc-model-chips > *").first.wait_for()
+        page.wait_for_timeout(1500)
+        page.evaluate(MARK, list(MARKED))
+        box = page.locator(".enc-model-row").bounding_box()
+        assert box is not None
+        shown = page.screenshot(full_page=True, clip=box | {"height": box["height"] + 44})
+        image = Image.open(io.BytesIO(shown)).convert("RGB")
+    image.save(HERE / "reading.webp", quality=QUALITY, method=6)
     context.close()
 
 

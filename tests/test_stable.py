@@ -58,7 +58,7 @@ def test_an_atlas_of_0_1_opens() -> None:
     atlas = corpus.open_atlas(OLD / "atlas")
     assert atlas.model_name == "twin-pre"
     assert atlas.array("previous", "mean").shape == (4, 4)
-    assert list(atlas.types().columns)[:2] == ["layer", "head"]
+    assert {"layer", "head", "type", "by_mean", "support"} <= set(atlas.types().columns)
 
 
 def test_a_trace_of_0_1_opens() -> None:
@@ -67,7 +67,7 @@ def test_a_trace_of_0_1_opens() -> None:
     assert trace.tokens == again.tokens
     torch.testing.assert_close(trace.attention(1, 3), again.attention(1, 3), atol=1e-5, rtol=1e-4)
     maps = encoder.load(OLD / "maps.parquet").trace()
-    torch.testing.assert_close(maps.attention(0, 0).sum(-1), torch.ones(maps.n_tokens), atol=1e-4, rtol=0)
+    torch.testing.assert_close(maps.attention(0, 2).sum(-1), torch.ones(maps.n_tokens), atol=1e-4, rtol=0)
 
 
 def test_a_collection_of_0_1_opens() -> None:
@@ -128,3 +128,13 @@ def test_a_newer_link_opens_and_says_so() -> None:
     assert not app.exception
     assert "newer version" in sentences(app)
     assert "Unknown value" not in sentences(app)
+
+
+def test_a_former_name_works_and_warns() -> None:
+    model = encoder.load("twin-pre", device="cpu")
+    with pytest.warns(DeprecationWarning, match=r"with_norm_placement.*0\.3"):
+        assert model.rewired("post").config.norm_placement == "post"
+    with pytest.warns(DeprecationWarning, match=r"inputs\.digits.*0\.3"):
+        assert encoder.__getattr__("digits").examples()
+    with pytest.raises(AttributeError):
+        _ = encoder.no_such_name

@@ -1,5 +1,9 @@
 """What a part of the model causes: the change of an outcome when that part is edited.
 
+    >>> causal.ablate_each_head(model, "a cat").shape                                   # [L, H]
+    torch.Size([6, 12])
+    >>> grid = causal.patch(model, "a cat", "a dog", causal.Similarity("an animal"))    # [L, T]
+
 Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublayer`, `patch`, `knock_out`.
 Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
 """

@@ -1,6 +1,10 @@
 """Changes to a forward pass: of any value, of attention, of positions. They travel in the recording's context.
 
-`model.trace(text, edits=[AblateHead(1, 3)])` runs an edited pass. A new kind of edit is one class: a frozen dataclass
+    >>> edited = model.trace("a cat", edits=[edits.AblateHead(1, 3), edits.Scale("z", 2.0, layer=0, heads=(2,))])
+    >>> edits.format(edited.edits)                            # as in links; edits.parse reads it
+    'ablate_l1_h3~scale_oz_x2.0_l0_h2'
+
+A new kind of edit is one class: a frozen dataclass
 over `Edit` with its hook points, its check, its value and its words, listed in its file's tuple.
 """
 

@@ -1,9 +1,8 @@
 """Every step from the text to the output vector as a pure function: (trace, place) -> the numbers of that step.
 
-    from encoder import explain
-    step = explain.score(trace, explain.Place(layer=2, head=3, query=4, key=1))
-    step.value, step.formula.numbers
-    step.check(explain.Recomputation(trace))    # the same in float64, from ids and weights
+    >>> step = explain.score(trace, explain.Place(layer=2, head=3, query=4, key=1))
+    >>> value, formula = step.value, step.formula.numbers
+    >>> check = step.check(explain.Recomputation(trace))    # the same in float64, from ids and weights
 
 A step is a frozen dataclass with float32 arrays, labels and its formula as LaTeX. `chain` runs all steps in order.
 """

@@ -61,6 +61,11 @@ class Comparison:
     largest: tuple[Cell, ...]
 
     @property
+    def most(self) -> Cell:
+        """The cell that differs most; the first one where none differs."""
+        return self.largest[0] if self.largest else Cell(0, 0, float(self.first[0, 0]), float(self.second[0, 0]))
+
+    @property
     def top(self) -> float:
         """The largest weight of either side."""
         return max(float(part.nan_to_num(0.0).max()) for part in (self.first, self.second))

@@ -6,12 +6,11 @@ from pages.components.lazy import popover
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
-from pages.core.words.glossary import opening
+from pages.core.words import opening
 from pages.head_types import alignment, by_type, corpus, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}
@@ -20,14 +19,8 @@ view = current_view()
 words = words_of(view.trace)
 parts = PARTS if view.trace.kind == "text" else {name: title for name, title in PARTS.items() if name != "corpus"}
 
-heading()
-with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+with heading():
     part = state.segmented(Params.part, "Show", parts, label_visibility="collapsed")
-    if part not in ("corpus", "align"):
-        head_measures.type_filter(view.trace, "Any type", label_visibility="collapsed", width=260)
-        thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
-        if thresholds is not None:
-            threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
 opening(QUESTIONS[part].format(input=words.input))
 
 if part == "corpus":
@@ -35,10 +28,15 @@ if part == "corpus":
 elif part == "align":
     exported = alignment.draw(view)
 else:
-    found = Heads.of(view, state.read(Params))
     # Cards fit next to the map of the selected head; a table and points need the width.
     cards, head = st.columns([28, 72], gap="medium") if part == "roles" else (st.container(), st.container())
     with cards:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            head_measures.type_filter(view.trace, "Any type", label_visibility="collapsed", width=200)
+            thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
+            if thresholds is not None:
+                threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
+        found = Heads.of(view, state.read(Params))
         exported = DRAW[part](view, found)
     with head:
         selected.draw(view, found)

@@ -2,8 +2,7 @@
 
 from encoder.measure.head_definitions import BY_NAME, own
 from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
-from pages.state.params import Head, Param, choice, heads, string
-from pages.state.url_state import state
+from pages.state import Head, Param, choice, heads, state, string
 
 PARTS = {
     "roles": "By type",

@@ -10,13 +10,13 @@ from encoder.measure import patches, tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
 from encoder.measure.head_definitions import Definition, own
 from pages.components import plot
-from pages.core.view import head_measures, selection
-from pages.core.view.view import View, state
-from pages.core.widgets.export import Export, title
+from pages.core.view import View, head_measures, selection
+from pages.core.widgets import Export, title
 from pages.core.words import about
 from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params
+from pages.state import state
 
 #: Group of columns -> measure -> a short column name, from left to right; the column's help has the full title. "cls"
 #: and "sep" are called as this model's tokens are.

@@ -16,8 +16,7 @@ from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core.view import head_measures, selection, small_maps
-from pages.core.view.view import View
+from pages.core.view import View, head_measures, selection, small_maps
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
@@ -27,8 +26,7 @@ from pages.heads.compare import sides
 from pages.heads.compare.compared import percent
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
-from pages.state.params import Head
-from pages.state.url_state import controlled, state
+from pages.state import Head, controlled, state
 
 DIFFERS = "share of attention that differs"
 

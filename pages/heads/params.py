@@ -4,8 +4,7 @@ from encoder.export.lines import MOST_HEADS
 from encoder.load import BUNDLED
 from encoder.measure.aggregate import PAIRS
 from encoder.measure.head_definitions import BY_NAME
-from pages.state.params import Head, Param, choice, flag, heads, number, span, string, whole_number
-from pages.state.url_state import state
+from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
 VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}

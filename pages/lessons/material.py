@@ -45,14 +45,23 @@ def write(folder: Path) -> Iterator[Path]:
         "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
         "syllabus": ("A syllabus of four weeks", list(_syllabus(lessons))),
     }
+    texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
     for name in dict.fromkeys(one.lesson for one in path.marks()):
-        files[f"lesson-{name}"] = (lessons[name].title, list(_student(lessons[name])))
-    for name, (heading, sections) in files.items():
-        scripts = (joined(HERE / "student.js"),) if name.startswith("lesson-") else ()
-        css = (HERE / "material.css").read_text(encoding="utf-8")
+        texts[f"lesson-{name}"] = student(lessons[name])
+    for name, text in texts.items():
         file = folder / f"{name}.html"
-        file.write_text(document(heading, sections, footer=footer(), scripts=scripts, css=css), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         yield file
+
+
+def student(lesson: Lesson) -> str:
+    """A lesson as a page that runs by itself."""
+    return _document(lesson.title, list(_student(lesson)), joined(HERE / "student.js"))
+
+
+def _document(heading: str, sections: list[Section], *scripts: str) -> str:
+    css = (HERE / "material.css").read_text(encoding="utf-8")
+    return document(heading, sections, footer=footer(), scripts=scripts, css=css)
 
 
 def _html(prose: str) -> str:

@@ -67,7 +67,10 @@ class Person:
     def put(self, kind: str, key: str, value: object) -> Person:
         return self.run(lambda: getattr(self.app, kind)(key=key).set_value(value).run())
 
-    def open(self, page: str) -> Person:
+    def open(self, page: str, *, drawn: bool = False) -> Person:
+        """A click on the name of a page, which has no values; drawn: an event of the page that the browser shows."""
+        if not drawn:
+            self.app.query_params.clear()
         return self.run(lambda: self.app.switch_page(f"pages/{page}/page.py").run())
 
     def values(self) -> dict[str, str]:
@@ -603,8 +606,7 @@ def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
     one.news()
     assert one.app.session_state["_room_page"] == "positions"
     # The browser asks for the page before, as it did not know yet that it is left.
-    one.app.session_state["_room_news"] = True
-    one.open("norms")
+    one.open("norms", drawn=True)
     assert school.room(code).view["page"] == "positions"
     for person in (one, other, student.news()):
         assert person.app.session_state["_room_page"] == "positions"

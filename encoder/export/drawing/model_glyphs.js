@@ -1,5 +1,5 @@
 // The parts of the open layer as marks that open: norms, Q, K, V, z, W_O, additions, and a button above each.
-import { make, svg, threeDigits } from "./drawing.js";
+import { make, svg, threeDigits, withNorm } from "./drawing.js";
 
 // Where each part is, as a share of the open layer. The norms of the other placement slide to theirs.
 const PART_STOPS = {
@@ -91,7 +91,8 @@ export function placeChips(view) {
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
-      const [text, what] = CHIPS[key];
+      const [text, said] = CHIPS[key];
+      const what = withNorm(said, header);
       const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
       chip = make("button", { type: "button", "aria-label": label, title: label, "data-key": key }, text);
       chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
@@ -145,14 +146,15 @@ const STORY_PART = {
 // The marks: one for each token in Q, K, V, z and the additions, one bar through all tokens for a norm.
 export function glyphs(header, place) {
   const group = svg("g", { class: "enc-model-glyphs" });
+  const groups = {};
+  const groupOf = (key) => groups[key] ??= group.appendChild(stopGroup(key, STORY_PART[key]));
   const mark = (key, token, tag, attributes) =>
-    group.append(svg(tag, {
+    groupOf(key).append(svg(tag, {
       ...attributes,
       class: `enc-model-glyph enc-${key}`,
       "data-token": token,
       "data-open": key,
-      "data-part": STORY_PART[key],
-    }, svg("title", {}, `${CHIPS[key][1]}: ${header.labels[token]}`)));
+    }, svg("title", {}, `${withNorm(CHIPS[key][1], header)}: ${header.labels[token]}`)));
   const size = Math.min(4.5, place.row * 0.28);
   header.labels.forEach((_, token) => {
     if (!place.shows(token)) return;
@@ -170,15 +172,29 @@ export function glyphs(header, place) {
     }
   });
   for (const key of ["norm-attention", "norm-ffn"].filter((one) => header.norms.includes(one))) {
-    group.append(svg("rect", {
+    groupOf(key).append(svg("rect", {
       ...place.box(place.parts[key] - 5, place.top - 2, 10, place.bottom - place.top + 4),
       rx: header.norm === "pre" ? 5 : 1,
       class: `enc-model-norm enc-${header.norm}`,
       "data-open": key,
-      "data-part": "norms",
-    }, svg("title", {}, CHIPS[key][1])));
+    }, svg("title", {}, withNorm(CHIPS[key][1], header))));
   }
   return group;
+}
+
+// What moves together when the norms slide: everything of one part.
+const stopGroup = (stop, part) => svg("g", { "data-stop": stop, "data-part": part });
+
+// Moves what was drawn at the stops `drawn` to those of `place`; the lines stretch from the values to the queries.
+export function slideParts(drawing, drawn, { parts, point, turned }) {
+  for (const group of drawing.querySelectorAll("[data-stop]")) {
+    const { stop } = group.dataset;
+    group.setAttribute("transform", `translate(${point(parts[stop] - drawn[stop], 0)})`);
+  }
+  const stretch = (parts.q - parts.v - 12) / (drawn.q - drawn.v - 12);
+  const by = parts.v + 6 - stretch * (drawn.v + 6);
+  const matrix = turned ? [1, 0, 0, stretch, 0, by] : [stretch, 0, 0, 1, by, 0];
+  drawing.querySelector(".enc-model-lines").setAttribute("transform", `matrix(${matrix})`);
 }
 
 // What a sublayer of the open layer adds: the norm of W_O's and of the feed-forward layer's output.
@@ -187,19 +203,19 @@ export function updateBars(view) {
   const group = svg("g");
   const n = header.labels.length;
   const scale = place.row * 0.88 / view.widest;
-  header.labels.forEach((_, token) =>
-    [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
+  [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
+    const bars = group.appendChild(stopGroup(stop, part));
+    header.labels.forEach((_, token) => {
       const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
       if (!place.shows(token)) return;
       const breadth = Math.min(place.row, Math.max(1, value * scale));
-      group.append(svg("rect", {
+      bars.append(svg("rect", {
         ...place.box(place.parts[stop] - 3.5, place.y(token) - breadth / 2, 7, breadth),
         class: `enc-model-update enc-model-${kind}`,
         "data-token": token,
-        "data-part": part,
         "data-open": kind === "ffn" ? "ffn" : "heads",
       }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
-    })
-  );
+    });
+  });
   return group;
 }

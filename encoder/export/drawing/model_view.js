@@ -2,7 +2,7 @@
 import { arrow, make, svg, threeDigits } from "./drawing.js";
 import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
-import { glyphs, placeChips, updateBars } from "./model_glyphs.js";
+import { glyphs, placeChips, slideParts, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
 import { bandPath, layout, linkPath, namePlace, NARROWEST } from "./model_layout.js";
 import { neighbour, partPanel } from "./model_parts.js";
@@ -20,7 +20,8 @@ const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
 const MOVE_MS = 500; // bands that change with another norm placement or model
 const PAN_MS = 120; // a hand that drags the window asks for its last place only
 const CONTEXT = 8; // tokens before the query, where not all of them have room
-const KEY = "Violet: the vector of each token through the layers (residual stream). Blue: what a token attends to. " +
+const COLOUR_KEY =
+  "Violet: the vector of each token through the layers (residual stream). Blue: what a token attends to. " +
   "Click a part for its arithmetic. Play tells the story.";
 const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -151,20 +152,18 @@ export class ModelView extends Drawing {
     requestAnimationFrame(frame);
   }
 
-  // A frame between two drawings: only what moves is made again. A whole drawing takes several frames' time.
+  // A frame between two drawings: nothing is made again. A whole drawing takes several frames' time.
   drawMoving(moved) {
     const { header, theme } = this;
     if (header.curves) return this.draw();
-    const replace = (name, made) => this.drawing.querySelector(name)?.replaceWith(made);
     if (moved) {
       this.place = layout(header, this.place.width, theme.scale, this.slid, this.from, this.tall);
-      replace(".enc-model-lines", this.lines());
-      replace(".enc-model-glyphs", glyphs(header, this.place));
-      replace(".enc-model-parts", this.parts());
+      slideParts(this.drawing, this.drawnParts, this.place);
       placeChips(this);
     }
-    replace(".enc-model-bands", this.bands());
-    this.emphasise();
+    for (const band of this.drawing.querySelectorAll(".enc-model-bands path")) {
+      band.setAttribute("d", this.bandOf(Number(band.dataset.token)));
+    }
   }
 
   // ---- The picture ----
@@ -180,7 +179,7 @@ export class ModelView extends Drawing {
       this.from,
       this.tall,
     );
-    this.place = place;
+    Object.assign(this, { place, drawnParts: place.parts });
     this.root.classList.toggle("enc-model-turned", place.turned);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(this.slices());
@@ -244,15 +243,17 @@ export class ModelView extends Drawing {
   }
 
   bands() {
-    const { header, place } = this;
-    const top = this.widest;
     const group = svg("g", { class: "enc-model-bands", "data-part": "river" });
-    header.labels.forEach((_, token) => {
-      if (!place.shows(token)) return;
-      const half = place.stages.map((_, stage) => Math.max(0.4, (this.stream(stage, token) / top) * place.row * 0.44));
-      group.append(svg("path", { d: bandPath(place, token, half), "data-token": token }));
+    this.header.labels.forEach((_, token) => {
+      if (this.place.shows(token)) group.append(svg("path", { d: this.bandOf(token), "data-token": token }));
     });
     return group;
+  }
+
+  bandOf(token) {
+    const { place, widest } = this;
+    const half = (_, stage) => Math.max(0.4, (this.stream(stage, token) / widest) * place.row * 0.44);
+    return bandPath(place, token, place.stages.map(half));
   }
 
   // The norms of the token's and of its position's vector.
@@ -305,16 +306,19 @@ export class ModelView extends Drawing {
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
   parts() {
+    return svg("g", { class: "enc-model-parts" }, updateBars(this), ...this.neurons());
+  }
+
+  neurons() {
     const { place, arrays, token } = this;
-    const group = svg("g", { class: "enc-model-parts" }, updateBars(this));
-    if (token === null || !place.shows(token)) return group;
+    if (token === null || !place.shows(token)) return [];
     const count = arrays.neurons.shape[1];
     const pitch = 15 * this.theme.scale;
     const [width, height] = [112 * this.theme.scale, count * pitch + 4];
     const edge = place.turned ? width / 2 : 1.5 * pitch;
     const across = Math.max(place.top + edge, Math.min(place.bottom - edge, place.y(token)));
     const [x, middle] = place.point(place.parts.ffn, across);
-    const box = svg("g", { class: "enc-model-neuron", "data-part": "ffn", "data-open": "ffn" });
+    const box = svg("g", { class: "enc-model-neuron", "data-stop": "ffn", "data-part": "ffn", "data-open": "ffn" });
     box.append(svg("rect", { x: x - width / 2, y: middle - height / 2, width, height, rx: 4 }));
     for (let row = 0; row < count; row++) {
       const at = token * count + row;
@@ -322,8 +326,7 @@ export class ModelView extends Drawing {
       const said = `neuron ${arrays.neurons.data[at]}: ${threeDigits(arrays.hidden.data[at])}`;
       box.append(svg("text", { x, y, "text-anchor": "middle" }, said));
     }
-    group.append(box);
-    return group;
+    return [box];
   }
 
   names() {
@@ -433,7 +436,8 @@ export class ModelView extends Drawing {
   hover(token) {
     if (token === this.hovered || !this.header) return;
     this.hovered = token;
-    this.drawing.querySelector(".enc-model-parts")?.replaceWith(this.parts());
+    this.drawing.querySelector(".enc-model-neuron")?.remove();
+    this.drawing.querySelector(".enc-model-parts")?.append(...this.neurons());
     this.input.paintSoon();
     this.emphasise();
   }
@@ -628,7 +632,7 @@ export class ModelView extends Drawing {
     this.root.dataset.step = String(this.step);
     const told = this.story[this.step];
     const changes = [this.header.effect, this.changed].filter(Boolean).join(" ");
-    const otherwise = changes || KEY;
+    const otherwise = changes || COLOUR_KEY;
     this.caption.textContent = told ? `${this.step + 1} ${told.text}` : otherwise;
     this.scrubber.value = String(this.step + 1);
     this.scrubber.setAttribute(

@@ -3,8 +3,7 @@
 from encoder.explain import Place, Recomputation
 from pages.core.view import token_rows
 from pages.core.view.view import View
-from pages.state.params import Param, choice, flag, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, state, whole_number
 
 #: The longest text, in tokens, for the check: it recomputes every number of the text.
 LONGEST_CHECK = 1_024

@@ -10,9 +10,8 @@ from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.params import Params
 from pages.core.teaching.room_address import RoomParams
-from pages.core.view.view import ViewParams
-from pages.state import links, not_chosen
-from pages.state.url_state import state
+from pages.core.view import ViewParams
+from pages.state import links, not_chosen, state
 
 _ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
 #: Values that a step leaves as the reader set them.

@@ -7,13 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
 from pages.core.teaching.questions.question import Choosing, Grade, Question, Truth
-from pages.core.words.markdown import plain, say_error
+from pages.core.words import plain, say_error
 
 Give = Callable[[Any], object]
 
