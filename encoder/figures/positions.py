@@ -134,20 +134,32 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
 
 
 def offset_map(
-    values: object, *, title: str, across: str, down: str, first: tuple[int, int] = (0, 0), limit: float | None = None
+    values: object,
+    *,
+    title: str,
+    across: str,
+    down: str,
+    first: tuple[int, int] = (0, 0),
+    limit: float | None = None,
+    labels: Sequence[str] = (),
 ) -> go.Figure:
-    """values [R, C], added to a score -> heatmap, coloured around 0. across, down: what columns and rows count; first:
-    the row and the column of the first cell; limit: the value of the full colour, by default of these values."""
+    """values [R, C], parts of scores -> heatmap, coloured around 0. across, down: what columns and rows count; first:
+    the row and the column of the first cell; limit: the value of the full colour, by default of these values; labels:
+    of all tokens, where rows and columns are tokens."""
     matrix = as_array(values, name="values", ndim=2)
     hover = f"{down} %{{y}}, {across} %{{x}}: %{{z:.3f}}"
     cells = signed_heatmap(matrix, "position", limit or robust_limit(matrix), hover, "score", first=first)
     layout = neutral_layout(
         margin=margin(90),
-        xaxis=plain_axis(across) | {"showgrid": False, "zeroline": False},
-        yaxis=plain_axis(down) | {"showgrid": False, "zeroline": False, "autorange": "reversed"},
         annotations=[heading(title)],
         uirevision=f"{matrix.shape}+{first}",
     )
+    columns, rows = plain_axis(across), plain_axis(down) | {"autorange": "reversed"}
+    if labels:
+        columns = token_axis(labels, first[1], matrix.shape[1], title=across)
+        rows = token_axis(labels, first[0], len(matrix), title=down, downwards=True)
+    bare = {"showgrid": False, "zeroline": False}
+    layout |= {"xaxis": columns | bare, "yaxis": rows | bare}
     return go.Figure(cells, layout)
 
 

@@ -178,7 +178,8 @@ def disentangled(view: View) -> None:
         with column:
             plot(
                 figures.offset_map(
-                    term, title=name.capitalize(), across="key", down="query", first=(start, start), limit=limit
+                    term, title=name.capitalize(), across="key", down="query", first=(start, start), limit=limit,
+                    labels=trace.labels
                 ),
                 key=f"terms-{name.replace(' ', '-')}", height=340,
                 alt=f"{name.capitalize()}: its part of the score of {size} queries and keys.",
