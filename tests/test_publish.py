@@ -54,7 +54,9 @@ def test_a_page_has_the_numbers_of_the_view(tmp_path: Path) -> None:
 
 def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     view = read_view(LINK)
-    values = visit(view.page, **view.values).session_state["_view"]
+    assert read_view(view.link) == view
+    assert view.link.startswith("http://localhost:8501/?start=1&")
+    values = visit(at_front=True, start="1", **view.values).session_state["_view"]
     assert (values["text"], values["model"], values["layer"], values["head"], values["i"]) == (
         "The cat sat", "twin-pre", 1, 2, 3,
     )  # fmt: skip

@@ -128,3 +128,13 @@ def test_a_newer_link_opens_and_says_so() -> None:
     assert not app.exception
     assert "newer version" in sentences(app)
     assert "Unknown value" not in sentences(app)
+
+
+def test_a_former_name_works_and_warns() -> None:
+    model = encoder.load("twin-pre", device="cpu")
+    with pytest.warns(DeprecationWarning, match=r"with_norm_placement.*0\.3"):
+        assert model.rewired("post").config.norm_placement == "post"
+    with pytest.warns(DeprecationWarning, match=r"inputs\.digits.*0\.3"):
+        assert encoder.__getattr__("digits").examples()
+    with pytest.raises(AttributeError):
+        _ = encoder.no_such_name

@@ -44,6 +44,8 @@ def start_app(options: argparse.Namespace) -> int:
     """Start the app and open it in the browser; Ctrl-C stops it."""
     environment = server_environment(options)
     if options.own is not None:
+        if not options.own.is_file():
+            raise CommandError(f"--own {options.own} is not a file: specify your Python file.")
         environment[OWN] = str(options.own.resolve())
     if not is_loopback(options.host):
         environment[SHARED] = "1"

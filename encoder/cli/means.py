@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,37 +48,33 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
 
     if options.pair or options.file or (options.workers and options.norm != "trained"):
         raise CommandError("--mean runs single texts: leave --pair, --file, and --norm next to --workers, out.")
-    model, shown, names = inputs.text_model(options), progress.Shown(), ["layer", "head"]
+    model, shown = inputs.text_model(options), progress.Shown()
+    axes: dict[str, Sequence[object]] = {name: range(getattr(model.config, f"n_{name}s")) for name in ("layer", "head")}
     function: partial[Any]
+    chosen: int | slice
     if options.command.name == "measure":
-        function, names = partial(measures, queries=options.queries, strong=options.strong), ["measure", *names]
+        function = partial(measures, queries=options.queries, strong=options.strong)
+        axes, chosen = {"measure": list(BY_NAME), **axes}, list(BY_NAME).index(options.measure)
     else:
-        function = partial(effects, outcome=options.outcome, what=options.what)
-        names = names if options.what == "heads" else ["sublayer", "layer"]
+        function, chosen = partial(effects, outcome=options.outcome, what=options.what), slice(None)
+        axes = axes if options.what == "heads" else {"sublayer": SUBLAYERS, "layer": axes["layer"]}
     found = corpus.over(
         model, source_of(options), function, options.keep, name=f"{function.func.__name__} {function.keywords}",
         cluster=corpus.Cluster(options.model, options.workers) if options.workers else None,
         progress=lambda now: shown(now.done, now.n_texts, now.before),
     )  # fmt: skip
-    words = {"measure": list(BY_NAME), "sublayer": list(SUBLAYERS)}
-
-    def table(some: corpus.OverTexts) -> pd.DataFrame:
-        rows = some.to_pandas().rename(columns={f"place_{axis}": name for axis, name in enumerate(names)})
-        for name in words.keys() & set(names):
-            rows[name] = [words[name][place] for place in rows[name]]
-        return rows.assign(texts=len(some.values))
-
     groups = {("", ""): found} | {(by, group): some for by in options.label for group, some in found.by(by).items()}
-    whole = pd.concat([table(some).assign(label=by, value=of) for (by, of), some in groups.items()], ignore_index=True)
-    whole = whole if options.label else whole.drop(columns=["label", "value"])
-    chosen = whole[whole["measure"] == options.measure] if "measure" in names else whole
-    mean = found.mean[list(BY_NAME).index(options.measure)] if "measure" in names else found.mean
-    labels = SUBLAYERS if names[0] == "sublayer" else [f"L{layer}" for layer in range(len(mean))]
+    table = pd.concat(
+        [some.to_pandas(**axes).assign(texts=len(some.values), label=by, value=of) for (by, of), some in groups.items()]
+    ).drop(columns=[] if options.label else ["label", "value"])
+    printed = table[table["measure"] == options.measure] if "measure" in axes else table
+    mean = found.mean[chosen]
+    rows = SUBLAYERS if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
     yield Result(
-        lambda: [whole], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
-        lambda: still.matrix("mean", mean, labels, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),
+        lambda: [table], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
+        lambda: still.matrix("mean", mean, rows, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),
         name=f"means over {len(found.values):,} texts, by {model.name}",
         facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
-        shown=lambda: chosen.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
+        shown=lambda: printed.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
         said=f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
     )  # fmt: skip

@@ -13,7 +13,7 @@ Shapes: N texts, S the shape of what the function gives, R replicates.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -60,8 +60,9 @@ class OverTexts:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """[*S]: over texts; a text without a number (NaN) does not count."""
-        found: np.ndarray = np.nanmean(self.values, axis=0)
+        """[*S]: over texts; a text without a number (NaN) does not count; NaN where no text has one."""
+        with np.errstate(invalid="ignore"):
+            found: np.ndarray = np.nansum(self.values, axis=0) / (~np.isnan(self.values)).sum(axis=0)
         return found
 
     @cached_property
@@ -96,10 +97,11 @@ class OverTexts:
             for value, some in parts.items()
         }  # fmt: skip
 
-    def to_pandas(self) -> pd.DataFrame:
-        """place_0, place_1, ... in S, mean, low, high."""
+    def to_pandas(self, **axes: Sequence[object]) -> pd.DataFrame:
+        """place_0, place_1, ... in S, mean, low, high. axes: other names of these columns, and their values."""
         places = np.indices(self.mean.shape).reshape(self.mean.ndim, -1)
-        columns = {f"place_{axis}": place for axis, place in enumerate(places)}
+        axes = axes or {f"place_{axis}": range(size) for axis, size in enumerate(self.mean.shape)}
+        columns = {name: np.array(list(axes[name]))[place] for name, place in zip(axes, places, strict=True)}
         return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in ("mean", "low", "high")})
 
 

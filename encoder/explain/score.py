@@ -161,16 +161,14 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     )
 
 
-def score_matrix(
-    trace: Trace, place: Place, variant: Variant = AS_MODEL, rows: slice | None = None, temperature: float = 1.0
-) -> ScoreMatrix:
+def score_matrix(trace: Trace, place: Place, variant: Variant = AS_MODEL, rows: slice | None = None) -> ScoreMatrix:
     """Scores and weights of the head for the queries `rows` (all by default)."""
     place = place.checked(trace.config, trace.n_tokens)
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
     scores, allowed = _scores(trace, place, variant, rows)
     sinks = trace.contexts[place.layer].sinks
     sink = None if sinks is None else sinks[place.head : place.head + 1]
-    weights = _weights(scores, allowed, temperature, sink)
+    weights = _weights(scores, allowed, sink)
     return ScoreMatrix(rows, array(scores), allowed.cpu().numpy(), array(weights))
 
 
@@ -215,9 +213,9 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
     return scores, allowed if window is None else allowed & (distance.abs() <= window)
 
 
-def _weights(scores: Tensor, allowed: Tensor, temperature: float, sink: Tensor | None) -> Tensor:
+def _weights(scores: Tensor, allowed: Tensor, sink: Tensor | None) -> Tensor:
     """[Ti, T]: the softmax of allowed scores; uniform in a row without any, as in the model. sink [1]: learned."""
-    masked = (scores / temperature).masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    masked = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     if sink is None:
         return torch.softmax(masked, dim=-1)
-    return pattern_with_sinks(masked[None], sink / temperature)[0]
+    return pattern_with_sinks(masked[None], sink)[0]

@@ -26,19 +26,22 @@ from encoder.figures.colours import thumbnails_lut
 from encoder.version import __version__
 
 HERE = Path(__file__).parent / "browser"
-COMMAND = "pip install encoderscope && encoderscope"
+#: How a reader starts the app, and where it is then.
+COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
 
 
 @dataclass(frozen=True)
 class SitePage:
     """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
-    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses."""
+    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses; app: the
+    page of the app with the same view."""
 
     folder: str
     title: str
     question: str
     body: str
     scripts: tuple[str, ...] = ()
+    app: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def _document(
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
         f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
-        f"Open in the full app: <code>{html.escape(COMMAND)}</code></p></footer>"
+        f"Open in the full app: <code>{html.escape(COMMAND)}</code>, then "
+        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></p></footer>'
         f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
     )
 

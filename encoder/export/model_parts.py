@@ -77,7 +77,6 @@ def with_parts(
     pooling: PoolingKind = "mean",
     model: NamedEncoder | None = None,
     variant: Variant = AS_MODEL,
-    temperature: float = 1.0,
     reference: Recomputation | None = None,
     why_not: str = "",
 ) -> Picture:
@@ -85,17 +84,16 @@ def with_parts(
 
     picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing. component,
     neuron: what is computed number by number; None: the largest of each vector. pooling: how a text's tokens become one
-    vector. model: names words and classes; None leaves these parts out. variant, temperature: how scores and weights
-    are computed, by default as the model does. reference: adds a check of each number in float64
-    (`explain.Recomputation` of the same trace). why_not: the reason if there is none although it was wanted. Raises
-    EncoderError for a place that does not exist.
+    vector. model: names words and classes; None leaves these parts out. variant: how scores are computed, by default
+    as the model does. reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace).
+    why_not: the reason if there is none although it was wanted. Raises EncoderError for a place that does not exist.
     """
     if not part:
         return picture
     known = dict(picture.header)
     arrays, parts = dict(picture.arrays), {}
     chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
-                    neuron, pooling, model, variant, temperature)  # fmt: skip
+                    neuron, pooling, model, variant)  # fmt: skip
     for opened in chosen.all():
         strips = []
         for name, values, role in opened.strips:
@@ -142,7 +140,6 @@ class _Parts:
     pooling: PoolingKind
     model: NamedEncoder | None
     variant: Variant
-    temperature: float
 
     @property
     def norm_name(self) -> str:
@@ -294,7 +291,7 @@ class _Parts:
         )
 
     def _softmax(self) -> Opened:
-        step = explain.softmax(self.trace, self.place, self.temperature, self.variant)
+        step = explain.softmax(self.trace, self.place, self.variant)
         order = [*np.argsort(-step.weights, kind="stable")[:MOST_ROWS]]
         if self.place.key not in order:
             order[-1] = self.place.key
@@ -306,14 +303,25 @@ class _Parts:
         return Opened(
             "softmax",
             f"Weight of {self.pair}: {three_digits(step.value)}",
-            f"Softmax makes the scores of {self.i} positive numbers that sum to 1."
-            + ("" if self.temperature == 1 else f" Temperature: {self.temperature:g}."),
+            f"Softmax makes the scores of {self.i} positive numbers that sum to 1." + self._without_scale(step),
             step.value,
             [step.formula],
             heading=f"Largest weights of {self.i}",
             rows=rows,
             chosen=self.place.key,
             check=step.check,
+        )
+
+    def _without_scale(self, step: explain.Softmax) -> str:
+        """What the division by √K does to the row, where it is switched off."""
+        if self.variant.scaled:
+            return ""
+        scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
+        numbers = [three_digits(float(one)) for one in
+                   (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)]  # fmt: skip
+        return (
+            f" Without the division by √K, the largest weight is {numbers[0]} instead of {numbers[1]}, "
+            f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
         )
 
     def _mixing(self, place: Place) -> Opened:

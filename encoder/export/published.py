@@ -18,11 +18,12 @@ from encoder.export.map import map
 from encoder.export.picture import escape
 from encoder.export.saved import page
 from encoder.export.text import text
+from encoder.model.config import NORM_PLACEMENTS
 
 #: The page in a link -> what it is called.
 PAGES = {"model": "The model at work", "heads": "Heads"}
 #: Where `encoderscope` serves the app.
-APP = "http://localhost:8501"
+APP, START = "http://localhost:8501", "start"
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class View:
 
     @property
     def link(self) -> str:
-        """The link, on this machine."""
-        return f"{APP}/{self.page}?{urlencode(self.values)}"
+        """The link, on this machine. The page Model is at "/", where a link without START belongs to Heads."""
+        place, values = ("", {START: "1", **self.values}) if self.page == "model" else (self.page, self.values)
+        return f"{APP}/{place}?{urlencode(values)}"
 
     @property
     def model(self) -> str:
@@ -57,7 +59,8 @@ def read_view(link: str) -> View:
     """
     parts = urlsplit(link)
     values = dict(parse_qsl(parts.query))
-    name = parts.path.strip("/").rpartition("/")[2] or ("model" if "start" in values else "heads")
+    at_root = "model" if values.pop(START, "") else "heads"
+    name = parts.path.strip("/").rpartition("/")[2] or at_root
     if name not in PAGES:
         raise EncoderError(f"The page {quoted(name)} cannot be published: choose {' or '.join(PAGES)}.")
     if not values.get("text"):
@@ -91,8 +94,9 @@ def _text_model(name: str, device: str) -> TextEncoder:
 
 
 def _page(view: View, model: TextEncoder) -> str:
-    norm = view.values.get("norm", "trained")
-    model = model if norm not in ("pre", "post") else model.with_norm_placement(norm)
+    for placement in NORM_PLACEMENTS:
+        if view.values.get("norm") == placement:
+            model = model.with_norm_placement(placement)
     trace = model.trace(view.values["text"], view.values.get("pair"), edits=parse(view.values.get("edits", "")))
     layer, head, query, key = (view.number(name) for name in ("layer", "head", "i", "j"))
     layer, head = layer or 0, head or 0

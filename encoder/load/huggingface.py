@@ -75,6 +75,9 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         raise _NoLayoutError("it is a pair of encoders")
     files, state = dict(model.origin), dict(model.encoder.state_dict())
     fields = Fields(json.loads(files["config.json"])) if "config.json" in files else _same_forward_pass(model, state)
+    if fields.get("is_encoder_decoder") and "EncoderModel" not in str(fields.get("architectures")):
+        said = "%s leaves without its decoder, which was never loaded: transformers would draw a new one."
+        logging.getLogger("encoder").warning(said, model.name)
     family = family_of(fields)
     classifier = model.classifier
     kind = None if classifier is None else classifier.config.kind

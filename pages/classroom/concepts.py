@@ -1,5 +1,6 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,17 +17,25 @@ from pages.core.words import references
 ASK = "Ten questions about attention. Choose one answer for each; the result has no mark and no name."
 
 
-def draw(now: Room) -> None:
-    """Buttons that ask a form, and what both gave."""
-    asked, look = _asked(now), look_of({})
+def draw(now: Room, refresh: Callable[[Room, str], None]) -> None:
+    """Buttons that ask a form, and what both gave. refresh: draws a part again when an answer comes."""
+    asked = _asked(now)
     with st.container(horizontal=True):
         for form, when in concept_test.FORMS.items():
             st.button(
                 f"Ask form {form}, {when} the lesson", key=f"desk:test:{form}", on_click=_ask, args=(form,),
                 disabled=form in asked, icon=":material/assignment:",
             )  # fmt: skip
-    if not asked:
+    if asked:
+        _figures(refresh)
+
+
+@st.fragment
+def _figures(refresh: Callable[[Room, str], None]) -> None:
+    if (now := session.room()) is None:
         return
+    refresh(now, "test")
+    asked, look = _asked(now), look_of({})
     answers, late = _answers(now, asked, look)
     for form, given in answers.items():
         st.caption(f"Form {form}: {len(given)} students")

@@ -38,14 +38,17 @@ def draw(own: Seat, now: Room) -> None:
         _controls(now)
         _end(own)
     with right:
-        _lesson(now)
+        opened = _lesson(now)
         _question(now)
+        if opened is not None:
+            _script(*opened)
 
 
 # --- lesson -----------------------------------------------------------------------------------------------------------
 
 
-def _lesson(now: Room) -> None:
+def _lesson(now: Room) -> tuple[Lesson, int] | None:
+    """Choose a lesson, and turn its steps; returns the open lesson and the number of its step."""
     lessons = {one.name: one for one in library.lessons()[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
@@ -61,11 +64,15 @@ def _lesson(now: Room) -> None:
                 on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
             )  # fmt: skip
         elif opened:
-            _script(opened, opened.nearest(number))
+            _turn(opened, opened.nearest(number))
+            return opened, opened.nearest(number)
+    return None
 
 
-def _script(lesson: Lesson, number: int) -> None:
-    step = lesson.step(number)
+def _turn(lesson: Lesson, number: int) -> None:
+    at = path.place(lesson.name, number)
+    following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
+    found = library.find(following.lesson) if following else None
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -73,32 +80,28 @@ def _script(lesson: Lesson, number: int) -> None:
             on_click=show_step, args=(lesson, number - 1),
         )  # fmt: skip
         st.button(
-            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}", type="primary",
-            disabled=number == lesson.last, on_click=show_step, args=(lesson, number + 1),
+            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}",
+            type="secondary" if found else "primary", disabled=number == lesson.last, on_click=show_step,
+            args=(lesson, number + 1),
         )  # fmt: skip
-        st.markdown(f"**{plain(step.title)}** · step {number} of {lesson.last}", width="content")
-    at = path.place(lesson.name, number)
-    if at is not None:
-        _mark(at)
-    st.markdown(step.prose)
-    if number < lesson.last:
-        following = lesson.step(number + 1)
-        st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
-
-
-def _mark(at: int) -> None:
-    """The minute of the path of 90 minutes in which this step begins, and the way on in it."""
-    mark = path.marks()[at]
-    until = mark.at + mark.minutes
-    st.caption(f"Path of 90 minutes: minute {mark.at} to {until}. {plain(mark.do)}")
-    if at + 1 < len(path.marks()):
-        following = path.marks()[at + 1]
-        found = library.find(following.lesson)
-        if found is not None:
+        if found and following:  # of the path of 90 minutes, which leaves steps out
             st.button(
-                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="tertiary",
+                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="primary",
                 icon=":material/timeline:", on_click=show_step, args=(found, following.step),
             )  # fmt: skip
+    st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
+    if at is not None:
+        mark = path.marks()[at]
+        st.caption(f"Path of 90 minutes: minute {mark.at} to {mark.at + mark.minutes}. {plain(mark.do)}")
+
+
+def _script(lesson: Lesson, number: int) -> None:
+    """What the class reads at this step, below what the teacher needs at once."""
+    with st.container(border=True):
+        st.markdown(lesson.step(number).prose)
+        if number < lesson.last:
+            following = lesson.step(number + 1)
+            st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int) -> None:
@@ -130,7 +133,7 @@ def _question(now: Room) -> None:
         part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
         if part is not None:
             with part:
-                concepts.draw(now)
+                concepts.draw(now, _refresh)
         st.download_button(
             "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
             on_click="ignore", icon=":material/download:",

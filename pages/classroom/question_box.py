@@ -17,6 +17,8 @@ from pages.core.words.markdown import plain, say_error
 
 #: Whether the teacher writes a question on this page.
 ASKING = "_room_asking"
+#: In place of a page that waits.
+PREDICT = "Predict first: the page comes back with the result."
 
 
 def draw() -> bool:
@@ -34,7 +36,9 @@ def draw() -> bool:
         _question(own, now, now.question)
     waits = now.question.hides and not now.question.revealed and (own.teaches or own.follows)
     if waits:
-        st.info("Predict first: the page comes back with the result.", icon=":material/visibility_off:")
+        is_test = now.question.definition.get("kind") == "test"
+        when = "The page comes back when the teacher goes on." if is_test else PREDICT
+        st.info(when, icon=":material/visibility_off:")
     return not waits
 
 
@@ -68,8 +72,8 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
                     results.truth(question, look)
             with right:
                 results.draw(now, asked, question, look)
-        elif not own.teaches:
-            _may_change(asked)
+        elif given is not None:
+            _may_change(asked, question, look, given)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
     if own.teaches:
@@ -86,19 +90,29 @@ def _given(own: Seat, now: Room, asked: Asked) -> str | None:
 def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     if asked.before:
         votes.invite(now, asked, own.member)
+        if (first := session.given().get(asked.before)) is not None:
+            st.markdown(_said(question, look, first))
     controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 
-def _may_change(asked: Asked) -> None:
+def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
     if session.waits(asked.id):
         st.markdown(
             "Your answer waits on this page. It is sent as soon as the room store answers. If you see the question "
             "again, answer it again."
         )
     else:
-        st.markdown("Your answer is sent. The teacher shows the result.")
+        then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
+        st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")
     forget = session.given().update
     st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
+
+
+def _said(question: Question, look: Look | None, given: str) -> str:
+    """What a student answered, in words; a drawn row and a test have none."""
+    if question.kind in ("draw", "test"):
+        return ""
+    return f"You said: **{plain(controls.answer_text(question, look, json.loads(given)).rstrip('.'))}**. "
 
 
 def teachers_buttons(asked: Asked) -> None:

@@ -49,8 +49,8 @@ def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> d
 
 
 def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[Bar]:
-    """A histogram: most frequent answers first, numbers in ascending order. A row that was drawn has none."""
-    if question.kind == "draw" or not answers:
+    """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none."""
+    if question.kind in ("draw", "test") or not answers:
         return []
     if question.kind == "number":
         return _numbers(question, look, answers)

@@ -60,8 +60,7 @@ def _weights(view: View, covered: Occlusion, token: int, measure: str) -> np.nda
         return occlusion.by_part(trace, row, sound)
 
     place = () if measure == "rollout" else (view.layer, view.head)
-    found: np.ndarray = view.derived((f"{measure} by part", *place, token), make)
-    return found
+    return view.derived((f"{measure} by part", *place, token), make)
 
 
 def _over_image(view: View, covered: Occlusion, falls: np.ndarray) -> pd.DataFrame:

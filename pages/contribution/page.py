@@ -4,14 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.contribution import (
-    deletion,
-    norm_weighted,
-    occlusion,
-    of_class,
-    qk_space,
-    rollout,
-)
+from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout
 from pages.contribution.params import PARTS, QUESTIONS, Params
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of

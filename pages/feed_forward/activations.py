@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain
-from encoder.explain import HiddenActivations
 from encoder.explain.neurons import NeuronMap, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
@@ -29,7 +28,7 @@ class Selected:
     """The open layer with its activations, the selected token and neuron; chosen: whether a person selected one."""
 
     view: View
-    layer: HiddenActivations
+    layer: explain.HiddenActivations
     token: int
     neuron: int
     chosen: bool
@@ -97,8 +96,7 @@ def _shown(selected: Selected) -> NeuronMap:
         order = order[:MOST_ACTIVE] if which == "most" else order
         return neuron_map(selected.layer.hidden, order, COLUMNS)
 
-    found: NeuronMap = selected.view.derived(("neuron map", selected.view.layer, which), make)
-    return found
+    return selected.view.derived(("neuron map", selected.view.layer, which), make)
 
 
 def controls() -> None:

@@ -6,7 +6,6 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import telling
 from pages.core.view import View, selection
-from pages.core.view.selection import select_several
 from pages.core.words import token_names
 from pages.heads.params import Params
 from pages.state import state
@@ -70,7 +69,7 @@ def _ask(view: View) -> None:
     found = gains(view, word)
     layer, head = np.unravel_index(int(np.nan_to_num(found).argmax()), found.shape)
     selection.open_head(int(layer), int(head))
-    select_several([word], ())
+    selection.select_several([word], ())
     state.put(Params.measure, "")
     state.put(Params.sort, "falling")
     state.put(Params.average, "none")

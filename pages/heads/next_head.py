@@ -14,7 +14,6 @@ from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from pages.components import events
-from pages.components.events import ZoomWindow
 from pages.components.plot import figure_answer
 from pages.components.store import store
 from pages.core.access import visitors
@@ -44,14 +43,14 @@ class Page:
     options: Options
     colours: str
     selection: Selection
-    window: ZoomWindow | None
+    window: events.ZoomWindow | None
 
 
 #: The pages that browsers ask the channel about. They hold texts and no traces.
 _PAGES = ByteCache(16_000_000)
 
 
-def offered(view: View, head: Map, window: ZoomWindow | None) -> dict[str, Any] | None:
+def offered(view: View, head: Map, window: events.ZoomWindow | None) -> dict[str, Any] | None:
     """What `plot` needs to draw another head by itself; None for a logarithmic scale of a short text."""
     by = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
     options = head.options

@@ -96,10 +96,8 @@ def _steps(opened: Open) -> None:
         if opened.step.view:
             st.button(
                 "Reset view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
-                help="Show the view of this step again, after you changed something.",
                 on_click=progress.show_view, args=(opened.step,),
             )  # fmt: skip
         st.button(
             "Leave the lesson", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
-            help="Close the lesson. The page stays as it is.",
         )  # fmt: skip

@@ -60,7 +60,7 @@ def part_calls(view: View, params: Params) -> list[Call]:
         "embedding": [("embedding", (selected_place(view, config.embedding_width),))],
         "qkv": [("projection", (in_head, params.vector))],
         "scores": [("score", (in_head, variant))],
-        "softmax": [("softmax", (selected_place(view), params.temperature, variant))],
+        "softmax": [("softmax", (selected_place(view), variant))],
         "mixing": [("weighted_sum", (in_head,)), ("output_projection", (in_model,))],
         "heads": [("output_projection", (in_model,))],
         "norm": [("add_norm", (in_model, params.part))],

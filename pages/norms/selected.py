@@ -7,7 +7,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, explain, figures
 from encoder.measure import norms
-from encoder.measure.norms import NormStatistics
 from encoder.model.layers import NORM_NAMES
 from pages.components.events import PlotEvent
 from pages.core.view import View
@@ -29,7 +28,7 @@ class Selected:
     """
 
     view: View
-    statistics: NormStatistics
+    statistics: norms.NormStatistics
     norm: str
     token: int
     component: int | None

@@ -8,7 +8,6 @@ from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import ViewParams, norm_pair
-from pages.core.view.norm_pair import PairTraces
 from pages.core.words import about, errors_said, glossary, number, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
@@ -32,7 +31,7 @@ def main() -> None:
     elif view.loaded.config.parallel:
         st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
-        traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
+        traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
@@ -42,7 +41,7 @@ def main() -> None:
     next_page("training", "Train, with and without warm-up")
 
 
-def introduction(traces: PairTraces, part: str) -> None:
+def introduction(traces: norm_pair.PairTraces, part: str) -> None:
     """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
     glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
     if traces.pair.kind == "rewired":
@@ -59,7 +58,7 @@ def introduction(traces: PairTraces, part: str) -> None:
             )  # fmt: skip
 
 
-def growth(traces: PairTraces) -> str:
+def growth(traces: norm_pair.PairTraces) -> str:
     """The norm of the residual stream after the embeddings and after the last layer, in each placement."""
     found = {p: traces.of_one(p, "stream", stream.measure) for p in norm_pair.PLACEMENTS}
     said = ", ".join(
@@ -69,7 +68,7 @@ def growth(traces: PairTraces) -> str:
     return f"How does the norm of the residual stream grow, from the embeddings to the last layer? {said}."
 
 
-def what_differs(traces: PairTraces) -> str:
+def what_differs(traces: norm_pair.PairTraces) -> str:
     """What the two encoders have in common, and what a difference between them may mean."""
     kind = traces.pair.kind
     if kind == "rewired":
@@ -89,7 +88,7 @@ def what_differs(traces: PairTraces) -> str:
     return about.text(__file__, "trained", shared=shared, **names)
 
 
-def takes_text(traces: PairTraces) -> bool:
+def takes_text(traces: norm_pair.PairTraces) -> bool:
     """Whether both read text, and not images."""
     return traces.trace("pre").kind == "text"
 

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from encoder import probe
-from encoder.probe import Task
 from pages.components.lazy import popover
 from pages.core.access import limits
 from pages.core.inputs import kept_file
@@ -17,7 +16,7 @@ from pages.state import state
 TITLES = {**probe.TITLES, "file": "Your file"}
 
 
-def task() -> Task | None:
+def task() -> probe.Task | None:
     """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = state.bound(
@@ -40,7 +39,7 @@ def task() -> Task | None:
     return _file() if name == "file" else probe.bundled(name)
 
 
-def _file() -> Task | None:
+def _file() -> probe.Task | None:
     given = kept_file.upload(
         f"{kept_file.formats('text', 'label')}. With a third column, word, the label belongs to that word.",
         "probes:file", "probes:task", kept_file.TABLES, limits.PROBE_FILE.value,

@@ -12,10 +12,9 @@ from pages.core.widgets import class_head, file_name
 from pages.core.words import errors_said, plain
 from pages.probes import work
 from pages.probes.params import VIEWS
-from pages.probes.work import Subject
 
 
-def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> None:
+def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject) -> None:
     """Train the selected probe on all texts, use it here, and offer its file."""
     if subject.key != view.model.of_model:
         st.info("Choose this model above first.", icon=":material/info:")

@@ -120,3 +120,21 @@ def say_limits() -> None:
     }
     values = {name: f"{value:,}" for name, value in most.items()}
     part.markdown(about.text(__file__, "Where the texts are kept", **values))
+
+
+def indexed(found: Collection) -> Collection | Index:
+    """The collection, or its index if the reader has built one. Below `search.WORTH_IT` texts there is none."""
+    if len(found) < search.WORTH_IT:
+        return found
+    if not search.is_installed():
+        st.caption('Every query compares all texts. For an index: pip install "encoderscope[index]".')
+        return found
+    index = results.of_work(
+        "search-index", found,
+        lambda: gradual.reported(search.iter_index(found), lambda share: (share, f"Texts in the index: {share:.0%}")),
+        label="Build an index",
+        ask="Every query compares all texts. An index takes minutes once, and makes queries faster:", own=True, most=1,
+    )  # fmt: skip
+    if index is not None:
+        st.caption("Index: approximate neighbours, exact cosines.")
+    return index or found

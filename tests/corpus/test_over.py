@@ -88,6 +88,7 @@ def test_pairs_of_texts_are_patched(model, tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
 @pytest.mark.skipif(find_spec("ray") is None, reason="the extra “corpus” is not installed")
 def test_workers_give_the_same_numbers(tmp_path: Path):
     model = encoder.load("twin-pre", device="cpu")

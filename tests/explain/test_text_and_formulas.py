@@ -125,7 +125,6 @@ def every_formula(name: str) -> dict[str, explain.Formula]:
         "score": explain.score(trace, place),
         "unscaled": explain.score(trace, place, Variant(scaled=False)),
         "softmax": explain.softmax(trace, place),
-        "warm": explain.softmax(trace, place, 2.0),
         "mixing": explain.weighted_sum(trace, place),
         "heads": explain.output_projection(trace, place),
         "attention": explain.add_norm(trace, place, "attention"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids
 LOOSER = {"bloom": 1e-9}
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
 SUMMED = {"ernie, tasks", "layoutlm"}
+ENCODER_DECODERS = {"t5, decoder", "bart", "mbart", "pegasus", "marian", "m2m100", "t5gemma"}
 each_case = pytest.mark.parametrize("name", ALL)
 each_text = pytest.mark.parametrize("name", TEXTS)
 
@@ -86,9 +88,13 @@ def test_a_model_of_images_or_sounds_leaves_in_its_own_layout(name: str, tmp_pat
 
 
 @each_text
-def test_a_model_that_is_saved_is_the_same(name: str, loaded: Callable, tmp_path):
+def test_a_model_that_is_saved_is_the_same(
+    name: str, loaded: Callable, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     model = loaded(name)
-    folder = encoder.save(model, tmp_path / "saved", layout="encoderscope" if name in SUMMED else "huggingface")
+    with caplog.at_level(logging.WARNING, "encoder"):
+        folder = encoder.save(model, tmp_path / "saved", layout="encoderscope" if name in SUMMED else "huggingface")
+    assert ("decoder" in caplog.text) == (name in ENCODER_DECODERS)
     again = encoder.load(folder, device="cpu")
     assert again.config == model.config
     text = text_of(9)

@@ -194,7 +194,7 @@ OTHERS = [
     *(("model", {"start": "1", "step": step, **more}, ["value"],
        lambda names: names["table"][["value"]].to_numpy(float))
       for step, more in (
-          ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"temperature": "2.0"}),
+          ("embedding", {}), ("qkv", {"vector": "k"}), ("scores", {"causal": "1"}), ("softmax", {"causal": "1"}),
           ("mixing", {"component": "5"}), ("norm", {"part": "ffn"}), ("ffn", {}),
           ("output", {"pooling": "cls", "second": "A dog ran."}))),
     ("model", {"start": "1", "step": "ids"}, ["id"], lambda names: names["table"][["id"]].to_numpy()),

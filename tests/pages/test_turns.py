@@ -275,17 +275,17 @@ def test_the_page_says_what_to_do():
     assert "characters" in sentences(visit("heads", text="word " * 100_000))
 
 
-LONG = " ".join(f"word{n}" for n in range(90))
+LONG = "the old cat sleeps near a green river " * 6
 
 
 @pytest.mark.parametrize(
     ("page", "query", "button"),
     [
         ("probes", {}, "probes:begin"),
-        ("similarity", {"text": LONG, "similar_to": LONG + " end"}, "similarity:begin"),
-        ("contribution", {"text": LONG, "beyond": "deletion"}, "deletion:run"),
+        ("similarity", {"text": LONG, "similar_to": LONG + "end"}, "similarity:begin"),
+        ("contribution", {"text": 3 * LONG, "beyond": "deletion"}, "deletion:run"),
         ("training", {"train_part": "gradients"}, ""),
-        ("interventions", {"intervention": "ablation"}, ""),
+        ("interventions", {"intervention": "ablation", "text": "seven grey cats"}, ""),
     ],
 )
 def test_a_page_says_its_place_in_the_queue(

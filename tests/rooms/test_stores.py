@@ -258,6 +258,38 @@ def test_a_room_outlives_its_server_and_a_pause_of_redis(redis_server: RedisServ
     assert another_process.members(room.code)["a"].nickname == "Ada"
 
 
+def test_no_answer_is_lost_when_redis_is_killed_in_both_votes(redis_server: RedisServer) -> None:
+    """What a session does: an answer waits while the store is away, and is sent when it is back."""
+    store, room = RedisStore(redis_server.url), new_room("key", view=VIEW)
+    assert store.open(room)
+    members = [f"member-{number}" for number in range(40)]
+    for one in members:
+        store.join(room.code, Member(one))
+    first = store.change(room.code, lambda one: ask(one, {"kind": "token"})).question
+    assert first
+    votes = [first]
+    for number in range(2):
+        if number:
+            again = store.change(room.code, lambda one: ask(one, {"kind": "token"}, before=first.id)).question
+            assert again
+            votes.append(again)
+        waits = []
+        for place, one in enumerate(members):
+            if place == 20:
+                redis_server.kill()
+            try:
+                assert store.answer(room.code, votes[number].id, one, f"{number} {one}")
+            except StoreUnavailable:
+                waits.append(one)
+            if place == 22:
+                redis_server.start()
+        assert waits == members[20:23]
+        for one in waits:
+            assert store.answer(room.code, votes[number].id, one, f"{number} {one}")
+    for number, vote in enumerate(votes):
+        assert store.answers(room.code, vote.id) == {one: f"{number} {one}" for one in members}
+
+
 def test_codes_have_no_lookalikes_and_are_read_as_typed() -> None:
     codes = [new_room("key", view={}).code for _ in range(500)]
     assert len(set(codes)) == 500

@@ -98,6 +98,7 @@ class Person:
         if changes:
             wanted = with_changes(before, changes)
             own = {*changes, *(f"{url_state.KEPT}{name}" for name in changes)}
+            own &= {*before, *self.visitor.values}  # what the app chose stays out of the address if it is chosen again
             self._compare(what, {name: value for name, value in wanted.items() if name in own})
         return True
 

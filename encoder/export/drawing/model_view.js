@@ -580,7 +580,8 @@ export class ModelView extends Drawing {
   // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
-    this.opened.scrollIntoView({ block: "nearest" });
+    const isStill = document.documentElement.classList.contains("enc-in-room") && !this.root.matches(":hover");
+    if (!isStill) this.opened.scrollIntoView({ block: "nearest" }); // a class sees its question and result first
   }
 
   panelKey(event) {

@@ -13,7 +13,6 @@ from pathlib import Path
 import streamlit as st
 
 from encoder import EncoderError, corpus
-from encoder.corpus import Atlas
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.corpora import atlases
@@ -93,7 +92,7 @@ def _given(source: str) -> Given | None:
     return Given(given.data, given.name, tuple(one.strip() for one in columns.split(",") if one.strip()))
 
 
-def _work(view: View, given: Given) -> long_work.Work[tuple[Atlas, Folder]]:
+def _work(view: View, given: Given) -> long_work.Work[tuple[corpus.Atlas, Folder]]:
     """Build the atlas in a new folder."""
     folder = Folder(limits.ATLASES.value)
     source = corpus.Source(given.data or corpus.BUNDLED, None, given.labels, limits.ATLAS_TEXTS.value, given.name)
@@ -129,7 +128,7 @@ def _of_session() -> None:
         st.button("Delete it", key="atlas:delete", icon=":material/delete:", on_click=atlases.drop_built)
 
 
-def _zipped(atlas: Atlas) -> bytes:
+def _zipped(atlas: corpus.Atlas) -> bytes:
     """The folder in one file. Its tables are compressed already."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as file:

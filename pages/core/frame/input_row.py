@@ -7,7 +7,6 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder import EncoderError
 from encoder.model.config import POSITION_KINDS
 from pages.components.lazy import popover
 from pages.core.frame import settings
@@ -82,7 +81,7 @@ def options() -> None:
 
 def tower_controls() -> None:
     """Which encoder of a pair, where the page can show both."""
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
+    with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
         key = model_key()
         kinds = model_store.kinds(key)
         if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
@@ -230,11 +229,11 @@ def input_controls() -> None:
         open_head(0, 0)
     kind = chosen_input.remembered()
     if kind == "text":
-        with contextlib.suppress(EncoderError):
+        with contextlib.suppress(encoder.EncoderError):
             _fitting_sentence(model_key())
         sentence_controls()
         return
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
+    with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
         input_kinds.SOURCES[kind].controls(model_store.model(model_key()))
 
 

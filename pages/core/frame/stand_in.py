@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.encoders.named import NamedEncoder
 from pages.core.frame.navigation import Page
-from pages.core.inputs.other_input import FIRST
+from pages.core.inputs.chosen_input import FIRST
 from pages.core.stores import input_kinds
 from pages.core.view import SOURCES, ViewParams
 from pages.core.words import plain

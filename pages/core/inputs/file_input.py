@@ -77,8 +77,7 @@ class FileInput(Input):
 
     def kept(self) -> dict[str, tuple[str, Any]]:
         """Name -> title and content of what this session keeps."""
-        found: dict[str, tuple[str, Any]] = st.session_state.get(f"_{self.kind}s", {})
-        return found
+        return st.session_state.get(f"_{self.kind}s", {})
 
     def keep(self, name: str, title: str, content: Any) -> str:
         """Keep an input in the session and return its name."""

@@ -59,7 +59,6 @@ def _pair(view: View, joint: JointEncoder) -> OtherEnd:
             found = joint.text_vector(trace) if tower == "text" else joint.image_vector(trace)
             return found.cpu().numpy()  # type: ignore[no-any-return]
 
-        found: np.ndarray = one.derived(f"{tower} vector of a pair", make)
-        return found
+        return one.derived(f"{tower} vector of a pair", make)
 
     return OtherEnd(vector(view, own), vector(other, kind), other.title)

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from encoder import Trace, causal, classify, figures
-from encoder.causal import Outcome
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.words import change, plain
@@ -51,7 +50,7 @@ def titles(view: View) -> dict[str, str]:
     return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
 
 
-def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
+def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> causal.Outcome:
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
     own = OutcomeParams
     offered = {kind: title for kind, title in titles(view).items() if kind in kinds}
@@ -78,7 +77,7 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
     return causal.as_outcome(kind)
 
 
-def unit(outcome: Outcome) -> str:
+def unit(outcome: causal.Outcome) -> str:
     """The name of the outcome's number."""
     if isinstance(outcome, causal.ClassProbability):
         return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
@@ -92,7 +91,7 @@ def unit(outcome: Outcome) -> str:
     return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
 
 
-def with_edits(view: View, edited: Trace | None, outcome: Outcome) -> str:
+def with_edits(view: View, edited: Trace | None, outcome: causal.Outcome) -> str:
     """The outcome before and after the edits in one sentence; "" without edits.
 
     Raises EncoderError where the outcome does not fit.
@@ -121,7 +120,7 @@ def _token(view: View) -> int:
     return place
 
 
-def choose_class(view: View) -> Outcome:
+def choose_class(view: View) -> causal.Outcome:
     """Draw the controls of one class of the checkpoint's head."""
     if view.loaded.classifier is None:  # measuring it says what to do
         return causal.ClassProbability("")

@@ -1,7 +1,7 @@
 """The widgets that take an answer, one function for each kind, and the result that follows."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
-from pages.core.teaching.questions.question import Choosing, Question, Truth
+from pages.core.teaching.questions.question import Choosing, Grade, Question, Truth
 from pages.core.words import plain, say_error
 
 Give = Callable[[Any], object]
@@ -53,10 +53,8 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
         row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
-    elif truth.numbers and list(truth.numbers.values()) != [truth.value]:  # a number says the same again
-        st.caption(
-            "  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in truth.numbers.items())
-        )
+    elif numbers := {**_own_number(question, grade), **further_numbers(truth)}:
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
     if question.why:
         st.write(plain(question.why))
     if truth.formula:
@@ -207,6 +205,16 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return "the row below"
         case _:
             return str(answer)
+
+
+def _own_number(question: Question, grade: Grade) -> dict[str, float]:
+    """What the model computes for the reader's own sentence."""
+    return {f"{name}, yours": value for name, value in grade.numbers.items()} if question.kind == "sentence" else {}
+
+
+def further_numbers(truth: Truth) -> Mapping[str, float]:
+    """The numbers of a truth that are not the answer itself."""
+    return {} if [*truth.numbers.values()] == [truth.value] else truth.numbers
 
 
 def cell(text: str) -> str:

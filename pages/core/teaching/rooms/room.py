@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from encoder import EncoderError
@@ -79,7 +78,7 @@ class Room:
 
     def to_json(self) -> str:
         """The room as JSON."""
-        return json.dumps({"format": FORMAT} | dataclasses.asdict(self), separators=(",", ":"))
+        return json.dumps({"format": FORMAT} | asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Room:
@@ -113,7 +112,7 @@ class Member:
 
     def to_json(self) -> str:
         """The member as JSON, without `seen`."""
-        values = dataclasses.asdict(self)
+        values = asdict(self)
         del values["seen"]
         return json.dumps(values, separators=(",", ":"))
 
@@ -155,7 +154,7 @@ def ask(
     """The room with a new question. view: what it is about, by default the room's; before: see `Asked`."""
     room, number = end_question(room), room.asked + 1
     asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides, before=before)
-    return dataclasses.replace(room, asked=number, question=asked)
+    return replace(room, asked=number, question=asked)
 
 
 def end_question(room: Room) -> Room:
@@ -163,9 +162,9 @@ def end_question(room: Room) -> Room:
     if room.question is None:
         return room
     past = (*room.past, room.question)
-    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > limits.ROOM_PAST.value:
+    while len(past) > 1 and len(json.dumps([asdict(one) for one in past])) > limits.ROOM_PAST.value:
         past = past[1:]
-    return dataclasses.replace(room, question=None, past=past)
+    return replace(room, question=None, past=past)
 
 
 def question_id(room: Room, number: int) -> str:

@@ -4,11 +4,10 @@ A seat is kept by the session; the browser keeps what a new session needs to tak
 id for the tab, and the last one and a teacher's key for the browser.
 """
 
-import dataclasses
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -198,9 +197,7 @@ def follow(follows: bool, page: str = "") -> None:
     if own is None or own.teaches:
         return
     now = room()
-    st.session_state[_SEAT] = dataclasses.replace(
-        own, follows=follows, recalled=now.recalled if now and follows else own.recalled
-    )
+    st.session_state[_SEAT] = replace(own, follows=follows, recalled=now.recalled if now and follows else own.recalled)
     attempt(store().join, own.code, Member(own.member, own.nickname, follows, "" if follows else page))
 
 
@@ -228,7 +225,7 @@ def teach(edit: Callable[[Room], Room]) -> bool:
 
 def change(*, recalls: bool = False, **values: Any) -> None:
     """Change fields of the room as its teacher, see `Room`; recalls: also call everybody back. For callbacks."""
-    teach(lambda found: dataclasses.replace(found, recalled=found.recalled + recalls, **values))
+    teach(lambda found: replace(found, recalled=found.recalled + recalls, **values))
 
 
 def attempt(action: Callable[..., object], *args: Any, **named: Any) -> None:
@@ -276,8 +273,7 @@ def answer(question: str, value: object) -> bool:
 
 def given() -> dict[str, str | None]:
     """What this session knows of the student's answers: JSON by question, None for none."""
-    answers: dict[str, str | None] = st.session_state.setdefault(_GIVEN, {})
-    return answers
+    return st.session_state.setdefault(_GIVEN, {})
 
 
 def waits(question: str) -> bool:

@@ -1,10 +1,9 @@
 """Where rooms are kept: the interface, and the store in this process's memory."""
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from encoder import EncoderError
@@ -149,7 +148,7 @@ class MemoryStore(RoomStore):
         with self._lock:
             kept = self._kept(code)
             make_room(code, kept.members, member)
-            member = dataclasses.replace(member, seen=time.time())
+            member = replace(member, seen=time.time())
             if kept.members.get(member.id) != member:
                 kept.activity += 1
             kept.members[member.id] = member
@@ -158,7 +157,7 @@ class MemoryStore(RoomStore):
         with self._lock:
             kept = self._kept(code)
             for one in kept.members.keys() & set(members):
-                kept.members[one] = dataclasses.replace(kept.members[one], seen=time.time())
+                kept.members[one] = replace(kept.members[one], seen=time.time())
 
     def members(self, code: str) -> dict[str, Member]:
         with self._lock:
@@ -189,9 +188,7 @@ def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
         raise RoomError(f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more.")
     if len(new.to_json()) > limits.ROOM_VIEW.value:
         raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
-    return dataclasses.replace(
-        new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1
-    )
+    return replace(new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1)
 
 
 def make_room(code: str, members: dict[str, Member], member: Member) -> list[str]:
