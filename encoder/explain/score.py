@@ -70,7 +70,8 @@ class Score:
         i, j = self.place.query, self.place.key
         product, total = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}", self.dot
         left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
-        symbols, numbers = [], [(left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)])]
+        symbols: list[str] = []
+        numbers = [(left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)])]
         if self.of_positions:
             symbols.append(" + ".join((rf"t_{{i,j}} = {product}", *(TERMS[name] for name in self.of_positions))))
             parts = [number(self.dot), *map(bracketed, self.of_positions.values())]
@@ -134,7 +135,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     terms = q_row * k_row
     context = trace.contexts[place.layer]
     added = 0.0 if bias is None else float(bias[0, j])
-    of_positions = {}
+    of_positions: dict[str, float] = {}
     if context.terms is not None:
         apart = context.terms.apart(q[None, rows], k[None], context.encoded, rows, slice(place.head, place.head + 1))
         of_positions = {name: float(term[0, 0, j]) for name, term in apart.items()}
