@@ -303,13 +303,25 @@ class _Parts:
         return Opened(
             "softmax",
             f"Weight of {self.pair}: {three_digits(step.value)}",
-            f"Softmax makes the scores of {self.i} positive numbers that sum to 1.",
+            f"Softmax makes the scores of {self.i} positive numbers that sum to 1." + self._without_scale(step),
             step.value,
             [step.formula],
             heading=f"Largest weights of {self.i}",
             rows=rows,
             chosen=self.place.key,
             check=step.check,
+        )
+
+    def _without_scale(self, step: explain.Softmax) -> str:
+        """What the division by √K does to the row, where it is switched off."""
+        if self.variant.scaled:
+            return ""
+        scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
+        numbers = [three_digits(float(one)) for one in
+                   (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)]  # fmt: skip
+        return (
+            f" Without the division by √K, the largest weight is {numbers[0]} instead of {numbers[1]}, "
+            f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
         )
 
     def _mixing(self, place: Place) -> Opened:

@@ -18,12 +18,10 @@ from encoder.export.map import map
 from encoder.export.picture import escape
 from encoder.export.saved import page
 from encoder.export.text import text
-from encoder.model.config import NormPlacement
+from encoder.model.config import NORM_PLACEMENTS
 
 #: The page in a link -> what it is called.
 PAGES = {"model": "The model at work", "heads": "Heads"}
-#: "norm" in a link -> the placement; any other value leaves the norms where they are.
-NORMS: dict[str, NormPlacement] = {"pre": "pre", "post": "post"}
 #: Where `encoderscope` serves the app.
 APP, START = "http://localhost:8501", "start"
 
@@ -96,8 +94,9 @@ def _text_model(name: str, device: str) -> TextEncoder:
 
 
 def _page(view: View, model: TextEncoder) -> str:
-    if (norm := NORMS.get(view.values.get("norm", ""))) is not None:
-        model = model.with_norm_placement(norm)
+    for placement in NORM_PLACEMENTS:
+        if view.values.get("norm") == placement:
+            model = model.with_norm_placement(placement)
     trace = model.trace(view.values["text"], view.values.get("pair"), edits=parse(view.values.get("edits", "")))
     layer, head, query, key = (view.number(name) for name in ("layer", "head", "i", "j"))
     layer, head = layer or 0, head or 0

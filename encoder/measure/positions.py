@@ -135,7 +135,7 @@ def grid_biases(encoder: Encoder, layer: int) -> np.ndarray | None:
 def score_terms(trace: Trace, layer: int, head: int, rows: slice) -> dict[str, np.ndarray]:
     """DeBERTa's three parts of the scores of a head, [Ti, T] each, scaled: they sum to the scores before the mask.
 
-    Raises EncoderError where positions are no such terms.
+    Raises EncoderError where positions are not such terms.
     """
     context, rows = trace.contexts[layer], slice(*rows.indices(trace.n_tokens))
     q, k, _ = (one[head][None].float() for one in trace.layer_qkv(layer))

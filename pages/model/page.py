@@ -12,7 +12,6 @@ from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view, selection
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
-from pages.core.words import references
 from pages.model import cost, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
@@ -130,10 +129,6 @@ def teachers() -> None:
         st.header("I teach", anchor=False)
         links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
-        for lesson in ways.LESSONS.values():
-            with st.expander(lesson.question):
-                links.link(lesson.way.folder, lesson.way.label, values=lesson.way.values)
-                references.markdown(f"**Expected observation.** {lesson.observation}\n\n**Answer.** {lesson.answer}")
         part = expander("Serve a class", "model-class")
         if part is not None:
             part.markdown("One machine serves all: start the app with this line, then open a room.")

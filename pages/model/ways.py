@@ -1,6 +1,6 @@
-"""Where to go from the front page: preset views for newcomers, lessons for a class, and what researchers ask for.
+"""Where to go from the front page: preset views for newcomers, and what researchers ask for.
 
-Every observation was computed; tests/pages/test_model.py computes it again at the same view.
+What a note says was computed; tests/pages/test_model.py computes it again at the same view.
 """
 
 from dataclasses import dataclass, field
@@ -21,16 +21,6 @@ class Way:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """A question for a class, the view that answers it, what the class sees there, and the answer."""
-
-    question: str
-    way: Way
-    observation: str
-    answer: str
-
-
 #: Four views for a first visit.
 NEW = {
     "attend": Way("See “it” attend", "heads", _IT, "One head gives “it” one large weight: on “animal”."),
@@ -45,40 +35,6 @@ NEW = {
         "Pre-norm: vectors grow by layer. Post-norm: they do not.",
     ),
 }  # fmt: skip
-
-#: Four lessons.
-LESSONS = {
-    "bank": Lesson(
-        "Does “bank” find its meaning?",
-        Way("Open the view", "heads", {"text": BANKS, "layer": "0", "head": "4", "i": "5", "j": "8"}),
-        "In L0 H4, the first “bank” attends most to “river”, with more than half of its attention. Now select the "
-        "second “bank”: its largest weight is on “river” too, not on “money”.",
-        "The head relates “bank” to a related word. It does not choose the meaning that fits the place. One head is a "
-        "clue, not an explanation.",
-    ),
-    "previous": Lesson(
-        "Does a head attend by word or by position?",
-        Way("Open the view", "heads", {"text": BANKS, "layer": "0", "head": "2"}),
-        "In L0 H2, each token of this sentence gives more than 0.99 of its attention to the token before it. Type "
-        "others: the diagonal stays.",
-        "By position: a previous-token head. Voita et al. (2019) call such heads positional.",
-    ),
-    "contribution": Lesson(
-        "Is a large weight a large contribution?",
-        Way("Open the view", "contribution", {"text": FIRST_SENTENCE, "layer": "2", "head": "7"}),
-        "In L2 H7, [CLS] receives more than 0.8 of all attention, but less than 0.2 of the norm-weighted attention.",
-        "No: the transformed value of [CLS] has a small norm there. A contribution depends on the weight and on this "
-        "norm (Kobayashi et al. 2020).",
-    ),
-    "warm-up": Lesson(
-        "Why does post-norm need warm-up?",
-        Way("Open the view", "training", {"train_part": "gradients"}),
-        "From 2 to 12 layers, the last layer's gradient falls with every step in pre-norm. In post-norm it stays "
-        "within a quarter of its first value.",
-        "Xiong et al. (2020): large gradients near the output make the first steps unstable, and warm-up keeps these "
-        "steps small. Later work disputes that this is the whole reason.",
-    ),
-}
 
 #: What researchers ask for.
 RESEARCH = (

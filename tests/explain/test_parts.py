@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ import encoder
 from encoder import EncoderError, TextEncoder, Trace, explain
 from encoder.edits import AblateHead, Zero
 from encoder.encoders.named import NamedEncoder
-from encoder.explain import Place, Recomputation
+from encoder.explain import Place, Recomputation, Variant
 from encoder.export.model_parts import PARTS, with_parts
 from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture
+from encoder.figures.numbers import three_digits
 from tests.load.sounds import tone
 
 #: Bytes of the first picture of 24 tokens, and of one with a part opened in addition.
@@ -91,6 +94,17 @@ def test_bytes_that_travel(minilm: TextEncoder) -> None:
     assert len(first.block()) <= FIRST
     assert with_parts(first, trace, AT) == first, "a closed picture costs nothing"
     assert len(opened(trace, model=minilm).block()) - len(first.block()) <= OPENED
+
+
+def test_weights_without_the_scale_say_what_it_does(minilm: TextEncoder) -> None:
+    trace = minilm.trace("one two three")
+    rows = [
+        (trace.scores(AT.layer, AT.head)[AT.query] * factor).softmax(-1) for factor in (minilm.config.d_head**0.5, 1)
+    ]
+    part = opened(trace, variant=Variant(scaled=False)).header["parts"]["softmax"]  # type: ignore[index]
+    numbers = [three_digits(float(one)) for row in rows for one in (row.max(), -(row * row.log()).sum())]
+    assert re.findall(r"\d[\d.]*\d", part["said"].partition("√K")[2]) == [numbers[at] for at in (0, 2, 1, 3)]
+    assert "√K" not in opened(trace).header["parts"]["softmax"]["said"]  # type: ignore[index]
 
 
 def test_a_place_that_is_not_there_is_named(minilm: TextEncoder) -> None:

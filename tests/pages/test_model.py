@@ -13,15 +13,13 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, CausalMask
 from encoder.figures.numbers import three_digits
-from encoder.measure import norm_weighted, positions, stream
+from encoder.measure import positions, stream
 from encoder.trace.trace import Trace
-from encoder.train import gradients
 from pages.model import switches, ways
-from pages.training.params import GradientParams
-from tests.pages.apps import assert_well, registered, visit, words, written
+from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
 
-WAYS = [*ways.NEW.values(), *(lesson.way for lesson in ways.LESSONS.values()), *ways.RESEARCH]
+WAYS = [*ways.NEW.values(), *ways.RESEARCH]
 
 
 def attention(trace: Trace, values: dict[str, str]) -> np.ndarray:
@@ -128,50 +126,10 @@ def test_the_residual_stream_grows_in_pre_norm_alone() -> None:
     assert norms["post"].max() < 1.2 * norms["post"].min()
 
 
-def test_both_banks_attend_to_river(minilm: encoder.TextEncoder) -> None:
-    values = ways.LESSONS["bank"].way.values
-    trace = minilm.trace(values["text"])
-    labels = list(trace.labels)
-    first, second = (place for place, label in enumerate(labels) if label == "bank")
-    river = labels.index("river")
-    assert (first, river) == (int(values["i"]), int(values["j"]))
-    weights = attention(trace, values)
-    assert weights[first].argmax() == weights[second].argmax() == river
-    assert weights[first, river] > 0.5
-
-
-@pytest.mark.parametrize("text", [ways.BANKS, "I like green tea.", "Any other sentence has this diagonal, too!"])
-def test_a_head_attends_to_the_token_before(minilm: encoder.TextEncoder, text: str) -> None:
-    weights = attention(minilm.trace(text), ways.LESSONS["previous"].way.values)
-    assert np.diagonal(weights, -1).min() > 0.99
-
-
-def test_a_large_weight_is_no_large_contribution(minilm: encoder.TextEncoder) -> None:
-    values = ways.LESSONS["contribution"].way.values
-    trace = minilm.trace(values["text"])
-    shares = norm_weighted.norm_weighted_shares(trace, int(values["layer"]), int(values["head"]))
-    assert attention(trace, values)[:, 0].mean() > 0.8
-    assert float(shares[:, 0].mean()) < 0.2
-
-
-def test_only_pre_norms_last_gradient_falls_with_depth() -> None:
-    usual = GradientParams()
-    setting = gradients.Setting(d_model=int(usual.width))
-    table = gradients.to_frame(gradients.measure_all(usual.depths, range(usual.seeds), setting))
-    last = table[table.layer == table.depth - 1].groupby(["placement", "depth"]).gradient_norm.mean()
-    assert (np.diff(last["pre"]) < 0).all()
-    assert (abs(last["post"] / last["post"].iloc[0] - 1) < 0.25).all()
-
-
 def test_the_python_lines_run() -> None:
     names: dict = {}
     exec(ways.PYTHON, names)
     assert names["trace"].n_tokens
-
-
-def test_every_lesson_is_on_the_page() -> None:
-    said = words(visit("model"))
-    assert all(lesson.observation in said and lesson.answer in said for lesson in ways.LESSONS.values())
 
 
 def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:
