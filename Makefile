@@ -12,11 +12,13 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c const
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools wheel bench fuzz soak twins atlas digits plotly site clean
+.PHONY: help run test lint rules types tools wheel dist docs bench fuzz soak twins atlas digits plotly site clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make site   write site/, whose pages compute in the browser; see docs/site.md"
+	@echo "make docs   write build/docs, the documentation as pages, every link checked"
+	@echo "make dist   sdist and wheel of the last commit, into dist/"
 	@echo "make test   install, with a Chromium if none is found, then lint and test"
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make wheel  install the wheel from the network, with the newest and the lowest versions, and open it"
@@ -88,6 +90,17 @@ wheel: $(VENV)/installed-test
 site: $(VENV)/installed
 	$(BIN)/python -m docs.site $(ARGS)
 
+# From the last commit, whatever else is in the folder; the wheel is built from the sdist, so nothing is missing there.
+dist: $(VENV)/installed-test
+	rm -rf dist build/source && mkdir -p build/source
+	git archive HEAD | tar -x -C build/source
+	cd build/source && $(CURDIR)/$(BIN)/python -m hatchling build --target sdist --directory $(CURDIR)/dist
+	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist dist/encoderscope-*.tar.gz
+
+# Warnings are errors. docs/conf.py writes what the repository does not hold: lists of pages, names and licences.
+docs: $(VENV)/installed-test
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html docs build/docs
+
 bench: $(VENV)/installed-bench
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -124,5 +137,5 @@ plotly:
 	cp build/plotly/plotly.min.js.gz build/plotly/LICENSES.txt encoder/export/plotly
 
 clean:
-	rm -rf build dist static/plotly-* static/*.js .pytest_cache .ruff_cache
+	rm -rf build dist docs/generated static/plotly-* static/*.js .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

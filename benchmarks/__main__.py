@@ -15,7 +15,7 @@ from benchmarks.memory import ROOT
 from benchmarks.report import Figure
 from encoder.cli.app import malloc_settings
 
-PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms")
+PARTS = ("engine", "similarity", "search", "corpus", "browser", "media", "load", "jobs", "rooms", "families")
 MINILM_LENGTHS, ROTARY_LENGTHS = (16, 64, 128, 256, 512), (2048, 8192)
 QUICK_LENGTHS, QUICK_LONG = (16, 64, 128), (2048,)
 
@@ -73,6 +73,10 @@ def part(name: str, options: argparse.Namespace) -> Iterator[Figure]:
         if options.quick:
             return corpus.run(texts=200, rounds=3, clock=options.clock, large=500, tokens=100_000)
         return corpus.run(clock=options.clock)
+    if name == "families":
+        from benchmarks import families
+
+        return families.run(seconds=0.5 if options.quick else 3.0, clock=options.clock)
     if name == "browser":
         from benchmarks import browser
 
@@ -104,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall",
-        help="for engine, similarity, search and corpus: wall time, or on a shared machine the time of its threads",
+        help="of parts without a browser: wall time, or on a shared machine the time of its threads",
     )  # fmt: skip
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ from benchmarks.load import CORES, HEADS, LAYERS, TOKENS, limit, percentile, spr
 from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
 from benchmarks.visitor import words
-from pages.core.teaching.rooms import Room, new_room, new_secret
+from pages.core.teaching.rooms import Room, ask, new_room, new_secret
 
 FOLLOWERS, MANY, CHANGES, PAUSE = 30, 100, 20, 3.0
 #: Seconds within which 95% of all followers have a change: of a class, and of a lecture in two processes.
@@ -33,6 +33,8 @@ WORK_MS = 15.0
 STUDENTS = 8
 OFFLINE_SECONDS = 30
 BACK_SECONDS = 3.0
+#: Rounds of vote, second vote and result, and the name of all other changes.
+ROUNDS, A_CHANGE = 3, "a change"
 
 
 def run(*, followers: int = FOLLOWERS, many: int = MANY, changes: int = CHANGES) -> Iterator[Figure]:
@@ -76,16 +78,19 @@ def _protocol(place: str, processes: int, followers: int, changes: int, target: 
         for app in apps:
             limit(app, CORES)
         template = observed(apps[0], store, room)
-        reached, work = asyncio.run(lecture(apps, store, room, template, followers, changes))
+        reached, work = asyncio.run(
+            lecture(apps, store, room, template, followers, [*_views(changes), *_votes(ROUNDS if processes > 1 else 0)])
+        )
         logs = "".join(app.log() for app in apps)
         if logs:
             raise RuntimeError(f"the app's log is not empty:\n{logs}")
     where = "one process" if processes == 1 else f"{processes} processes"
     note = "The followers are sessions of Streamlit's protocol on the same machine; the room is in Redis."
-    yield Figure(
-        "rooms", f"{followers} followers, {where}: a change has reached 95%", "", percentile(reached, 95),
-        tokens=TOKENS, unit="s", target=target, raw=spread(reached), note=note,
-    )  # fmt: skip
+    for what, seconds in reached.items():
+        yield Figure(
+            "rooms", f"{followers} followers, {where}: {what} has reached 95%", "", percentile(seconds, 95),
+            tokens=TOKENS, unit="s", target=target if what == A_CHANGE else REACH_MANY, raw=spread(seconds), note=note,
+        )  # fmt: skip
     yield Figure(
         "rooms", f"server's work for a follower's redraw, {where}", "", 1000 * work, tokens=TOKENS, unit="ms",
         target=WORK_MS if processes == 1 else None,
@@ -96,6 +101,35 @@ def _view(number: int) -> dict[str, str]:
     chance = random.Random(number)
     view = {"page": "heads", "text": words(TOKENS, seed=1), "layer": str(1 + chance.randrange(LAYERS - 1))}
     return view | {"head": str(number % HEADS), "i": str(number % TOKENS + 1)}
+
+
+#: What a change of the room is, and the room after it.
+Edit = tuple[str, Callable[[Room], Room]]
+
+
+def _views(changes: int) -> Iterator[Edit]:
+    for number in range(1, changes + 1):
+        yield A_CHANGE, lambda found, number=number: dataclasses.replace(found, view=_view(number))
+
+
+def _votes(rounds: int) -> Iterator[Edit]:
+    """A question, the same one again after a discussion, and its result; everybody answers in between."""
+    for number in range(rounds):
+        definition = {"kind": "token", "ask": "To which word does this one attend most?", "query": number + 1}
+        yield "a vote", lambda found, asked=definition: ask(found, asked, hides=True)
+        yield "a second vote", lambda found, asked=definition: ask(found, asked, hides=True, before=found.question.id)
+        yield (
+            "a result",
+            lambda found: dataclasses.replace(found, question=dataclasses.replace(found.question, revealed=True)),
+        )
+
+
+async def _answer(store: Any, room: Room, followers: Sequence["Follower"]) -> None:
+    """Everybody answers the open question, if there is one."""
+    question = (await asyncio.to_thread(store.find, room.code)).question
+    if question is not None and not question.revealed:
+        for place, one in enumerate(followers):
+            await asyncio.to_thread(store.answer, room.code, question.id, one.member, str(2 + place % 3))
 
 
 def observed(app: serving.App, store: Any, room: Room) -> Template:
@@ -150,11 +184,14 @@ class Follower(Session):
 
 
 async def lecture(
-    apps: Sequence[serving.App], store: Any, room: Room, template: Template, followers: int, changes: int
-) -> tuple[list[float], float]:
-    """Seconds from each change to each follower's last byte of it, and CPU seconds of the server for one redraw."""
-    reached: list[float] = []
-    made: dict[int, float] = {}
+    apps: Sequence[serving.App], store: Any, room: Room, template: Template, followers: int, edits: Sequence[Edit]
+) -> tuple[dict[str, list[float]], float]:
+    """Seconds from each change to each follower's last byte of it, by what it is, and CPU seconds of the server for one
+    redraw.
+    """
+    reached: dict[str, list[float]] = {what: [] for what, _ in edits}
+    made: dict[int, tuple[str, float]] = {}
+    present: list[Follower] = []
     ready = asyncio.Semaphore(0)
 
     async def one(number: int) -> None:
@@ -162,37 +199,40 @@ async def lecture(
         app = apps[number % len(apps)]
         async with Follower(app.url, template, f"room={room.code}") as session:
             await session.enter(room.code)
+            present.append(session)
             ready.release()
+            drawn: set[int] = set()
             async for version in session.versions():
-                if version not in made:
+                if version not in made or version in drawn:
                     continue
+                drawn.add(version)
                 await session.say({"event": "news"})
-                reached.append(time.perf_counter() - made[version])
+                what, began = made[version]
+                reached[what].append(time.perf_counter() - began)
 
     tasks = [asyncio.create_task(one(number)) for number in range(followers)]
     for _ in range(followers):
         await asyncio.wait_for(ready.acquire(), 300)
     await asyncio.sleep(PAUSE)
     before = sum(app.cpu_seconds() for app in apps)
-    for number in range(1, changes + 1):
-        began = time.perf_counter()
+    for what, edit in edits:
+        await _answer(store, room, present)
         version = (await asyncio.to_thread(store.find, room.code)).version + 1
-        made[version] = began
-        await asyncio.to_thread(
-            store.change, room.code, lambda found, number=number: dataclasses.replace(found, view=_view(number))
-        )
+        made[version] = what, time.perf_counter()
+        await asyncio.to_thread(store.change, room.code, edit)
         await asyncio.sleep(max(PAUSE, followers / 10))  # the next change waits until this one has reached everybody
     for _ in range(1200):
-        if len(reached) == followers * changes:
+        if sum(map(len, reached.values())) == followers * len(edits):
             break
         await asyncio.sleep(0.1)
     spent = sum(app.cpu_seconds() for app in apps) - before
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    if len(reached) != followers * changes:
-        raise RuntimeError(f"{followers * changes - len(reached)} of {followers * changes} redraws are missing")
-    return reached, spent / len(reached)
+    count, expected = sum(map(len, reached.values())), followers * len(edits)
+    if count != expected:
+        raise RuntimeError(f"{expected - count} of {expected} redraws are missing")
+    return reached, spent / count
 
 
 # --- in Chromium ------------------------------------------------------------------------------------------------------

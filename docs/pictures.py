@@ -1,16 +1,18 @@
-"""The pictures of README.md and of pages.md: `python -m docs.pictures` makes them; it needs what the tests install.
+"""The pictures of README.md and of the list of pages: `python -m docs.pictures` makes them, with what tests install.
 
 It starts the app and photographs it in Chromium: heads-light.png, heads-dark.png, the moving encoderscope.webp, in
 which a person types a sentence, clicks a head, clicks a cell and moves the norms, and each page as it opens.
 """
 
 import io
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+import encoder
 from benchmarks.serving import addresses, app, chromium, rooms
 from tests.conftest import settle
 
@@ -29,9 +31,9 @@ LARGEST_BYTES = 1_500_000
 VIEWS = {
     "lessons": "?lesson=03-one-weight-by-hand&lesson_step=3",
 }
-#: The pictures of pages.md: width in pixels, and WebP's quality.
+#: The pictures of the list: width in pixels, and WebP's quality.
 PAGE_WIDTH, PAGE_QUALITY = 960, 60
-LIST, PICTURES = HERE / "pages.md", HERE / "pages"
+PICTURES = HERE / "pages"
 
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 MAP = '.st-key-heads-head [aria-roledescription="heat map"] .nsewdrag'
@@ -45,15 +47,38 @@ POINTER = """() => {
 }"""
 
 
+#: Numbers on the picture of reading.md, in its order: the names of the picture's parts.
+MARKED = ("Tokens", "Embedding", "K", "V", "Weights", "Q", "z", "W", "+", "Norm", "Neurons", "Vector")
+MARK = """names => {
+  const chips = [...document.querySelectorAll(".enc-model-chips > *")];
+  document.querySelector(".enc-model-heads").style.visibility = "hidden";
+  const bands = document.querySelector(".enc-model-bands").getBoundingClientRect();
+  const places = names.map((name, index) => {
+    const pattern = name === "W" ? /^W.$/ : new RegExp(`^[${name[0]}]${name.slice(1)}$`);
+    const box = chips.find((chip) => pattern.test(chip.textContent.trim())).getBoundingClientRect();
+    return [box.left + box.width / 2, bands.bottom + 36 + 24 * (index % 2)];
+  });
+  places.push([bands.left + 40, bands.top + bands.height / 2]);
+  places.forEach(([x, y], index) => {
+    const mark = document.createElement("b");
+    mark.textContent = index + 1;
+    mark.style = `position:absolute;left:${x + scrollX}px;top:${y + scrollY}px;translate:-50% -50%;z-index:99;`
+      + "width:21px;height:21px;border-radius:50%;background:#b45309;color:#fff;font:600 12px/21px system-ui;"
+      + "text-align:center";
+    document.body.append(mark);
+  });
+}"""
+
+
 def main() -> None:
     """Make all pictures."""
     with app() as served, chromium() as browser:
         for scheme in ("light", "dark"):
             still(browser, served.url, scheme)
+        reading(browser)
         PICTURES.mkdir(exist_ok=True)
         for folder in rooms():
             page_picture(browser, served.url, folder)
-        LIST.write_text(text(), encoding="utf-8")
         frames = list(moving(browser, served.url))
     pictures = [picture for picture, _ in frames]
     file = HERE / "encoderscope.webp"
@@ -83,6 +108,25 @@ def still(browser: Any, url: str, scheme: str) -> None:
     context.close()
 
 
+def reading(browser: Any) -> None:
+    """The picture of reading.md: a saved page of the whole model, with a number at each part."""
+    context = browser.new_context(viewport={"width": WINDOW[0], "height": HEIGHT}, color_scheme="light")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = encoder.load("minilm").trace(SENTENCE)
+        file = trace.save_html(Path(folder) / "model.html", LAYER, HEAD, query=QUERY, key=KEY)
+        page = context.new_page()
+        page.goto(file.as_uri())
+        page.locator(".enc-model-chips > *").first.wait_for()
+        page.wait_for_timeout(1500)
+        page.evaluate(MARK, list(MARKED))
+        box = page.locator(".enc-model-row").bounding_box()
+        assert box is not None
+        shown = page.screenshot(full_page=True, clip=box | {"height": box["height"] + 44})
+        image = Image.open(io.BytesIO(shown)).convert("RGB")
+    image.save(HERE / "reading.webp", quality=QUALITY, method=6)
+    context.close()
+
+
 def page_picture(browser: Any, url: str, folder: str) -> None:
     """A page as a new visitor sees it on a laptop."""
     context = browser.new_context(viewport={"width": WINDOW[0], "height": WINDOW[1]}, color_scheme="light")
@@ -97,11 +141,11 @@ def page_picture(browser: Any, url: str, folder: str) -> None:
     context.close()
 
 
-def text() -> str:
-    """What pages.md holds: each page with its question and its picture."""
-    lines = ["# The pages", "", "Each page as it opens on a laptop. `python -m docs.pictures` writes this file."]
+def text(pictures: str) -> str:
+    """The list of pages of `make docs`, each with its question and its picture. pictures: their folder."""
+    lines = ["# The pages", "", "Each page as it opens on a laptop."]
     for folder, (title, what) in rooms().items():
-        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({PICTURES.name}/{folder}.webp)"]
+        lines += ["", f"## {title}", "", what, "", f"![The page “{title}”]({pictures}/{folder}.webp)"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,8 +6,12 @@ from pathlib import Path
 
 from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, plain, write
 from encoder.inputs import digits
+from pages.core.frame.frame import import_params
+from pages.core.teaching.lessons import library
+from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.view.view import EXAMPLES
 from pages.core.words.glossary_terms import GROUPS
+from pages.lessons import material
 
 MODELS = (
     SiteModel("twin-pre", "Pre-norm twin (4 layers)"),
@@ -16,33 +20,53 @@ MODELS = (
     SiteModel("digits-pre", "Digits"),
 )
 TEXTS = MODELS[:3]
+LESSONS = ("03-one-weight-by-hand", "04-heads", "08-pre-norm-or-post-norm")
 HIDDEN = "The keys to the old cabinet [MASK] on the table."
 
 
 def pages() -> list[SitePage]:
     """The pages of the site, in the order of the bar."""
+    import_params()  # a lesson is read with the values of all pages
     examples = list(EXAMPLES.values())[:3]
     place = ("layer", "head")
     return [
         SitePage("", "Model", "What does a transformer encoder do with your sentence?",
                  controls(TEXTS, examples) + drawings("model")),
         SitePage("heads", "Heads", "Which tokens does each head attend to?",
-                 controls(TEXTS, examples, names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
+                 controls(TEXTS, examples, names=place) + _views() + drawings("grid", "head"), ("plotly.js",), "heads"),
         SitePage("pre_post", "Pre-norm vs post-norm", "How does the norm of the residual stream grow in each?",
-                 controls(TEXTS[:1], examples) + drawings("pre", "post", below=True)),
+                 controls(TEXTS[:1], examples) + drawings("pre", "post", below=True), app="pre_post"),
         SitePage("predict", "Predict", "Which word does the model expect?",
-                 controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",)),
+                 controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",),
+                 "predict"),
         SitePage("digit", "Digits", "Which patches of your digit does each head attend to?",
                  controls((), [], text=False)
                  + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
                  + drawings("model")),
-        SitePage("glossary", "Glossary", "What does each term mean?", _glossary()),
+        SitePage("lessons", "Lessons", "What will you predict, compute and explain?", _lessons(), app="lessons"),
+        SitePage("glossary", "Glossary", "What does each term mean?", _glossary(), app="glossary"),
     ]  # fmt: skip
 
 
 def _views() -> str:
     options = "".join(f'<option value="{name}">{name.capitalize()}</option>' for name in ("map", "lines", "text"))
     return f'<div class="site-input"><label>View <select data-name="view">{options}</select></label></div>'
+
+
+def _lessons() -> str:
+    """The list of LESSONS; each is a page of its own, whose answers become a code for the teacher."""
+    rows = []
+    for one in map(_lesson, LESSONS):
+        asked = sum(step.question is not None for step in one.steps)
+        rows.append(f'<dt><a href="{one.name}.html">{html.escape(one.title)}</a></dt>'
+                    f"<dd>{asked} questions, {one.minutes} minutes</dd>")  # fmt: skip
+    return f"<dl>{''.join(rows)}</dl>"
+
+
+def _lesson(name: str) -> Lesson:
+    found = library.find(name)
+    assert found is not None
+    return found
 
 
 def _glossary() -> str:
@@ -61,6 +85,8 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
     write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN,
           more={"digits": digits.examples()})  # fmt: skip
+    for name in LESSONS:
+        (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

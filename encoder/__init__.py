@@ -1,9 +1,9 @@
 """Encoderscope's engine: see what a transformer encoder does with a sentence.
 
-    import encoder
-    model = encoder.load("minilm")
-    trace = model.trace("The cat sat on the mat")
-    encoder.figures.attention_heatmap(trace.attention(0, 2), trace.labels)
+    >>> import encoder
+    >>> model = encoder.load("minilm")
+    >>> trace = model.trace("The cat sat on the mat")
+    >>> figure = encoder.figures.attention_heatmap(trace.attention(0, 2), trace.labels)
 
 Everything here runs in a notebook. Each name is imported at its first use, and torch with the first name that needs
 it. So `encoderscope --version`, which imports this package too, answers at once.
@@ -104,11 +104,16 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `encoder.load` the function: importing the sub-package of that name would replace it."""
+    """Keeps `encoder.load` the function: importing the sub-package of that name would replace it.
+
+    `dir` of any other sub-package gives its public names.
+    """
 
     def __setattr__(self, name: str, value: object) -> None:
         if name != "load" or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
+        if isinstance(value, ModuleType) and "__all__" in vars(value):  # Tab offers what is public
+            vars(value).setdefault("__dir__", value.__all__.copy)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -53,8 +53,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "wheel" not in config.option.markexpr:  # they take minutes and the network: only if they are asked for
-        items[:] = [item for item in items if not item.get_closest_marker("wheel")]
+    for name in {"wheel", "families"} - set(config.option.markexpr.split()):  # minutes: only if they are asked for
+        items[:] = [item for item in items if not item.get_closest_marker(name)]
     cuda = [item for item in items if item.get_closest_marker("cuda")]
     if not cuda:
         return

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from tests.conftest import ROOT
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
     {"errors", "version"},
-    {"model"},
+    {"model", "own"},
     {"edits", "inputs"},
     {"trace"},
     {"encoders"},
@@ -183,6 +185,35 @@ def test_the_engine_knows_no_app(path: Path):
     exports = FIGURES_USE if path.parts[1] == "export" else set()
     allowed = FIGURES_USE if path in FIGURES else ENGINE_USES | exports
     assert tops(path) <= allowed | {"encoder"}
+
+
+#: The model_type of every family that opens or is refused.
+LOAD = ROOT / "encoder/load"
+FAMILIES = {row["model_type"] for row in json.loads((LOAD / "measured.json").read_text(encoding="utf-8"))["rows"]}
+FAMILIES |= set(tomllib.loads((LOAD / "refused.toml").read_text(encoding="utf-8")))
+
+
+def of_family(source: str) -> list[str]:
+    """The comparisons in a file that ask for a family, or for its name in config.json."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare)
+        for part in ast.walk(node)
+        if getattr(part, "id", getattr(part, "attr", "")) in ("family", "model_type")
+        or (isinstance(part, ast.Constant) and part.value in FAMILIES)
+    ]
+
+
+@each([path for path in [*ENCODER, *PAGES] if path.parts[:2] != ("encoder", "load")])
+def test_only_load_asks_for_the_family(path: Path):
+    assert not of_family((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_a_question_for_the_family_is_seen():
+    assert of_family('if config.model_type == "bert": pass')
+    assert of_family('if kind in ("gpt2", "t5"): pass')
+    assert not of_family('if config.norm_kind == "rms": pass')
 
 
 @each(FIGURES)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -142,6 +143,28 @@ def test_an_unknown_option_has_a_suggestion(capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit, match="2"):
         main.main(["trace", "minilm", "--text", "a", "--heads", "2"])
     assert "did you mean --head?" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main.main(["measure", "minilm", "--text", "a", "--measure", "entorpy"])
+    assert "did you mean entropy?" in capsys.readouterr().err
+    assert main.main(["ablate", "minilm", "--text", "a", "--outcome", "sentense"]) == 1
+    assert "did you mean sentence?" in capsys.readouterr().err
+
+
+def test_means_over_texts_have_intervals_and_groups(folder: Path, capsys: pytest.CaptureFixture):
+    options = ["--texts", "texts.csv", "--mean", "--by", "label", "--json"]
+    rows = pd.DataFrame(json.loads(said(["measure", "twin-pre", *options], capsys))["rows"])
+    model = encoder.load("twin-pre")
+    single = [head_measures(model.trace(text))["previous"] for text in TEXTS]
+    whole = rows[(rows["measure"] == "previous") & (rows["label"] == "")]
+    assert whole["mean"].to_numpy() == pytest.approx(np.mean(single, axis=0).ravel(), abs=1e-6)
+    assert (whole["low"] <= whole["mean"]).all()
+    of_a = rows[(rows["measure"] == "previous") & (rows["value"] == "a")]
+    assert set(of_a["texts"]) == {2}
+    keep = ["ablate", "twin-pre", "--texts", "texts.csv", "--mean", "--keep", "kept", "--json"]
+    assert said(keep, capsys) == said(keep, capsys)
+    assert main.main([*keep, "--pair", "a"]) == 1
+    sublayers = said(["ablate", "twin-pre", *options, "--what", "sublayers"], capsys)
+    assert {row["sublayer"] for row in json.loads(sublayers)["rows"]} == {"attention", "ffn"}
 
 
 def test_former_spellings_give_the_same_and_say_so(folder: Path, capsys: pytest.CaptureFixture):
@@ -375,17 +398,26 @@ def test_what_tab_offers(words: list[str], expected: list[str]):
     assert completion.candidates(words, main.COMMANDS) == expected
 
 
-@pytest.mark.skipif(os.name != "posix", reason="bash")
-def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture):
-    """The script in a real bash, with the command under its name."""
+ASKED = {
+    "bash": 'COMP_WORDS=(encoderscope measure mini); COMP_CWORD=2; _encoderscope; printf "%s" "${COMPREPLY[@]}"',
+    "fish": "complete -C 'encoderscope measure mini'",
+    # compadd works in a widget only: here it prints what it was given.
+    "zsh": 'compadd() { printf "%s" "${(P)2}" }; words=(encoderscope measure mini); CURRENT=3; _encoderscope',
+}
+
+
+@pytest.mark.parametrize("shell", ASKED)
+def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture):
+    """The script in a real shell, with the command under its name."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     script = tmp_path / "encoderscope"
     script.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m encoder "$@"\n')
     script.chmod(0o755)
-    ask = 'COMP_WORDS=(encoderscope measure mini); COMP_CWORD=2; _encoderscope; printf "%s" "${COMPREPLY[@]}"'
-    program = f"{said(['completion', 'bash'], capsys)}\n{ask}"
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    answer = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert answer.stdout == "minilm"
+    program = f"{said(['completion', shell], capsys)}\n{ASKED[shell]}"
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    answer = subprocess.run([shell, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "minilm", answer.stderr
 
 
 def test_the_doctor_checks_versions(monkeypatch: pytest.MonkeyPatch):

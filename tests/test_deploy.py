@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from encoder.cli import main
 from encoder.cli.command import Parser
@@ -25,16 +26,41 @@ def options_of(words: list[str]) -> None:
     Parser(main.COMMANDS["app"]).parse_args(words)
 
 
-def test_the_container_runs_without_rights_on_options_that_exist():
-    text = (DEPLOY / "Containerfile").read_text()
+@pytest.mark.parametrize(("file", "port"), [("Containerfile", "8501"), ("space/Dockerfile", "7860")])
+def test_the_container_runs_without_rights_on_options_that_exist(file: str, port: str):
+    text = (DEPLOY / file).read_text()
     command = next(line for line in text.splitlines() if line.startswith("CMD ["))
     words = re.findall(r'"([^"]+)"', command)
     assert words[0].endswith("/encoderscope")
     options_of(words[1:])
-    assert re.search(r"^USER 10001", text, re.MULTILINE)
-    assert "HEALTHCHECK" in text
+    assert re.search(r"^USER 10\d+:10\d+$", text, re.MULTILINE)
+    assert words[words.index("--port") + 1] == port
+    assert f"EXPOSE {port}" in text
+    assert f"127.0.0.1:{port}/_stcore/health" in text.partition("HEALTHCHECK")[2]
+    assert re.findall(r"^COPY \. ", text, re.MULTILINE) == ["COPY . "]
     assert text.count("\nFROM ") + text.startswith("FROM ") == 2, "what builds is not in the image"
     assert ":latest" not in text
+
+
+def test_the_services_of_compose_start_with_options_that_exist():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    command, *words = services["app"]["command"]
+    assert command.endswith("/encoderscope")
+    (front,) = services["front-file"]["command"]
+    for line in (words, shlex.split(front)[1:-2]):
+        line = [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in line]
+        assert line.pop(0) == "serve"
+        Parser(main.COMMANDS["serve"]).parse_args(line)
+    assert not any(services["app"]["volumes"][0].endswith(f":{mode}") for mode in ("rw", "z"))
+    assert all(one.get("read_only") for name, one in services.items() if name != "front-file")
+    for service in services.values():
+        assert set(service.get("depends_on", {})) <= set(services)
+
+
+def test_the_space_names_the_port_of_its_container():
+    front = yaml.safe_load((DEPLOY / "space/README.md").read_text(encoding="utf-8").split("---")[1])
+    assert front["sdk"] == "docker"
+    assert f"EXPOSE {front['app_port']}" in (DEPLOY / "space/Dockerfile").read_text(encoding="utf-8")
 
 
 def test_the_service_starts_with_options_that_exist():
@@ -84,7 +110,7 @@ def test_a_folders_name_is_never_taken_for_a_package(tmp_path: Path):
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     command = ["sh", str(DEPLOY / "install.sh"), "src", "target"]
     assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode == 1
-    assert (tmp_path / "asked").read_text().splitlines()[-1].split()[-1] == f"{tmp_path}/src"
+    assert (tmp_path / "asked").read_text().splitlines()[-1].split()[-1] == f"{tmp_path}/src[classroom]"
 
 
 def test_an_installation_that_is_not_writable_has_every_script_before(tmp_path: Path):

@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import urllib.request
 import zipfile
@@ -25,11 +26,22 @@ APP = "encoderscope_app"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built with the installed hatchling and no network."""
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist of this checkout, built with the installed hatchling and no network."""
+    folder = tmp_path_factory.mktemp("sdist")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(folder)]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    (built,) = folder.glob("encoderscope-*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the sdist: as an index without our wheel would have it, and as `make dist` does."""
     folder = tmp_path_factory.mktemp("wheel")
     build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--wheel-dir", str(folder)]
-    pip(*build, str(ROOT))
+    pip(*build, str(sdist))
     (built,) = folder.glob("encoderscope-*.whl")
     return built
 
@@ -84,6 +96,20 @@ def test_the_wheel_carries_nothing_else(wheel: Path):
     assert [name for name in contents(wheel) if name.endswith(".gz")] == [f"{plotly}plotly.min.js.gz"]
     assert f"{plotly}LICENSES.txt" in contents(wheel)
     assert not [name for name in contents(wheel) if "secrets" in name]
+
+
+def test_the_sdist_has_what_builds_tests_and_cites(sdist: Path):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "constraints.txt", "CITATION.cff", "LICENSE"} <= names
+    assert {"tests/conftest.py", "deploy/install.sh", "docs/conf.py"} <= names
+    ignored = (".venv", "site/", "build/", "docs/generated")
+    assert not [name for name in names if name.startswith(ignored) or name.endswith(".pyc")]
+
+
+def test_neither_is_larger_than_an_index_accepts(sdist: Path, wheel: Path):
+    """PyPI refuses files above 100 MB; ours have some 17, nearly all of it weights."""
+    assert max(sdist.stat().st_size, wheel.stat().st_size) < 30_000_000
 
 
 def test_the_metadata(wheel: Path):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from docs.notebooks import main, notebook, questions, setup
+from encoder.inputs import digits, spoken_digits
+from encoder.inputs.sound_files import wav_bytes
 from tests.conftest import ROOT
 
 DOCUMENT = ROOT / "docs/research.md"
-#: (heading in bold, its lines).
-TASKS = re.findall(r"\*\*([^*]+)\*\*[^\n]*\n\n```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-SETUP = re.findall(r"```python setup\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)[0]
+#: Question -> the cells of its notebook.
+TASKS = {one: [*map("".join, (cell["source"] for cell in notebook(one)["cells"]))] for one in questions()}
 
 
 def last_value(lines: str, names: dict[str, Any]) -> Any:
@@ -32,7 +36,7 @@ def names() -> Iterator[dict[str, Any]]:
     import pandas as pd
 
     found: dict[str, Any] = {}
-    exec(SETUP, found)
+    exec(setup(), found)
     yield found
     pd.options.plotting.backend = "matplotlib"
 
@@ -43,21 +47,39 @@ def test_there_are_twenty_tasks_of_papers():
     assert len(re.findall(r"^\*\*[^*]+\*\* .*(?:19|20)\d\d", text, re.MULTILINE)) == 20
 
 
-@pytest.mark.parametrize(("question", "lines"), TASKS, ids=[question for question, _ in TASKS])
-def test_a_task_takes_five_lines_and_shows_a_picture(question: str, lines: str, names: dict[str, Any]):
+@pytest.mark.parametrize("question", TASKS)
+def test_a_task_takes_five_lines_and_shows_a_picture(question: str, names: dict[str, Any]):
+    said, before, lines = TASKS[question]
+    assert question in said
+    assert before == setup().strip()
     assert len(lines.splitlines()) <= 5
     shown = last_value(lines, dict(names))
     drawn = getattr(shown, "data", None)
     assert drawn or "<iframe" in shown._repr_html_(), question
 
 
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_notebooks_are_written(tmp_path: Path):
+    assert main([str(tmp_path / "notebooks")]) == 0
+    files = sorted((tmp_path / "notebooks").glob("*.ipynb"))
+    assert len(files) == 20
+    content = json.loads(files[0].read_text(encoding="utf-8"))
+    assert (content["nbformat"], [cell["cell_type"] for cell in content["cells"]]) == (4, ["markdown", "code", "code"])
+    assert len({cell["id"] for cell in content["cells"]}) == 3
 
 
-def test_the_examples_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def blocks(name: str) -> list[str]:
+    """The Python of a document, without what is marked as not run."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/python.md", "docs/models.md"])
+def test_the_examples_of_the_document_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.csv").write_text("text\na cat\na dog\n", encoding="utf-8")
+    Image.fromarray((digits.decode(digits.examples()["5"]) * 255).astype("uint8")).save("digit.png")
+    (tmp_path / "seven.wav").write_bytes(wav_bytes(spoken_digits.examples()["seven"].sound))
     found: dict[str, Any] = {}
-    for block in BLOCKS:
+    assert blocks(name)
+    for block in blocks(name):
         exec(block, found)
-    assert found["trace"].attentions.shape[:2] == (6, 12)
+    assert found["trace"].n_tokens == len(found["trace"].tokens)

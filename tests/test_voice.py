@@ -72,7 +72,8 @@ ALLOWED = {("recipes/twins/finish.py", "lives")}
 
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
 SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
-MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("pages/**/*.md")]
+MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md"), ROOT / "docs/paper/paper.md",
+            *ROOT.glob(".github/*.md"), *ROOT.glob("pages/**/*.md")]  # fmt: skip
 TABLES = [*ROOT.glob("encoder/**/*.toml")]
 #: A comment or a string of JavaScript.
 SCRIPT_TEXT = re.compile(r"//[^\n]*|\"[^\"\n]*\"|`[^`]*`")

@@ -1,5 +1,9 @@
 """What a part of the model causes: the change of an outcome when that part is edited.
 
+    >>> causal.ablate_each_head(model, "a cat").shape                                   # [L, H]
+    torch.Size([6, 12])
+    >>> grid = causal.patch(model, "a cat", "a dog", causal.Similarity("an animal"))    # [L, T]
+
 Pure functions over one batched run: `ablate_each_head`, `leave_out_each_sublayer`, `patch`, `knock_out`.
 Expensive ones have a generator that yields progress and can be closed: `iter_each_head` and so on.
 """
@@ -22,6 +26,7 @@ from encoder.causal.outcomes import (
     OUTCOMES,
     ClassProbability,
     MaskedWord,
+    Named,
     Outcome,
     SentenceVector,
     Similarity,
@@ -30,6 +35,7 @@ from encoder.causal.outcomes import (
     likeliest_word,
     outcomes_of,
     register,
+    registered,
 )
 from encoder.causal.patching import (
     Where,
@@ -45,11 +51,11 @@ from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 __all__ = [
-    "OUTCOMES", "ClassProbability", "MaskedWord", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
+    "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
     "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
     "iter_knock_out", "iter_patch",
     "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
-    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "token_effects",
+    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "registered", "token_effects",
     "word_changes",
 ]  # fmt: skip

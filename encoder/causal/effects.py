@@ -159,6 +159,6 @@ def iter_knock_out(
     return (yield from iter_effects(model, plain, variants, outcome, (n_layers, n_tokens)))
 
 
-ablate_each_head = gradual.at_once(iter_each_head)
-patch = gradual.at_once(iter_patch)
-knock_out = gradual.at_once(iter_knock_out)
+ablate_each_head = gradual.at_once(iter_each_head, "ablate_each_head")
+patch = gradual.at_once(iter_patch, "patch")
+knock_out = gradual.at_once(iter_knock_out, "knock_out")

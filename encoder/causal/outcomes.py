@@ -18,6 +18,7 @@ from encoder.classify import class_place, classifier_of
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
+from encoder.own import check_name
 from encoder.trace.trace import Trace
 
 #: Outputs [n, T, D] -> numbers [n].
@@ -184,7 +185,13 @@ def register(name: str, make: Callable[[NamedEncoder, Trace], Measure]) -> None:
 
     make: (model, unedited trace) -> a function of outputs [n, T, D] that gives n numbers, as `Outcome.on`.
     """
+    check_name(name, OUTCOMES)
     _REGISTERED[name] = make
+
+
+def registered() -> list[str]:
+    """The names of the outcomes that `register` knows."""
+    return list(_REGISTERED)
 
 
 def as_outcome(outcome: Outcome | str) -> Outcome:

@@ -15,6 +15,7 @@ from encoder.cli.app_location import find_app
 from encoder.cli.command import CommandError
 from encoder.cli.ports import announcement, choose_port, is_loopback
 from encoder.cli.serve import serve
+from encoder.own import FILE as OWN
 
 #: The contents of a folder that the operator names, and the variable that says where it is.
 ROOTS = {
@@ -42,6 +43,10 @@ MALLOC = {
 def start_app(options: argparse.Namespace) -> int:
     """Start the app and open it in the browser; Ctrl-C stops it."""
     environment = server_environment(options)
+    if options.own is not None:
+        if not options.own.is_file():
+            raise CommandError(f"--own {options.own} is not a file: specify your Python file.")
+        environment[OWN] = str(options.own.resolve())
     if not is_loopback(options.host):
         environment[SHARED] = "1"
     shared = environment.get(SHARED) == "1"  # set by hand if a proxy on this machine serves others

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -161,14 +162,14 @@ class Parser(argparse.ArgumentParser):
             epilog=f"Example: {PROGRAM} {command.example}\n\n{_filled(EXIT_CODES)}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        self._names = [flag for one in command.options for flag in one.flags]
+        self._known = [word for one in command.options for word in (*one.flags, *(one.settings.get("choices") or ()))]
         for one in command.options:
             self.add_argument(*one.names, **one.settings)
 
     def error(self, message: str) -> NoReturn:
         """Print the message with a suggestion, and exit with 2."""
-        unknown = message.removeprefix("unrecognized arguments: ").split()[0] if "unrecognized" in message else ""
-        super().error(f"{message}{near(unknown.partition('=')[0], self._names)}")
+        unknown = re.search(r"unrecognized arguments: ([^\s=]+)|invalid choice: '([^']+)'", message)
+        super().error(f"{message}{near(next(filter(None, unknown.groups())), self._known) if unknown else ''}")
 
 
 def _filled(text: str) -> str:

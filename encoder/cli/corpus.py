@@ -24,7 +24,7 @@ def build_atlas(options: argparse.Namespace) -> int:
     writing.check_folder(options.out)
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
-    source = _source(options)
+    source = source_of(options)
     source.check()
     run: Runner = corpus.in_process
     if options.workers is not None or options.ray is not None:
@@ -56,7 +56,8 @@ def build_atlas(options: argparse.Namespace) -> int:
     return 0
 
 
-def _source(options: argparse.Namespace) -> Source:
+def source_of(options: argparse.Namespace) -> Source:
+    """The texts of the options, with their labels. Raises CommandError for two sources."""
     from encoder import corpus
 
     given, name = (options.texts, "")

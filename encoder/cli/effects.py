@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from encoder.cli import inputs, progress
-from encoder.cli.command import CommandError, Result
+from encoder.cli.command import CommandError, Result, near
 
 if TYPE_CHECKING:
     from encoder.causal import Outcome
@@ -23,7 +23,7 @@ def outcome_of(text: str) -> Outcome | str:
     from encoder import causal
 
     kind, _, value = text.partition(":")
-    if kind == "sentence" and not value:
+    if kind in ("sentence", *causal.registered()) and not value:
         return kind
     if kind == "similarity" and value:
         return causal.Similarity(value)
@@ -35,7 +35,8 @@ def outcome_of(text: str) -> Outcome | str:
         word, _, other = value.partition(",")
         return causal.MaskedWord(word.strip(), other.strip() or None)
     raise CommandError(
-        f"--outcome {text[:60]!r}: write sentence, similarity:TEXT, token:N, word:WORD, word:WORD,OTHER or class:LABEL."
+        f"--outcome {text[:60]!r}: write sentence, similarity:TEXT, token:N, word:WORD, word:WORD,OTHER or class:LABEL"
+        f"{near(kind, ['sentence', 'similarity', 'token', 'word', 'class', *causal.registered()])}."
     )
 
 

@@ -4,14 +4,15 @@ A command is a value (`command.Command`) of commands.toml. Streamlit and torch a
 """
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from encoder import __version__
-from encoder.cli import completion, inputs, writing
+from encoder import __version__, own
+from encoder.cli import completion, inputs, means, writing
 from encoder.cli.command import (
     EXIT_CODES,
     FAILED,
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == [completion.ASK]:
+        with contextlib.suppress(EncoderError):
+            own.load()
         print("\n".join(completion.candidates(words[1:], COMMANDS)))
         return 0
     if words in (["-h"], ["--help"], ["help"]):
@@ -45,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM} {__version__}")
         return 0
     try:
+        own.load()
         command, rest = _found(words)
         return run(command, Parser(command).parse_intermixed_args(rest))
     except (CommandError, EncoderError) as error:
@@ -71,6 +75,8 @@ def run(command: Command, options: argparse.Namespace) -> int:
         inputs.settle(options, command)
     if command.formats:
         writing.settle(options, command)
+    if getattr(options, "mean", False):
+        return writing.write(means.over_texts(options), options)
     if command.takes == "each":
         return writing.write((replace(command.run(one), number=one.number) for one in inputs.traces(options)), options)
     found = command.run(options)

@@ -118,7 +118,8 @@ def _store(folder: Path) -> tuple[Part, str]:
     place.mkdir(mode=0o700)
     options = {
         "port": "0", "unixsocket": f"{place}/socket", "unixsocketperm": "700", "dir": str(place), "save": "",
-        "appendonly": "yes", "loglevel": "warning",
+        "appendonly": "yes", "appendfsync": "always",  # what it has confirmed survives its crash
+        "loglevel": "warning",
     }  # fmt: skip
     command = [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
     return Part("the store of rooms", command, os.environ, (place / "socket").exists, True), f"unix://{place}/socket"

@@ -2,14 +2,14 @@
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import BY_NAME
 
 FORMATS = ("csv", "parquet", "json", "jsonl", "npz", "html", "png", "svg")
-CHOICES = {"formats": FORMATS, "measures": tuple(one.name for one in HEAD_MEASURES)}
+CHOICES: dict[str, Collection[str]] = {"formats": FORMATS, "measures": BY_NAME}
 
 
 def whole(least: int = 0, most: int | None = None, words: Sequence[str] = ()) -> Callable[[str], int | str]:

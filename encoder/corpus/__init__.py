@@ -1,10 +1,12 @@
 """Heads over a whole corpus: every measure of every head, with intervals, examples and labels; an atlas on the disk.
 
-    from encoder import corpus
-    atlas = corpus.build(model, corpus.Source("reviews.csv", labels=("stars",)), "atlas")
-    atlas = corpus.open_atlas("atlas")                        # later; corpus.iter_build yields the progress of a build
-    atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
-    atlas.examples(2, 5, "previous")
+    >>> atlas = corpus.build(model, ["a cat", "the dog ran"], "atlas")    # or Source("reviews.csv", labels=("stars",))
+    >>> atlas = corpus.open_atlas("atlas")                    # later; corpus.iter_build yields the progress of a build
+    >>> mean, error = atlas.array("previous"), atlas.array("previous", "se")    # [L, H] each
+    >>> len(atlas.examples(2, 5, "previous"))
+    2
+    >>> corpus.over(model, ["a cat", "a dog"], causal.ablate_each_head).mean.shape    # any numbers of a text
+    (6, 12)
 
 `rows` says where texts come from, and `encoder.inputs.read` reads them; `watcher` and `batch` measure texts of one
 length; `block` and `totals` add them up in any order; `staging` keeps a build that was ended; `tables` writes the atlas

@@ -19,11 +19,14 @@ from encoder.corpus.plan import MEASURES
 from encoder.corpus.totals import fits
 from encoder.corpus.watcher import N_OFFSETS, Watcher, offset_places
 from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
+from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.head_divergence import divergence_sums
 from encoder.measure.heads import means, uniform_entropy
 from encoder.model.device import explain_out_of_memory
 from encoder.model.hooks import visiting
+from encoder.own import FILE
 
 #: Tokens of a batch, about. Larger batches are not faster on a CPU, and smaller ones are slower.
 MOST_TOKENS = 1024
@@ -80,20 +83,26 @@ def measure_batch(
     vectors: tuple[int, ...] = (),
     vectors_of: tuple[int, ...] = (),
     similarity_of: tuple[int, ...] = (),
+    own: tuple[str, ...] = (),
 ) -> BatchNumbers:
-    """Run texts of one length and measure them. vectors: layer numbers; vectors_of, similarity_of: places of texts."""
+    """Run texts of one length and measure them. vectors: layer numbers; vectors_of, similarity_of: places of texts;
+    own: names of measures of one's own, which come last in M and run each text once more."""
     n_tokens, n = len(sentences[0]), model.config.n_layers * model.config.n_heads
     work = (n * (n - 1) // 2 + 4 * n) * n_tokens * n_tokens
     step = max(1, math.ceil(work / MOST_SIMILARITY_NUMBERS))
     watcher = _watched(model, sentences, key_tokens, strong, vectors, vectors_of, dict.fromkeys(similarity_of, step))
     groups = watcher.groups
     measures = _means(watcher, groups, model.config.causal)
+    if own:
+        of_text = np.array([[_own(name).of(trace) for name in own] for trace in map(model.trace_tokens, sentences)])
+        of_text[np.isnan(of_text).any((-1, -2))] = np.nan  # a text counts for all heads, or for none
+        measures = np.concatenate([measures, of_text], 1)
     received = _stacked(watcher.received) / n_tokens  # [B, L, H, G]
     present = groups.keys[..., len(KEY_MEASURES) :].any(1).cpu().numpy()  # [B, G]
     norms = torch.stack(list(watcher.norms.values()), -1).cpu().double().mean(1).numpy()  # MPS has no float64
     profile = _stacked(watcher.profile)
     finite = [fits(np.nan_to_num(profile, nan=np.inf)), fits(received), fits(norms)]
-    finite += [fits(measures) | (np.isnan(measures) & _may_lack(groups))]
+    finite += [fits(measures) | (np.isnan(measures) & _may_lack(groups, len(own)))]
     usable = np.logical_and.reduce([one.reshape(len(sentences), -1).all(-1) for one in finite])
     return BatchNumbers(
         measures=measures,
@@ -139,14 +148,22 @@ def _means(watcher: Watcher, groups: Groups, causal: bool) -> np.ndarray:
     return np.stack(list(means(totals, n_queries, n, uniform_entropy(n, causal)).values()), 1)
 
 
-def _may_lack(groups: Groups) -> np.ndarray:
+def _own(name: str) -> Definition:
+    """A measure of one's own. Raises EncoderError where this process does not know it."""
+    if name not in BY_NAME:
+        raise EncoderError(f"The measure {name!r} is not registered in this process: name its file by {FILE}.")
+    return BY_NAME[name]
+
+
+def _may_lack(groups: Groups, n_own: int) -> np.ndarray:
     """bool [B, M, 1, 1]: where a text has nothing to measure, such as no token that occurs again."""
     same_token, own_word = groups.n_alike.cpu().numpy() == 0
     alone = np.full(groups.n_texts, groups.n_tokens == 1)
     lacking = {"same_token": same_token, "own_word": own_word}
     lacking |= dict.fromkeys(("previous", "next", "top_previous", "top_next", "relative_entropy"), alone)
     none = np.zeros(groups.n_texts, dtype=bool)
-    return np.stack([lacking.get(name, none) for name in MEASURES], 1)[:, :, None, None]
+    every = [*(lacking.get(name, none) for name in MEASURES), *[np.ones_like(none)] * n_own]
+    return np.stack(every, 1)[:, :, None, None]
 
 
 def _divergence(maps: list[Tensor]) -> np.ndarray:

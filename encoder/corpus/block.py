@@ -11,7 +11,7 @@ import numpy as np
 
 from encoder.corpus.batch import BatchNumbers, batches, measure_batch
 from encoder.corpus.groups import key_tokens
-from encoder.corpus.plan import BINS, MEASURES, Block, Plan, bins
+from encoder.corpus.plan import BINS, Block, Plan, bins
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, fixed, weighted_sums
 from encoder.encoders.text import TextEncoder
 from encoder.errors import TextError
@@ -78,6 +78,7 @@ class _Collected:
             self._model,
             [self.sentences[place] for place in places],
             self._keys,
+            own=plan.settings.own,
             strong=plan.settings.strong,
             vectors=plan.settings.vector_layers,
             vectors_of=kept,
@@ -85,7 +86,7 @@ class _Collected:
         )
         usable = np.flatnonzero(numbers.usable)
         for at in np.flatnonzero(~numbers.usable).tolist():
-            self.failed[first + places[at]] = "Its attention or its vectors are not finite."
+            self.failed[first + places[at]] = "Its attention, its vectors or a measure of it are not finite."
         self._usable += [places[at] for at in usable]
         self._measures.append(numbers.measures[usable])
         self._norms.append(numbers.norms[usable])
@@ -116,7 +117,8 @@ class _Collected:
     def totals(self) -> Totals:
         """The sums over the block."""
         config, settings = self._model.config, self._plan.settings
-        shape = (len(MEASURES), config.n_layers, config.n_heads)
+        names = settings.measures
+        shape = (len(names), config.n_layers, config.n_heads)
         values = np.concatenate([np.zeros((0, *shape)), *self._measures])  # [B, M, L, H]
         texts = np.array(self._usable, dtype=np.int64) + self._block.first
         sentences = [self.sentences[place] for place in self._usable]
@@ -140,7 +142,7 @@ class _Collected:
             norms = np.concatenate(self._norms)
             sums |= {"norm_sum": fixed(norms).sum(1), "norm_square": fixed(norms**2).sum(1)}
         sums |= self._of_labels(measured, total, square)
-        of_type = head_types.holds({name: values[:, place] for place, name in enumerate(MEASURES)})
+        of_type = head_types.holds({name: values[:, place] for place, name in enumerate(names)})
         holding = np.stack([of_type[one.name] for one in head_types.HEAD_TYPES], 1)  # [B, types, L, H]
         sums["type"] = holding.sum(0)
         if len(texts):
@@ -157,14 +159,15 @@ class _Collected:
     def _histogram(self, values: np.ndarray, measured: np.ndarray) -> np.ndarray:
         """[M, BINS, L, H]: texts in each bin; the last bin has its upper edge."""
         n_heads = int(np.prod(values.shape[2:]))
-        found = np.zeros((len(MEASURES), BINS, n_heads), dtype=np.int64)
+        names = self._plan.settings.measures
+        found = np.zeros((len(names), BINS, n_heads), dtype=np.int64)
         heads = np.arange(n_heads)
-        for measure, edges in enumerate(bins(self._model.config.max_tokens)):
+        for measure, edges in enumerate(bins(self._model.config.max_tokens, names)):
             some = values[measured[:, measure], measure].reshape(-1, n_heads)
             place = np.searchsorted(edges, some, side="right").clip(1, BINS) - 1
             counts = np.bincount((place * n_heads + heads).ravel(), minlength=BINS * n_heads)
             found[measure] = counts.reshape(BINS, n_heads)
-        return found.reshape(len(MEASURES), BINS, *values.shape[2:])
+        return found.reshape(len(names), BINS, *values.shape[2:])
 
     def _of_labels(self, measured: np.ndarray, total: np.ndarray, square: np.ndarray) -> dict[str, np.ndarray]:
         found = {}

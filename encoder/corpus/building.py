@@ -6,6 +6,7 @@ atlas = corpus.build(model, "texts.csv", "atlas", progress=print)
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from encoder.corpus.totals import MOST_TEXTS
 from encoder.encoders.text import TextEncoder
 from encoder.errors import AtlasError, EncoderError
 from encoder.inputs.read import Given
+from encoder.measure.head_definitions import own
 
 #: Runs the blocks of these numbers, of the staged texts in a file, in any order. Yields their results; whole numbers
 #: between them: texts done of a block under way.
@@ -89,6 +91,7 @@ def iter_build(
     """
     _check(model, settings)
     names = key_tokens(model, settings.key_tokens)
+    settings = dataclasses.replace(settings, own=tuple(one.name for one in own()))
     source, out = source if isinstance(source, Source) else Source(source), Path(out)
     source.check()
     if out.exists() and not replace:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from encoder import own
 from encoder.corpus.block import BlockResult, Survey, survey_block
 from encoder.corpus.plan import Block, Plan, model_about
 from encoder.corpus.staging import read_blocks
@@ -78,6 +79,7 @@ class Cluster:
     def _environment(self) -> dict[str, str]:
         """Variables of the workers."""
         threads = {"OMP_NUM_THREADS": str(self.threads), "OMP_WAIT_POLICY": "PASSIVE"}
+        threads |= {own.FILE: os.environ[own.FILE]} if own.FILE in os.environ else {}
         if self.address is not None:
             return threads
         root = str(Path(__file__).parents[2])  # workers import the same code as this process
@@ -186,6 +188,7 @@ class _Worker:
         import torch
 
         torch.set_num_threads(threads)
+        own.load()
         loaded = next(iter(load(model, device=device).towers.values()))  # of a pair, the encoder of texts
         if not isinstance(loaded, TextEncoder) or model_about(loaded)["sha256"] != sha256:
             raise EncoderError(f"A worker has other weights under the name {model}: install the same model everywhere.")

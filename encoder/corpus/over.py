@@ -3,6 +3,7 @@
     effects = corpus.over(model, "texts.csv", causal.ablate_each_head)
     effects.mean, effects.low, effects.high                       # [L, H] each, of 95% intervals
     corpus.over(model, texts, lambda model, text: measure.heads(model.trace(text))["entropy"], "entropies")
+    corpus.over(model, corpus.Source("pairs.csv", "clean", pair="corrupted"), causal.patch)       # pairs of one length
 
 The texts are staged, run in blocks and resumed as those of an atlas; a block's numbers are one file.
 
@@ -12,7 +13,7 @@ Shapes: N texts, S the shape of what the function gives, R replicates.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,12 +29,14 @@ from encoder.corpus.plan import Block, Plan, Settings, model_about
 from encoder.corpus.rows import Source
 from encoder.corpus.staging import LABEL, TEXTS, Staging
 from encoder.corpus.totals import Top, Totals, bootstrap_weights, interval
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
 from encoder.inputs.read import Given
+from encoder.measure.head_definitions import as_float64
 
-#: (model, text) -> numbers of the same shape for every text. It may raise EncoderError for a text, which is left out.
-Function = Callable[[TextEncoder, str], Any]
+#: (model, text) or (model, text, second text) -> numbers, of the same shape for every text. It may raise EncoderError
+#: for a text, which is left out.
+Function = Callable[..., Any]
 FOLDER = "values"
 #: Small blocks: the numbers of a text may need many runs.
 DEFAULTS = Settings(block_texts=50)
@@ -57,8 +60,9 @@ class OverTexts:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """[*S]: over texts; a text without a number (NaN) does not count."""
-        found: np.ndarray = np.nanmean(self.values, axis=0)
+        """[*S]: over texts; a text without a number (NaN) does not count; NaN where no text has one."""
+        with np.errstate(invalid="ignore"):
+            found: np.ndarray = np.nansum(self.values, axis=0) / (~np.isnan(self.values)).sum(axis=0)
         return found
 
     @cached_property
@@ -93,10 +97,11 @@ class OverTexts:
             for value, some in parts.items()
         }  # fmt: skip
 
-    def to_pandas(self) -> pd.DataFrame:
-        """place_0, place_1, ... in S, mean, low, high."""
+    def to_pandas(self, **axes: Sequence[object]) -> pd.DataFrame:
+        """place_0, place_1, ... in S, mean, low, high. axes: other names of these columns, and their values."""
         places = np.indices(self.mean.shape).reshape(self.mean.ndim, -1)
-        columns = {f"place_{axis}": place for axis, place in enumerate(places)}
+        axes = axes or {f"place_{axis}": range(size) for axis, size in enumerate(self.mean.shape)}
+        columns = {name: np.array(list(axes[name]))[place] for name, place in zip(axes, places, strict=True)}
         return pd.DataFrame(columns | {name: getattr(self, name).ravel() for name in ("mean", "low", "high")})
 
 
@@ -114,11 +119,13 @@ def over(
 ) -> OverTexts:
     """The function's numbers of each text, with their means and intervals.
 
-    out: a folder that keeps the blocks: the same call goes on after an end, and opens the result later; None: nothing
-    is kept. name: of the function, which the folder is checked for (by default its own). cluster: Ray's workers.
+    source: texts, a file, or a Source. function: (model, text) -> numbers of one shape, such as
+    `causal.ablate_each_head`; of a Source with a pair, (model, text, second text), such as `causal.patch`. out: a
+    folder that keeps the blocks: the same call goes on after an end, and opens the result later; None: nothing is
+    kept. name: of the function, which the folder is checked for (by default its own). cluster: Ray's workers.
     Raises EncoderError where no text has numbers, and as `iter_build`.
     """
-    source = source if isinstance(source, Source) else Source(source)
+    model, source = of_text(model, "choose a text model."), source if isinstance(source, Source) else Source(source)
     source.check()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "blocks" if out is None else Path(out)
@@ -144,8 +151,7 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
     failed: dict[int, str] = {}
     for place, text in enumerate(block.texts):
         try:
-            found = function(model, text)
-            values[block.first + place] = np.asarray(getattr(found, "detach", lambda found=found: found)(), np.float64)
+            values[block.first + place] = as_float64(function(model, text, *block.pairs[place : place + 1]))
         except EncoderError as error:
             failed[block.first + place] = str(error)
         yield place + 1

@@ -6,14 +6,14 @@ Blocks are runs of `block_texts` texts in the order of the file. What is compute
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
 from encoder.encoders.text import TextEncoder
-from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
 from encoder.measure.heads import STRONG
 
 MEASURES = tuple(definition.name for definition in HEAD_MEASURES)
@@ -37,7 +37,8 @@ class Settings:
     block_texts: texts of a block; examples: strongest texts of each head and measure; replicates, seed: of the
     bootstrap; similarity_texts: texts on which all heads are compared, evenly spaced; vector_layers: whose tokens'
     vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts;
-    key_tokens: words to which attention is recorded, next to special tokens, full stops and commas.
+    key_tokens: words to which attention is recorded, next to special tokens, full stops and commas; own: names of your
+    own measures (`measure.register`), which `build` fills in.
     """
 
     max_tokens: int | None = None
@@ -50,19 +51,28 @@ class Settings:
     vector_layers: tuple[int, ...] = ()
     vector_texts: int = 5_000
     key_tokens: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the M measures."""
+        return (*MEASURES, *self.own)
 
     def about(self) -> dict[str, object]:
-        """The settings for files; those before 0.2 had no `key_tokens`, and an atlas without them has the same hash."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name != "key_tokens" or value}
+        """The settings for files. Versions before had no `key_tokens` and `own`: an atlas without has the same hash."""
+        later = ("key_tokens", "own")
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in later or value}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings, the number of texts, and each label column's values in the order of their names."""
+    """Settings, the number of texts, each label column's values in the order of their names, and the column of a second
+    text."""
 
     settings: Settings
     n_texts: int
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pair: str | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -81,12 +91,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Block:
-    """A run of texts. first: the index of the first one; labels: column -> a value or None for each text."""
+    """A run of texts. first: the index of the first one; labels: column -> a value or None for each text; pairs: the
+    second text of each, where there are some."""
 
     number: int
     first: int
     texts: tuple[str, ...]
     labels: Mapping[str, tuple[str | None, ...]]
+    pairs: tuple[str, ...] = ()
 
 
 def is_sampled(index: int, n_texts: int, wanted: int) -> bool:
@@ -94,16 +106,17 @@ def is_sampled(index: int, n_texts: int, wanted: int) -> bool:
     return (index + 1) * wanted // n_texts > index * wanted // n_texts if wanted < n_texts else True
 
 
-def bins(max_tokens: int) -> np.ndarray:
+def bins(max_tokens: int, measures: Sequence[str]) -> np.ndarray:
     """[M, BINS + 1]: edges of each measure's histogram. Shares and normalised entropy: 0 to 1; nats: 0 to ln
-    max_tokens; tokens: 0 to max_tokens, finer for short distances."""
+    max_tokens; tokens: 0 to max_tokens, finer for short distances; any number: -10,000 to 10,000, finer near 0."""
     share = np.linspace(0, 1, BINS + 1)
     edges = {
         "share": share,
         "nats": share * np.log(max(2, max_tokens)),
         "tokens": np.expm1(share * np.log1p(max_tokens)),
+        "number": np.sinh((2 * share - 1) * np.arcsinh(1e6)) / 100,
     }
-    return np.stack([edges[definition.unit] for definition in HEAD_MEASURES])
+    return np.stack([edges[BY_NAME[name].unit] for name in measures])
 
 
 def model_about(model: TextEncoder) -> dict[str, object]:

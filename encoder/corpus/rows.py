@@ -22,7 +22,7 @@ LIMITS = reading.Limits(file_bytes=None, texts=None, characters=1_000_000, all_c
 class Source:
     """Where texts come from. path: a file, what else `reading.read` takes, or BUNDLED; text: the column of the texts,
     None: named as in reading.COLUMNS, else the first; labels: names of label columns; most: the first so many texts
-    only; file_name: of a file whose bytes are given.
+    only; file_name: of a file whose bytes are given; pair: the column of a second text, for `over`.
     """
 
     path: Given
@@ -30,6 +30,12 @@ class Source:
     labels: tuple[str, ...] = ()
     most: int | None = None
     file_name: str = ""
+    pair: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read besides the texts: the labels, then the second text."""
+        return self.labels if self.pair is None else (*self.labels, self.pair)
 
     @property
     def is_bundled(self) -> bool:
@@ -44,8 +50,8 @@ class Source:
     def check(self) -> None:
         """Raise EncoderError for no file, another format, and labels where a row has none."""
         if not self.is_bundled:
-            reading.check(self.path, self.file_name, text=self.text, labels=self.labels)
-        elif self.text or set(self.labels) - {POS}:
+            reading.check(self.path, self.file_name, text=self.text, labels=self.columns)
+        elif self.text or set(self.columns) - {POS}:
             raise EncoderError(f"The bundled sentences have one column of labels: specify --label {POS!r}, or none.")
 
     def about(self) -> dict[str, object]:
@@ -61,8 +67,8 @@ class Source:
             for row in self.rows():
                 digest.update(f"{row!r}\n".encode("utf-8", "backslashreplace"))
         columns: dict[str, object] = {"text_column": self.text, "label_columns": list(self.labels)}
-        if self.most is not None:
-            columns["most_texts"] = self.most
+        columns |= {} if self.most is None else {"most_texts": self.most}
+        columns |= {} if self.pair is None else {"pair_column": self.pair}
         return {"name": self.name, "sha256": digest.hexdigest(), **columns}
 
     def rows(self) -> Iterator[Row | BrokenRow]:
@@ -77,7 +83,7 @@ class Source:
             yield row
 
     def _read(self) -> Iterator[Row | BrokenRow]:
-        return reading.read(self.path, self.file_name, text=self.text, labels=self.labels, limits=LIMITS)
+        return reading.read(self.path, self.file_name, text=self.text, labels=self.columns, limits=LIMITS)
 
     def _bundled(self) -> Iterator[Row]:
         for number, (text, pos) in enumerate(zip(examples(), examples_pos(), strict=True), 1):

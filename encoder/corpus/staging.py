@@ -61,7 +61,7 @@ class Staging:
         labels = {column: tuple(values) for column, values in staged["labels"].items()}
         self.n_rows, self.n_broken = int(staged["n_rows"]), int(staged["n_broken"])
         self.n_blank = int(staged.get("n_blank", 0))  # an older version did not count them
-        self.plan = Plan(settings, int(staged["n_texts"]), labels)
+        self.plan = Plan(settings, int(staged["n_texts"]), labels, source.pair)
 
     def _staged(self, source: Source, settings: Settings) -> dict[str, Any]:
         """What is in the folder; the texts are copied to it first if it is new."""
@@ -111,7 +111,7 @@ class Staging:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        columns = ["row", "text", *(LABEL + label for label in source.labels)]
+        columns = ["row", "text", *(LABEL + label for label in source.columns)]
         schema = pa.schema([("row", pa.int64()), *((name, pa.string()) for name in columns[1:])])
         values: list[set[str]] = [set() for _ in source.labels]
         broken: list[tuple[int, str]] = []
@@ -133,12 +133,12 @@ class Staging:
                     if len(broken) < MOST_NAMED:
                         broken.append((row.number, row.why))
                     continue
-                if not row.text:
+                if not row.text or (source.pair is not None and row.labels[-1] is None):
                     n_blank += 1
                     continue
                 n_texts += 1
                 rows.append((row.number, row.text, *row.labels))
-                for known, label, name in zip(values, row.labels, source.labels, strict=True):
+                for known, label, name in zip(values, row.labels, source.labels, strict=False):
                     if label is not None:
                         known.add(label)
                     if len(known) > MOST_LABELS:
@@ -203,4 +203,6 @@ def read_blocks(texts: Path, plan: Plan, numbers: list[int]) -> Iterator[Block]:
         for number in numbers:
             table = file.read_row_group(number)
             labels = {name: tuple(table.column(LABEL + name).to_pylist()) for name in plan.labels}
-            yield Block(number, number * plan.settings.block_texts, tuple(table.column("text").to_pylist()), labels)
+            pairs = () if plan.pair is None else tuple(table.column(LABEL + plan.pair).to_pylist())
+            texts_of = tuple(table.column("text").to_pylist())
+            yield Block(number, number * plan.settings.block_texts, texts_of, labels, pairs)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from encoder.corpus.atlas_files import FORMAT, MANIFEST, VERSION
-from encoder.corpus.plan import BINS, MEASURES, bins
+from encoder.corpus.plan import BINS, bins
 from encoder.corpus.staging import TEXTS, Staging, write_whole
 from encoder.corpus.totals import Totals, interval, replicate_means, value
 from encoder.corpus.watcher import FARTHEST, N_OFFSETS
@@ -33,16 +33,16 @@ def write_tables(
     key_tokens: Sequence[str],
 ) -> None:
     """Write every table, and the manifest last."""
-    shape = (model.config.n_layers, model.config.n_heads)
+    shape, measures = (model.config.n_layers, model.config.n_heads), staging.plan.settings.measures
     tables: dict[str, Columns] = {
-        "heads": _heads(totals, shape),
-        "histograms": _histograms(totals, shape, model.config.max_tokens),
-        "types": _types(totals, shape),
+        "heads": _heads(totals, shape, measures),
+        "histograms": _histograms(totals, shape, measures, model.config.max_tokens),
+        "types": _types(totals, shape, measures),
         "profile": _profile(totals, shape),
         "key_tokens": _key_tokens(totals, shape, key_tokens),
-        "labels": _labels(totals, shape, staging.plan.labels),
+        "labels": _labels(totals, shape, measures, staging.plan.labels),
         "similarity": _similarity(totals, shape),
-        "examples": _examples(totals, shape),
+        "examples": _examples(totals, shape, measures),
         "norms": _norms(totals, norm_names),
         "lengths": _lengths(totals),
         "problems": _problems(staging, totals),
@@ -56,7 +56,7 @@ def write_tables(
         **about,
         "settings": staging.about["settings"],
         "count": {"rows": staging.n_rows, "broken": staging.n_broken, "blank": staging.n_blank, **count},
-        "measures": list(MEASURES),
+        "measures": list(measures),
         "head_types": list(TYPES),
         "labels": {column: list(values) for column, values in staging.plan.labels.items()},
         "made_with": _versions(),
@@ -123,30 +123,30 @@ def _moments(n: np.ndarray, total: np.ndarray, square: np.ndarray) -> Columns:
         return {"n": n.astype(np.int64), "mean": mean, "std": std, "se": std / np.sqrt(n)}
 
 
-def _heads(totals: Totals, shape: tuple[int, int]) -> Columns:
+def _heads(totals: Totals, shape: tuple[int, int], measures: Sequence[str]) -> Columns:
     sums = totals.sums
     low, high = interval(replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None]))
     moments = _moments(sums["n"][:, None, None], sums["sum"], sums["square"])
-    return _places(("measure", MEASURES), *_by_head(shape)) | moments | {"low": low, "high": high}
+    return _places(("measure", measures), *_by_head(shape)) | moments | {"low": low, "high": high}
 
 
-def _histograms(totals: Totals, shape: tuple[int, int], max_tokens: int) -> Columns:
-    edges = bins(max_tokens)
-    places = _places(("measure", MEASURES), ("bin", range(BINS)), *_by_head(shape))
-    wide = (len(MEASURES), BINS, *shape)
+def _histograms(totals: Totals, shape: tuple[int, int], measures: Sequence[str], max_tokens: int) -> Columns:
+    edges = bins(max_tokens, measures)
+    places = _places(("measure", measures), ("bin", range(BINS)), *_by_head(shape))
+    wide = (len(measures), BINS, *shape)
     lower, upper = (np.broadcast_to(edge[:, :, None, None], wide).ravel() for edge in (edges[:, :-1], edges[:, 1:]))
     count = totals.sums["histogram"].ravel()
     filled = np.flatnonzero(count)
-    measures = np.array(places.pop("measure"))[filled].tolist()
+    filled_names = np.array(places.pop("measure"))[filled].tolist()
     rest = places | {"lower": lower, "upper": upper, "count": count}
-    return {"measure": measures} | {name: np.asarray(column)[filled] for name, column in rest.items()}
+    return {"measure": filled_names} | {name: np.asarray(column)[filled] for name, column in rest.items()}
 
 
-def _types(totals: Totals, shape: tuple[int, int]) -> Columns:
+def _types(totals: Totals, shape: tuple[int, int], measures: Sequence[str]) -> Columns:
     sums = totals.sums
-    means = dict(zip(MEASURES, _moments(sums["n"][:, None, None], sums["sum"], sums["square"])["mean"], strict=True))
+    means = dict(zip(measures, _moments(sums["n"][:, None, None], sums["sum"], sums["square"])["mean"], strict=True))
     replicates = replicate_means(sums["boot_sum"], sums["boot_n"][:, :, None, None])
-    drawn = head_types.holds({name: replicates[:, place] for place, name in enumerate(MEASURES)})
+    drawn = head_types.holds({name: replicates[:, place] for place, name in enumerate(measures)})
     by_mean = head_types.holds(means)
     low, high = interval(replicate_means(sums["boot_type"], sums["boot_texts"][:, None, None, None]))
     return _places(("type", TYPES), *_by_head(shape)) | {
@@ -174,14 +174,16 @@ def _key_tokens(totals: Totals, shape: tuple[int, int], names: Sequence[str]) ->
     return _places(("token", tuple(names)), *_by_head(shape)) | moments
 
 
-def _labels(totals: Totals, shape: tuple[int, int], labels: Mapping[str, Sequence[str]]) -> Columns:
+def _labels(
+    totals: Totals, shape: tuple[int, int], measures: Sequence[str], labels: Mapping[str, Sequence[str]]
+) -> Columns:
     parts: list[Columns] = []
     for column, values in labels.items():
         n, total, square = (totals.sums[f"label/{column}/{name}"] for name in ("n", "sum", "square"))
-        places = _places(("label", (column,)), ("value", tuple(values)), ("measure", MEASURES), *_by_head(shape))
+        places = _places(("label", (column,)), ("value", tuple(values)), ("measure", measures), *_by_head(shape))
         parts.append(places | _moments(n[:, :, None, None], total, square))
     if not parts:
-        empty = _places(("label", ("",)), ("value", ("",)), ("measure", MEASURES[:1]), *_by_head(shape))
+        empty = _places(("label", ("",)), ("value", ("",)), ("measure", measures[:1]), *_by_head(shape))
         zero = np.zeros((2, *shape), dtype=np.int64)
         return {name: column[:0] for name, column in (empty | _flat(_moments(zero[0], zero, zero))).items()}
     flat = [_flat(part) for part in parts]
@@ -199,14 +201,14 @@ def _similarity(totals: Totals, shape: tuple[int, int]) -> Columns:
     return places | {"divergence": divergence}
 
 
-def _examples(totals: Totals, shape: tuple[int, int]) -> Columns:
+def _examples(totals: Totals, shape: tuple[int, int], measures: Sequence[str]) -> Columns:
     top = totals.top
     order: Callable[[np.ndarray], np.ndarray] = lambda array: np.moveaxis(array, 0, -1).ravel()  # noqa: E731
-    places = _places(("measure", MEASURES), *_by_head(shape), ("rank", range(len(top.value))))
+    places = _places(("measure", measures), *_by_head(shape), ("rank", range(len(top.value))))
     columns = places | {"value": order(top.value), "text": order(top.text), "n_tokens": order(top.n_tokens)}
     known = np.flatnonzero(columns["text"] >= 0)
-    measures = np.array(columns.pop("measure"))[known].tolist()
-    return {"measure": measures} | {name: column[known] for name, column in columns.items()}
+    known_names = np.array(columns.pop("measure"))[known].tolist()
+    return {"measure": known_names} | {name: column[known] for name, column in columns.items()}
 
 
 def _norms(totals: Totals, names: Sequence[str]) -> Columns:

@@ -1,6 +1,10 @@
 """Changes to a forward pass: of any value, of attention, of positions. They travel in the recording's context.
 
-`model.trace(text, edits=[AblateHead(1, 3)])` runs an edited pass. A new kind of edit is one class: a frozen dataclass
+    >>> edited = model.trace("a cat", edits=[edits.AblateHead(1, 3), edits.Scale("z", 2.0, layer=0, heads=(2,))])
+    >>> edits.format(edited.edits)                            # as in links; edits.parse reads it
+    'ablate_l1_h3~scale_oz_x2.0_l0_h2'
+
+A new kind of edit is one class: a frozen dataclass
 over `Edit` with its hook points, its check, its value and its words, listed in its file's tuple.
 """
 
@@ -20,6 +24,7 @@ from encoder.edits.scores import (
     UniformAttention,
 )
 from encoder.edits.values import (
+    FUNCTIONS,
     AblateHead,
     Add,
     Call,
@@ -35,7 +40,7 @@ from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 
 __all__ = [
-    "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
+    "FUNCTIONS", "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
     "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
     "ablates", "check_edits", "format", "parse", "register", "sources", "width",

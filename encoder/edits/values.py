@@ -18,6 +18,7 @@ from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Names, Site, check
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS
+from encoder.own import check_name
 
 #: Hook points in words; any other has its own name.
 POINTS = {
@@ -257,7 +258,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {}
 
 
 def register(name: str, function: Callable[[Tensor], Tensor]) -> None:
-    """Make a function available by its name in `Call`, and so in links."""
+    """Make a function available by its name in `Call`, and so in links and on the page Interventions."""
+    check_name(name)
     FUNCTIONS[name] = function
 
 

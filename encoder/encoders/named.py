@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -138,7 +139,11 @@ class NamedEncoder(Shown):
         """All that a reader of its numbers has to know: `notes`, and `moved_norms`."""
         return (*self.notes, *filter(None, [self.moved_norms]))
 
-    rewired = with_norm_placement  # the name up to 0.1; it goes in the release after the next
+    def rewired(self, norm_placement: NormPlacement) -> Self:
+        """The name of `with_norm_placement` up to 0.1."""
+        message = "model.rewired is now model.with_norm_placement; the old name goes with version 0.3"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.with_norm_placement(norm_placement)
 
     def trace(self, given: Any, /, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one input and return its Trace."""

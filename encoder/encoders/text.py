@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError, TextError
+from encoder.errors import EncoderError, TextError, quoted
 from encoder.inputs.text import TextWindow, Tokenized, readable
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
@@ -348,6 +348,8 @@ def build(
 
 def of_text(model: NamedEncoder, remedy: str) -> TextEncoder:
     """The model itself. Raises EncoderError for one that accepts no text. remedy: what else to do, the error's end."""
+    if not isinstance(model, NamedEncoder):
+        raise EncoderError(f"{quoted(model)} is not a model: encoder.load opens one, such as encoder.load('minilm').")
     if not isinstance(model, TextEncoder):
         raise EncoderError(f"{model.name} accepts no text: {remedy}")
     return model

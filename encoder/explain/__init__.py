@@ -1,9 +1,8 @@
 """Every step from the text to the output vector as a pure function: (trace, place) -> the numbers of that step.
 
-    from encoder import explain
-    step = explain.score(trace, explain.Place(layer=2, head=3, query=4, key=1))
-    step.value, step.formula.numbers
-    step.check(explain.Recomputation(trace))    # the same in float64, from ids and weights
+    >>> step = explain.score(trace, explain.Place(layer=2, head=3, query=4, key=1))
+    >>> value, formula = step.value, step.formula.numbers
+    >>> check = step.check(explain.Recomputation(trace))    # the same in float64, from ids and weights
 
 A step is a frozen dataclass with float32 arrays, labels and its formula as LaTeX. `chain` runs all steps in order.
 """
@@ -20,7 +19,7 @@ from encoder.explain.norm import (
     norm_moments,
     normalised,
 )
-from encoder.explain.output import Journey, Pooled, Similarity, journey, pooled, similarity
+from encoder.explain.output import Pooled, pooled
 from encoder.explain.place import Place
 from encoder.explain.projection import Projection, projected_matrix, projection
 from encoder.explain.reference import Chain, Check, Recomputation, chain
@@ -32,11 +31,11 @@ from encoder.explain.weighted_sum import OutputProjection, WeightedSum, output_p
 #: The public names: values of steps, then the functions that compute them.
 __all__ = [
     "AddNorm", "Chain", "Check", "EmbeddingStep", "FeedForwardStep", "FlowStage", "Formula",
-    "HiddenActivations", "Journey", "NormMoments", "Normalised",
+    "HiddenActivations", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
-    "Score", "ScoreMatrix", "Similarity", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
-    "add_norm", "chain", "embedding", "feed_forward", "hidden_activations", "journey",
+    "Score", "ScoreMatrix", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
+    "add_norm", "chain", "embedding", "feed_forward", "hidden_activations",
     "norm_moments", "normalised", "output_projection", "pooled",
-    "projected_matrix", "projection", "score", "score_matrix", "similarity", "softmax",
+    "projected_matrix", "projection", "score", "score_matrix", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip

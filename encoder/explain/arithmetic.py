@@ -148,21 +148,21 @@ def scores(q: Floats, k: Floats, scale: float, bias: Floats | None = None) -> Fl
     return out if bias is None else out + bias
 
 
-def exponentials(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
-    """scores [..., T] -> exp((s - max) / temperature), 0 where not allowed. The largest number of each row is 1.
+def exponentials(scores: Floats, allowed: Bools) -> Floats:
+    """scores [..., T] -> exp(s - max), 0 where not allowed. The largest number of each row is 1.
 
     A row in which nothing is allowed (a padding token) becomes uniform, as in the fused kernel.
     """
     nothing = ~allowed.any(axis=-1, keepdims=True)
     scores, allowed = np.where(nothing, 0.0, scores), allowed | nothing
     top = np.max(np.where(allowed, scores, -np.inf), axis=-1, keepdims=True)
-    shifted = np.where(allowed, scores - top, 0.0) / temperature
+    shifted = np.where(allowed, scores - top, 0.0)
     return np.where(allowed, np.exp(shifted), 0.0)
 
 
-def softmax(scores: Floats, allowed: Bools, temperature: float = 1.0) -> Floats:
+def softmax(scores: Floats, allowed: Bools) -> Floats:
     """scores [..., T] -> weights [..., T] that sum to 1, 0 where not allowed."""
-    numerators = exponentials(scores, allowed, temperature)
+    numerators = exponentials(scores, allowed)
     return numerators / numerators.sum(axis=-1, keepdims=True)
 
 

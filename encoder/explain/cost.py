@@ -159,7 +159,8 @@ def cost(config: EncoderConfig, n_tokens: int, n_parameters: int, bytes_each: in
         around += config.convolutions.flops(n_tokens, config.embedding_width)
     if config.position == "convolutional":
         group = config.embedding_width // config.position_groups
-        around += 2 * n_tokens * config.embedding_width * group * config.position_kernel
+        convolutions = max(1, config.position_layers)
+        around += 2 * n_tokens * config.embedding_width * group * config.position_kernel * convolutions
     if config.pooler:
         around += 2 * config.d_model**2
     return Cost(

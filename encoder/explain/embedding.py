@@ -6,7 +6,6 @@ Shapes: T tokens, V vocabulary, E width of the tables (D unless they are factori
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
@@ -27,10 +26,7 @@ class EmbeddingStep:
     """
 
     place: Place
-    label: str
     id: int
-    segment_id: int
-    position_row: int
     token: Floats
     segment: Floats | None
     position: Floats | None
@@ -74,10 +70,7 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
     total: Floats = np.sum([part for part in (token, segment, position) if part is not None], axis=0)
     return EmbeddingStep(
         place=place,
-        label=trace.labels[i],
         id=trace.ids[i],
-        segment_id=_segment(trace, i),
-        position_row=_position_row(trace, i),
         token=token,
         segment=segment,
         position=position,
@@ -86,21 +79,6 @@ def embedding(trace: Trace, place: Place) -> EmbeddingStep:
         output=value(trace, "embedding", i),
         position_formula=_position_formula(config, place, position),
     )
-
-
-def _segment(trace: Trace, token: int) -> int:
-    """A token's row of the segment table; 0 for padding, and where the table has only one row."""
-    known = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
-    return known[token] if token < len(known) else 0
-
-
-def _position_row(trace: Trace, token: int) -> int:
-    """A token's row of the position table; its position in the text without a table."""
-    if trace.config.position != "learned":
-        return token
-    ids, mask = torch.tensor([trace.ids]), trace.mask.cpu()[None]
-    rows = trace.encoder.embedding.positions.indices(ids, mask, trace.n_tokens)  # [T] or [1, T]
-    return int(rows.flatten()[token])
 
 
 def _position_formula(config: EncoderConfig, place: Place, position: Floats | None) -> Formula | None:

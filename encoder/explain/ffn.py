@@ -29,15 +29,12 @@ _NAMES = {
 class FeedForwardStep:
     """The feed-forward layer of one token.
 
-    x [D]: its input (x_name: the hook point); linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
+    x [D]: its input; linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
     gate); column [D]: the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the
     residual stream per unit of activation; output [D]: hidden W_out + b.
     """
 
     place: Place
-    label: str
-    activation: str
-    x_name: str
     x: Floats
     linear: Floats
     gate: Floats | None
@@ -102,7 +99,7 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     place = place.checked(config, trace.n_tokens, config.d_model)
     module = trace.encoder.block(place.layer).ffn
     i, n, d = place.query, place.neuron, place.component
-    x_name, entering = sublayer_input(trace, place.layer, "ffn", i)
+    entering = sublayer_input(trace, place.layer, "ffn", i)
     x = array(entering)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
     up, gated_by, activated = hidden_of(trace, place.layer, entering)
@@ -111,9 +108,6 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     output_terms = hidden * w_out[:, d]
     return FeedForwardStep(
         place=place,
-        label=trace.labels[i],
-        activation=config.activation,
-        x_name=x_name,
         x=x,
         linear=linear,
         gate=gate,
@@ -139,7 +133,7 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
 def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenActivations:
     """The hidden activations of all tokens; off: 0 for ReLU, otherwise closer to 0 than `threshold`."""
     Place(layer=layer).checked(trace.config, trace.n_tokens)
-    _, x = sublayer_input(trace, layer, "ffn")
+    x = sublayer_input(trace, layer, "ffn")
     hidden = array(hidden_of(trace, layer, x)[2])
     exact = trace.config.activation == "relu" and not trace.config.gated
     limit = 0.0 if exact else threshold

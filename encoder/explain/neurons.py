@@ -69,7 +69,7 @@ def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEA
     limit = 0.0 if trace.config.activation == "relu" and not trace.config.gated else threshold
     rows = []
     for layer in range(trace.config.n_layers):
-        hidden = array(hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query)[1])[2])
+        hidden = array(hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query))[2])
         strongest = int(np.abs(hidden).argmax())
         rows.append((strongest, hidden[strongest], float((np.abs(hidden) > limit).mean()), hidden[neuron]))
     strongest_of, activation, active, selected = zip(*rows, strict=True)

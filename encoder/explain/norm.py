@@ -87,7 +87,6 @@ class AddNorm:
 
     place: Place
     part: Part
-    label: str
     pre_norm: bool
     before: Floats
     update: Floats
@@ -162,7 +161,6 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     return AddNorm(
         place=place,
         part=part,
-        label=trace.labels[i],
         pre_norm=pre_norm,
         before=before,
         update=update,

@@ -37,7 +37,7 @@ class Rotation:
 class Projection:
     """One number of q, k or v.
 
-    x [D]: the token's vector (x_name: the hook point); weight [D, K]: the head's columns of W; bias [K] or
+    x [D]: the token's vector; weight [D, K]: the head's columns of W; bias [K] or
     None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; normed [K]: after the norm of q and k,
     None without one; rotation: None where this component does not rotate; vector [K]: as the scores use it. Where heads
     share keys and values, weight and bias are those of the shared head. token: query i for q, key j for k and v.
@@ -46,8 +46,6 @@ class Projection:
     which: Which
     place: Place
     token: int
-    label: str
-    x_name: str
     x: Floats
     weight: Floats
     bias: Floats | None
@@ -112,7 +110,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     module: nn.Linear = getattr(trace.encoder.block(place.layer).attention, f"w_{which}")
     head = place.head if which == "q" else config.kv_head(place.head)
     own_columns = slice(head * config.d_head, (head + 1) * config.d_head)
-    x_name, entering = sublayer_input(trace, place.layer, "attention", token)
+    entering = sublayer_input(trace, place.layer, "attention", token)
     whole = apply(module, entering)
     x, projected = array(entering), array(whole[own_columns])
     normed = normed_head(trace, place.layer, which, whole, own_columns)
@@ -134,8 +132,6 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
         which=which,
         place=place,
         token=token,
-        label=trace.labels[token],
-        x_name=x_name,
         x=x,
         weight=head_weight,
         bias=head_bias,

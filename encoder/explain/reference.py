@@ -318,7 +318,6 @@ class Recomputation:
         head: int | slice,
         queries: Sequence[int] | None = None,
         *,
-        temperature: float = 1.0,
         scaled: bool = True,
         causal: bool | None = None,
     ) -> Floats:
@@ -328,12 +327,12 @@ class Recomputation:
         """
         scores, allowed = self._scores(layer, head, queries, scaled=scaled, causal=causal)
         if not self.config.attention_sinks:
-            return arithmetic.softmax(scores, allowed, temperature)
+            return arithmetic.softmax(scores, allowed)
         sink = self.of_layer(layer, "attention.sinks")[head]
         column = np.broadcast_to(sink[..., None, None], (*scores.shape[:-1], 1))
         seen = np.ones((*allowed.shape[:-1], 1), dtype=bool)
         whole = np.concatenate((scores, column), -1), np.concatenate((allowed, seen), -1)
-        return arithmetic.softmax(*whole, temperature)[..., :-1]
+        return arithmetic.softmax(*whole)[..., :-1]
 
     def _scores(
         self, layer: int, head: int | slice, queries: Sequence[int] | None, *, scaled: bool, causal: bool | None

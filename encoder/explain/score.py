@@ -1,8 +1,9 @@
-"""Scores: q_i . k_j term by term, / sqrt(K), the bias for the distance, the mask; scores without the scale.
+"""Scores: q_i . k_j term by term, DeBERTa's terms, / sqrt(K), the cap, the bias for the distance, the mask.
 
 Shapes: T tokens (queries i, keys j), K width of a head.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,25 +29,32 @@ class Variant:
 
 
 AS_MODEL = Variant()
+#: DeBERTa's terms (`encoder.model.disentangled`) in formulas.
+TERMS = {
+    "content to position": rf"{coloured('q', 'q_i')} \cdot K^p_{{i-j}}",
+    "position to content": rf"{coloured('k', 'k_j')} \cdot Q^p_{{i-j}}",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Score:
     """One score and its row.
 
-    q, k [K]; terms [K]: q_c k_c; dot: their sum; scale; bias: for the distance, 0 where the model adds none (has_bias);
-    visible: whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot
-    products and the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
+    q, k [K]; terms [K]: q_c k_c; dot: their sum; of_positions: DeBERTa's terms by name, before scaling; scale; cap: of
+    the score before bias and mask, or None; bias: for the distance, 0 where the model adds none (has_bias); visible:
+    whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot products and
+    the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
     """
 
     place: Place
     variant: Variant
-    labels: tuple[str, str]
     q: Floats
     k: Floats
     terms: Floats
     dot: float
+    of_positions: dict[str, float]
     scale: float
+    cap: float | None
     bias: float
     value: float
     visible: bool
@@ -60,20 +68,29 @@ class Score:
     def formula(self) -> Formula:
         """The dot product, then the score."""
         i, j = self.place.query, self.place.key
-        total = self.dot * self.scale + (self.bias if self.has_bias else 0.0)
-        pair = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}"
+        n_terms = 1 + len(self.of_positions)
+        pair = " + ".join(
+            (rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}", *(TERMS[name] for name in self.of_positions))
+        )
+        dots = " + ".join((number(self.dot), *map(bracketed, self.of_positions.values())))
         added, plus = (r" + b_{j - i}", rf" + {bracketed(self.bias)}") if self.has_bias else ("", "")
         if abs(self.scale - 1.0) < 1e-9:
-            rule, value = pair, number(self.dot)
-        elif abs(self.scale - len(self.q) ** -0.5) < 1e-6:
-            rule, value = rf"\frac{{{pair}}}{{\sqrt{{K}}}}", rf"\frac{{{number(self.dot)}}}{{\sqrt{{{len(self.q)}}}}}"
+            rule, value = pair, dots
+        elif abs(self.scale - (n_terms * len(self.q)) ** -0.5) < 1e-6:
+            below = f"{n_terms} K" if self.of_positions else "K"
+            rule = rf"\frac{{{pair}}}{{\sqrt{{{below}}}}}"
+            value = rf"\frac{{{dots}}}{{\sqrt{{{n_terms * len(self.q)}}}}}"
         else:
-            rule, value = rf"{number(self.scale)}\; {pair}", rf"{number(self.dot)} \cdot {number(self.scale)}"
+            pair, dots = (f"({one})" if self.of_positions else one for one in (pair, dots))
+            rule, value = rf"{number(self.scale)}\; {pair}", rf"{dots} \cdot {number(self.scale)}"
+        if self.cap is not None:
+            cap = number(self.cap)
+            rule, value = (rf"{cap} \tanh\left(\frac{{1}}{{{cap}}} {one}\right)" for one in (rule, value))
         left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
-        outcome = number(total) + ("" if self.visible else r" \;\to\; -\infty")
+        outcome = number(self.value) + ("" if self.visible else r" \;\to\; -\infty")
         numbers = calculation(
             (left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)]),
-            (f"s_{{{i},{j}}}", [outcome] if value + plus == number(total) else [value + plus, outcome]),
+            (f"s_{{{i},{j}}}", [outcome] if value + plus == number(self.value) else [value + plus, outcome]),
         )
         return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)
 
@@ -101,7 +118,7 @@ class ScoreMatrix:
 
 
 def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
-    """The score of query i and key j: terms, sum, scale, bias, mask, and the whole row of token i."""
+    """The score of query i and key j: terms, sum, scale, cap, bias, mask, and the whole row of token i."""
     place = place.checked(trace.config, trace.n_tokens, trace.config.d_head)
     i, j = place.query, place.key
     q, k = _qk(trace, place)
@@ -110,24 +127,28 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     bias = _bias(trace, place, rows)
     scale = scale_of(trace, variant)
     row = score_matrix(trace, place, variant, rows)
-    visible = bool(row.allowed[0, j])
     terms = q_row * k_row
     context = trace.contexts[place.layer]
     added = 0.0 if bias is None else float(bias[0, j])
-    if context.explicit:  # DeBERTa's terms, and what the cap changes
-        added = float(row.scores[0, j]) - float(terms.sum()) * scale
+    of_positions = {}
+    if context.terms is not None:
+        apart = context.terms.apart(q[None, rows], k[None], context.encoded, rows, slice(place.head, place.head + 1))
+        of_positions = {name: float(term[0, 0, j]) for name, term in apart.items()}
+    value = (float(terms.sum()) + sum(of_positions.values())) * scale
+    value = value if context.cap is None else context.cap * math.tanh(value / context.cap)
     return Score(
         place=place,
         variant=variant,
-        labels=(trace.labels[i], trace.labels[j]),
         q=q_row,
         k=k_row,
         terms=terms,
         dot=float(terms.sum()),
+        of_positions=of_positions,
         scale=scale,
+        cap=context.cap,
         bias=added,
-        value=float(terms.sum() * scale + added),
-        visible=visible,
+        value=value + added,
+        visible=bool(row.allowed[0, j]),
         dots=dots,
         row=row.scores[0],
         allowed=row.allowed[0],
@@ -136,16 +157,14 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     )
 
 
-def score_matrix(
-    trace: Trace, place: Place, variant: Variant = AS_MODEL, rows: slice | None = None, temperature: float = 1.0
-) -> ScoreMatrix:
+def score_matrix(trace: Trace, place: Place, variant: Variant = AS_MODEL, rows: slice | None = None) -> ScoreMatrix:
     """Scores and weights of the head for the queries `rows` (all by default)."""
     place = place.checked(trace.config, trace.n_tokens)
     rows = slice(*(rows or slice(None)).indices(trace.n_tokens))
     scores, allowed = _scores(trace, place, variant, rows)
     sinks = trace.contexts[place.layer].sinks
     sink = None if sinks is None else sinks[place.head : place.head + 1]
-    weights = _weights(scores, allowed, temperature, sink)
+    weights = _weights(scores, allowed, sink)
     return ScoreMatrix(rows, array(scores), allowed.cpu().numpy(), array(weights))
 
 
@@ -190,9 +209,9 @@ def _scores(trace: Trace, place: Place, variant: Variant, rows: slice) -> tuple[
     return scores, allowed if window is None else allowed & (distance.abs() <= window)
 
 
-def _weights(scores: Tensor, allowed: Tensor, temperature: float, sink: Tensor | None) -> Tensor:
+def _weights(scores: Tensor, allowed: Tensor, sink: Tensor | None) -> Tensor:
     """[Ti, T]: the softmax of allowed scores; uniform in a row without any, as in the model. sink [1]: learned."""
-    masked = (scores / temperature).masked_fill(~allowed, torch.finfo(scores.dtype).min)
+    masked = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     if sink is None:
         return torch.softmax(masked, dim=-1)
-    return pattern_with_sinks(masked[None], sink / temperature)[0]
+    return pattern_with_sinks(masked[None], sink)[0]

@@ -1,4 +1,4 @@
-"""The softmax: e to the power of each score minus the maximum, their sum, the weights; the temperature.
+"""The softmax: e to the power of each score minus the maximum, their sum, the weights.
 
 Shapes: T tokens (queries i, keys j).
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from encoder.errors import EncoderError
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Bools, Floats
 from encoder.explain.latex import Formula, bracketed, calculation, fraction, long_sum, number, stack, written_out
@@ -22,15 +21,13 @@ from encoder.trace.trace import Trace
 class Softmax:
     """One row of weights.
 
-    scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp((s - top) /
-    temperature), 0 where masked; sink: that of a learned sink, 0 without one; total: the sum of all; weights [T];
-    entropy in nats; uniform: the entropy of uniform attention.
+    scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp(s - top), 0 where
+    masked; sink: that of a learned sink, 0 without one; total: the sum of all; weights [T]; entropy in nats; uniform:
+    the entropy of uniform attention.
     """
 
     place: Place
     variant: Variant
-    labels: tuple[str, str]
-    temperature: float
     scores: Floats
     allowed: Bools
     top: float
@@ -50,23 +47,19 @@ class Softmax:
     def formula(self) -> Formula:
         """The weight of key j."""
         i, j = self.place.query, self.place.key
-        plain = self.temperature == 1.0
         below = written_out(len(self.exponentials), lambda k: number(self.exponentials[k]), chosen=j)
         below += [rf"{number(self.sink)} \quad\text{{(learned sink)}}"] if self.sink else []
         if not self.allowed[j]:
             steps = [r"0 \quad\text{(masked)}"]
         else:
             difference = f"{number(self.scores[j])} - {bracketed(self.top)}"
-            difference = difference if plain else rf"({difference})/{self.temperature:g}"
             steps = [
                 fraction(f"e^{{{difference}}}", number(self.total)),
                 fraction(number(self.exponentials[j]), number(self.total)),
                 number(self.value),
             ]
-        exponent = "s_{i,%s} - m_i" if plain else r"(s_{i,%s} - m_i)/\tau"
-        under = rf"\sum_{{l=0}}^{{T-1}} e^{{{exponent % 'l'}}}"
-        under += rf" + e^{{{exponent.replace('s_{i,%s}', 'b')}}}" if self.sink else ""
-        rule = fraction(f"e^{{{exponent % 'j'}}}", under)
+        under = r"\sum_{l=0}^{T-1} e^{s_{i,l} - m_i}" + (" + e^{b - m_i}" if self.sink else "")
+        rule = fraction("e^{s_{i,j} - m_i}", under)
         return Formula(
             symbols=stack(rf"\alpha_{{i,j}} = {rule}", r"m_i = \max_l s_{i,l}"),
             numbers=calculation(
@@ -78,31 +71,24 @@ class Softmax:
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of weights, from ids and weights."""
         at, how = self.place, self.variant
-        row = reference.attention(
-            at.layer, at.head, [at.query], temperature=self.temperature, scaled=how.scaled, causal=how.causal
-        )[0]
+        row = reference.attention(at.layer, at.head, [at.query], scaled=how.scaled, causal=how.causal)[0]
         return (reference.check("attention", self.weights, row, (at.key,)),)
 
 
-def softmax(trace: Trace, place: Place, temperature: float = 1.0, variant: Variant = AS_MODEL) -> Softmax:
-    """The row of token i. Raises EncoderError for a temperature of 0 or below."""
-    if not temperature > 0:
-        raise EncoderError(f"temperature={temperature} cannot divide the scores: choose a number above 0.")
+def softmax(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Softmax:
+    """The row of token i."""
     place = place.checked(trace.config, trace.n_tokens)
-    i, j = place.query, place.key
-    matrix = score_matrix(trace, place, variant, slice(i, i + 1), temperature)
+    matrix = score_matrix(trace, place, variant, slice(place.query, place.query + 1))
     scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
     if not allowed.any():  # a padding token with nothing to attend to: uniform weights
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
-    exponentials = arithmetic.exponentials(scores, allowed, temperature)
+    exponentials = arithmetic.exponentials(scores, allowed)
     top, sinks = float(scores[allowed].max()), trace.contexts[place.layer].sinks
-    sink = 0.0 if sinks is None else math.exp((float(sinks[place.head]) - top) / temperature)
+    sink = 0.0 if sinks is None else math.exp(float(sinks[place.head]) - top)
     total = float(exponentials.sum()) + sink
     return Softmax(
         place=place,
         variant=variant,
-        labels=(trace.labels[i], trace.labels[j]),
-        temperature=temperature,
         scores=scores,
         allowed=allowed,
         top=top,

@@ -63,14 +63,14 @@ def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]
     return before, f"layers.{layer}.after_{part}", f"layers.{layer}.{part}_norm" if has_norm else None
 
 
-def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int = slice(None)) -> tuple[str, Tensor]:
-    """The input of a sublayer, [T, D] or some rows, with its name: the residual stream, in pre-norm normalised."""
+def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int = slice(None)) -> Tensor:
+    """The input of a sublayer, [T, D] or some rows: the residual stream, in pre-norm normalised."""
     before, _, norm = sublayer(trace, layer, part)
     if trace.config.parallel:  # both sublayers read the stream before attention
         before = sublayer(trace, layer, "attention")[0]
     if trace.config.norm_placement == "post" or norm is None:
-        return before, trace.values[before][rows]
-    return norm, norm_of(trace, norm, rows).output
+        return trace.values[before][rows]
+    return norm_of(trace, norm, rows).output
 
 
 @torch.no_grad()

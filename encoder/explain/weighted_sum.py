@@ -22,7 +22,6 @@ class WeightedSum:
     """z of one token and head. weights [T]; values [T, K]; weighted [T, K]: alpha_ij v_j; z [K]: its sum over j."""
 
     place: Place
-    label: str
     weights: Floats
     values: Floats
     weighted: Floats
@@ -70,7 +69,6 @@ class OutputProjection:
     """
 
     place: Place
-    label: str
     z: Floats
     contributions: Floats
     bias: Floats
@@ -114,7 +112,7 @@ def weighted_sum(trace: Trace, place: Place) -> WeightedSum:
     weights, values = array(row[0]), array(v)
     z = array(trace.gated(row[0] @ v.float(), place.layer, place.head, i))
     weighted = weights[:, None] * values * array(trace.gated(torch.ones(1), place.layer, place.head, i))
-    return WeightedSum(place, trace.labels[i], weights, values, weighted, z)
+    return WeightedSum(place, weights, values, weighted, z)
 
 
 def output_projection(trace: Trace, place: Place) -> OutputProjection:
@@ -138,7 +136,6 @@ def output_projection(trace: Trace, place: Place) -> OutputProjection:
     result = array(apply(module, heads.flatten()))
     return OutputProjection(
         place=place,
-        label=trace.labels[i],
         z=z,
         contributions=contributions,
         bias=shift,

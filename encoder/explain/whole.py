@@ -121,8 +121,7 @@ def _updates(trace: Trace, rows: slice) -> Floats:
 
 def _neurons(trace: Trace, layer: int, rows: slice) -> tuple[np.ndarray, Floats]:
     """[W, N] each: the neurons with the largest |activation| for each token, and their activations."""
-    _, x = sublayer_input(trace, layer, "ffn", rows)
-    hidden = hidden_of(trace, layer, x)[2].float()
+    hidden = hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", rows))[2].float()
     top = hidden.abs().topk(min(NEURONS, hidden.shape[-1])).indices
     return top.cpu().numpy().astype(np.int32), array(hidden.gather(-1, top))
 

@@ -1,11 +1,11 @@
 """Exports: the views of a head as objects, standalone HTML reports, tables, and the Python that makes them again.
 
-    view = export.map(trace, 0, 2)                            # or export.lines(trace, [(0, 2), (1, 8)], threshold=0.1)
-    view.frame()                                              # the numbers as a table
-    view.figure()                                             # of lines and text: view.picture()
-    view = export.text(trace, 0, 2, selected=[3], options=export.Options(special="zero"))
-    export.model(trace, 0, 2)                                 # the whole model as one picture
-    export.grid(trace)                                        # all heads as small maps
+    >>> view = export.map(trace, 0, 2)                        # or export.lines(trace, [(0, 2), (1, 8)], threshold=0.1)
+    >>> len(view.frame())                                     # the numbers as a table
+    64
+    >>> figure = view.figure()                                # of lines and text: view.picture()
+    >>> shaded = export.text(trace, 0, 2, selected=[3], options=export.Options(special="zero"))
+    >>> whole, small = export.model(trace, 0, 2), export.grid(trace)    # one picture; all heads as small maps
 
 Pages, files and the command line use these objects, so that a file holds what the page shows.
 """

@@ -23,21 +23,25 @@ from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, style
 from encoder.export.plotly_js import plotly_js
 from encoder.figures.colours import thumbnails_lut
+from encoder.version import __version__
 
 HERE = Path(__file__).parent / "browser"
-COMMAND = "pip install encoderscope && encoderscope"
+#: How a reader starts the app, and where it is then.
+COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
 
 
 @dataclass(frozen=True)
 class SitePage:
     """A page of the site. folder: "" is the first page; question: what its picture answers; body: HTML between the
-    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses."""
+    navigation and the footer; title: in the bar; scripts: further scripts of the folder that the page uses; app: the
+    page of the app with the same view."""
 
     folder: str
     title: str
     question: str
     body: str
     scripts: tuple[str, ...] = ()
+    app: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,7 @@ def _document(
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="generator" content="Encoderscope {__version__}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(page.title)} - Encoderscope</title>"
         f'<meta name="description" content="{html.escape(page.question)}"><link rel="icon" href="data:,">'
@@ -157,7 +162,8 @@ def _document(
         f'<header><a href="{up or "./"}"><b>Encoderscope</b></a><nav aria-label="Pages">{links}</nav></header><main>'
         f"<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>{page.body}</main>"
         f"<footer><p>Everything is computed in this browser; nothing that you type leaves it. "
-        f"Open in the full app: <code>{html.escape(COMMAND)}</code></p></footer>"
+        f"Open in the full app: <code>{html.escape(COMMAND)}</code>, then "
+        f'<a id="app" rel="noreferrer" href="{APP}/{page.app}">{APP}/{page.app}</a></p></footer>'
         f'<script type="application/json" id="site">{data}</script>{block}{scripts}</body></html>\n'
     )
 

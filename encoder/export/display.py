@@ -4,18 +4,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
 from encoder.export.grid import grid
-from encoder.export.model_picture import model_picture
 from encoder.export.notebook import picture_of
 from encoder.export.picture import Picture, escape, figure_picture
-from encoder.export.view import HeadView
 from encoder.figures.layers import effect_map
 from encoder.figures.similarity import similarity_heatmap
 from encoder.measure.heads import HeadMeasures
 from encoder.similarity.attribution import Attribution
 from encoder.trace.attention_maps import AttentionMaps
-from encoder.trace.trace import Trace
 
 #: What a model says of itself, in the order of the forward pass.
 FACTS = ("n_layers", "n_heads", "d_model", "d_ffn", "vocab_size", "norm_placement", "position", "activation")
@@ -32,17 +28,13 @@ def html(subject: object) -> str:
 def _picture(subject: object) -> Picture:
     if isinstance(subject, AttentionMaps):
         return grid(subject)
-    if isinstance(subject, Trace):
-        return model_picture(subject)
     if isinstance(subject, Attribution):
         return _drawn(similarity_heatmap(subject.matrix, *subject.labels), "cosine by tokens", subject.matrix.shape)
     if isinstance(subject, HeadMeasures):
         measure = "relative_entropy"
         figure = effect_map(np.asarray(subject[measure]), title="normalised entropy")
         return _drawn(figure, "normalised entropy of each head", subject[measure].shape)
-    if isinstance(subject, HeadView):
-        return picture_of(subject)  # type: ignore[arg-type]
-    raise EncoderError(f"{type(subject).__name__} has no picture: specify a trace, or a view of encoder.export.")
+    return picture_of(subject)  # type: ignore[arg-type]
 
 
 def _drawn(figure: go.Figure, name: str, shape: tuple[int, ...]) -> Picture:

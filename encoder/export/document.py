@@ -18,6 +18,7 @@ from encoder.export import picture as pictures
 from encoder.export.javascript import joined
 from encoder.export.picture import Picture, escape
 from encoder.export.plotly_js import plotly_js
+from encoder.version import __version__
 
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
@@ -94,6 +95,7 @@ def document(
             "<head>",
             '<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
+            f'<meta name="generator" content="Encoderscope {__version__}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
             '<link rel="icon" href="data:,">',

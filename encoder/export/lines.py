@@ -203,8 +203,7 @@ def lines(
         options: how the weights are shown.
         maps: the maps of the heads with these options, where the caller has them already.
 
-    Raises:
-        EncoderError: too many tokens or heads, or a layer or head that the model does not have.
+    Raises EncoderError for too many tokens or heads, or a layer or head that the model does not have.
     """
     trace = trace if options.padding else trace.unpadded
     if trace.n_tokens > WHOLE_TOKENS:

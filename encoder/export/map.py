@@ -186,8 +186,7 @@ def map(
         colours: the theme, one of `colours.THEMES`.
         shown: the map with these options, where the caller has it already.
 
-    Raises:
-        EncoderError: a layer, head or option that is not there.
+    Raises EncoderError for a layer, head or option that is not there.
     """
     trace = trace if options.padding else trace.unpadded
     if shown is None:

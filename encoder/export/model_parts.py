@@ -23,11 +23,12 @@ from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant
 from encoder.export.picture import Picture
 from encoder.figures.numbers import three_digits
+from encoder.model.layers import NORM_NAMES
 from encoder.trace.trace import Trace
 
 #: Terms of a sum that have a bar each; the others are one more bar.
 MOST_ROWS = 6
-#: Every part, in the order of the forward pass. "norm-attention" is the LayerNorm of the attention sublayer.
+#: Every part, in the order of the forward pass. "norm-attention" is the norm of the attention sublayer.
 PARTS = (
     "ids", "embedding", "norm-attention", "q", "k", "v", "scores", "softmax", "mixing", "heads", "add-attention",
     "norm-ffn", "ffn", "add-ffn", "final", "output", "class",
@@ -76,28 +77,23 @@ def with_parts(
     pooling: PoolingKind = "mean",
     model: NamedEncoder | None = None,
     variant: Variant = AS_MODEL,
-    temperature: float = 1.0,
     reference: Recomputation | None = None,
     why_not: str = "",
 ) -> Picture:
     """The picture with the numbers of every part for the tokens `place.query` and `place.key`, if a part is open.
 
-    Args:
-        picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing.
-        component, neuron: what is computed number by number; None: the largest of each vector.
-        pooling: how a text's tokens become one vector. model: names words and classes; None leaves these parts out.
-        variant, temperature: how scores and weights are computed, by default as the model does.
-        reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace). why_not: the
-            reason if there is none although it was wanted.
-
-    Raises EncoderError for a place that does not exist.
+    picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing. component,
+    neuron: what is computed number by number; None: the largest of each vector. pooling: how a text's tokens become one
+    vector. model: names words and classes; None leaves these parts out. variant: how scores are computed, by default
+    as the model does. reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace).
+    why_not: the reason if there is none although it was wanted. Raises EncoderError for a place that does not exist.
     """
     if not part:
         return picture
     known = dict(picture.header)
     arrays, parts = dict(picture.arrays), {}
     chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
-                    neuron, pooling, model, variant, temperature)  # fmt: skip
+                    neuron, pooling, model, variant)  # fmt: skip
     for opened in chosen.all():
         strips = []
         for name, values, role in opened.strips:
@@ -144,7 +140,11 @@ class _Parts:
     pooling: PoolingKind
     model: NamedEncoder | None
     variant: Variant
-    temperature: float
+
+    @property
+    def norm_name(self) -> str:
+        """What the model's norms are called."""
+        return NORM_NAMES[self.trace.config.norm_kind]
 
     def all(self) -> Iterator[Opened]:
         """Every part that this model and input have, in the order of PARTS."""
@@ -194,7 +194,7 @@ class _Parts:
         named = {"token": step.token, "segment": step.segment, "position": step.position, "sum": step.total}
         strips = {name: row for name, row in named.items() if row is not None}
         rows = [Row(name, row[c], f"component {c}") for name, row in strips.items() if name != "sum"]
-        strips |= {} if step.normalised is None else {"LayerNorm": step.normalised}
+        strips |= {} if step.normalised is None else {self.norm_name: step.normalised}
         yield Opened(
             "embedding",
             f"Embedding of {self.i}",
@@ -274,6 +274,7 @@ class _Parts:
     def _score(self, place: Place) -> Opened:
         step = explain.score(self.trace, place, self.variant)
         rows = _terms(step.terms, lambda c: f"{three_digits(step.q[c])} × {three_digits(step.k[c])}", place="component")
+        rows += [Row(name, value, "for the distance of the two tokens") for name, value in step.of_positions.items()]
         return Opened(
             "scores",
             f"Score of {self.pair}: {three_digits(step.value)}",
@@ -290,7 +291,7 @@ class _Parts:
         )
 
     def _softmax(self) -> Opened:
-        step = explain.softmax(self.trace, self.place, self.temperature, self.variant)
+        step = explain.softmax(self.trace, self.place, self.variant)
         order = [*np.argsort(-step.weights, kind="stable")[:MOST_ROWS]]
         if self.place.key not in order:
             order[-1] = self.place.key
@@ -302,9 +303,7 @@ class _Parts:
         return Opened(
             "softmax",
             f"Weight of {self.pair}: {three_digits(step.value)}",
-            f"Softmax makes the scores of {self.i} positive numbers that sum to 1."
-            + ("" if self.temperature == 1 else f" Temperature: {self.temperature:g}.")
-            + self._without_scale(step),
+            f"Softmax makes the scores of {self.i} positive numbers that sum to 1." + self._without_scale(step),
             step.value,
             [step.formula],
             heading=f"Largest weights of {self.i}",
@@ -317,7 +316,7 @@ class _Parts:
         """What the division by √K does to the row, where it is switched off."""
         if self.variant.scaled:
             return ""
-        scaled = explain.softmax(self.trace, self.place, self.temperature, replace(self.variant, scaled=True))
+        scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
         numbers = [three_digits(float(one)) for one in
                    (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)]  # fmt: skip
         return (
@@ -419,7 +418,7 @@ class _Parts:
             check=lambda reference: step.check(reference)[:2],
         )
         where = ("before" if step.pre_norm else "after") + f" {title}"
-        found = None if step.norm is None else self._norm(f"norm-{part}", f"LayerNorm {where}", step.norm)
+        found = None if step.norm is None else self._norm(f"norm-{part}", f"{self.norm_name} {where}", step.norm)
         if found is not None:
             found = replace(found, check=lambda reference: step.check(reference)[2:])
         return adds, found
@@ -428,14 +427,15 @@ class _Parts:
         place = self.at(given.normalised)
         step = explain.normalised(self.trace, given.name, place.query, place.component)
         c = place.component
-        rows = [Row("mean", step.mean), Row("standard deviation", step.std), Row("norm before", _norm(step.input)),
-                Row("norm after", _norm(step.output))]  # fmt: skip
+        subtracts = step.kind == "layer"
+        rows = [Row("mean", step.mean), Row("standard deviation", step.std)]
+        rows = rows if subtracts else [Row("root mean square", step.std)]
+        rows += [Row("norm before", _norm(step.input)), Row("norm after", _norm(step.output))]
+        effect = "The mean becomes 0 and the standard deviation 1" if subtracts else "The root mean square becomes 1"
         return Opened(
             key,
             f"{title} for {self.i}",
-            "The mean becomes 0 and the standard deviation 1; then each component has a gain and a bias."
-            if step.bias is not None
-            else "The mean becomes 0 and the standard deviation 1; then each component has a gain.",
+            f"{effect}; then each component has a gain{'' if step.bias is None else ' and a bias'}.",
             float(step.output[c]),
             [step.formula],
             [("input", step.input, ""), ("normalised", step.normalised, ""), ("gain", step.gain, ""),
@@ -454,7 +454,7 @@ class _Parts:
             step = explain.normalised(trace, "final_norm", self.place.query)
             i = self.place.query
             yield replace(
-                self._norm("final", "The last LayerNorm", step),
+                self._norm("final", f"The last {self.norm_name}", step),
                 check=lambda reference: [reference.check("output", step.output, reference.output()[i])],
             )
         if trace.config.takes_text and self.place.query < trace.n_real:

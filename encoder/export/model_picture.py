@@ -14,6 +14,7 @@ from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
 from encoder.export.model_input import Given, beside
 from encoder.export.picture import Picture
+from encoder.model.layers import NORM_NAMES
 from encoder.trace.trace import Trace
 
 #: Tokens that are drawn at once; a longer input has a window of them.
@@ -51,15 +52,11 @@ def model_picture(
 ) -> Picture:
     """The forward pass of `trace` with one layer opened. A notebook shows it.
 
-    Args:
-        layer, head: opened in full. query, key: selected tokens, by their positions in the trace.
-        pooling: how the tokens become one vector; None for models without one.
-        model: its name, for the title.
-        first: the first token of the window of a long input; by default the window is around the query.
-        given: the image or the sound, drawn next to the rows (`model_input.beside`).
-        classes: class -> probability, if the model has classes. pair: the other tower, if it has two.
-
-    Raises EncoderError for a layer or head that the model does not have.
+    layer, head: opened in full. query, key: selected tokens, by their positions in the trace. pooling: how the tokens
+    become one vector; None for models without one. model: its name, for the title. first: the first token of the window
+    of a long input; by default the window is around the query. given: the image or the sound, drawn next to the rows
+    (`model_input.beside`). classes: class -> probability, if the model has classes. pair: the other tower, if it has
+    two. Raises EncoderError for a layer or head that the model does not have.
     """
     window = window_around(trace.n_tokens, query, first)
     place = Place(layer=layer, head=head)
@@ -120,6 +117,7 @@ def _header(
         "key": key,
         "norm": config.norm_placement,
         "norms": _norms(trace, found.place.layer),
+        "normName": NORM_NAMES[config.norm_kind],
         "takes": trace.kind,
         "sees": _sees(trace, found.place.layer),
         "stages": list(found.stages),
@@ -141,7 +139,7 @@ def _sees(trace: Trace, layer: int) -> str:
 
 
 def _norms(trace: Trace, layer: int) -> list[str]:
-    """The parts of the picture that are a LayerNorm: those of the open layer, and the last one."""
+    """The parts of the picture that are a norm: those of the open layer, and the last one."""
     parts = {f"layers.{layer}.attention_norm": "norm-attention", f"layers.{layer}.ffn_norm": "norm-ffn",
              "final_norm": "final"}  # fmt: skip
     return [part for name, part in parts.items() if name in trace.norms]

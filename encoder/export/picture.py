@@ -130,8 +130,7 @@ def attention_lines(
         queries, keys: selected rows and columns; if there are any, the lines of others are faint.
         exact_bytes: more bytes of 32-bit weights travel as 16-bit numbers.
 
-    Raises:
-        ValueError: shapes do not fit, more heads than distinct colours, or more than 512 tokens.
+    Raises ValueError for shapes that do not fit, more heads than distinct colours, or more than 512 tokens.
     """
     array = np.stack([np.asarray(part, dtype=np.float32) for part in weights])  # type: ignore[attr-defined]
     array = array[None] if array.ndim == 2 else array
@@ -200,8 +199,7 @@ def shaded_text(
         log: shades follow the logarithm, over four decades.
         exact_bytes: as for `attention_lines`.
 
-    Raises:
-        ValueError: the numbers of units differ.
+    Raises ValueError where the numbers of units differ.
     """
     in_text = sum(unit >= 0 for paragraph in paragraphs for _, unit in paragraph)
     counts = {len(labels), len(values), len(rows), len(columns), in_text}

@@ -50,9 +50,10 @@ def page(
     head: int = 0,
     query: int | None = None,
     key: int | None = None,
+    link: str = "",
     **options: Any,
 ) -> str:
-    """What `save_html` saves."""
+    """What `save_html` saves. link: the address of the same view in the app, for a line at the end."""
     others: dict[str, Picture] = {}
     if isinstance(subject, Trace):
         chosen = {"layer": layer, "head": head, "query": query, "key": key, **INSIDE}
@@ -62,7 +63,7 @@ def page(
         picture = picture_of(subject, **options)
         title, text = str(picture.header["name"]), ""
     section = Section("", picture=picture, others=others)
-    return document(title, [section], text=text, footer=footer())
+    return document(title, [section], text=text, link=link, footer=footer())
 
 
 def _opened(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> Picture:

@@ -100,8 +100,7 @@ def head_name(config: EncoderConfig, layer: int | None, head: int | None) -> str
 def load_map(trace: Trace, layer: int | None, head: int | None, options: Options) -> HeadMap:
     """The map of a layer and head with these options, whole or, of a long text, computed part by part.
 
-    Raises:
-        EncoderError: the options need a shorter text, or the model has no such layer or head.
+    Raises EncoderError for options that need a shorter text, and for a layer or head that the model does not have.
     """
     if trace.n_tokens <= WHOLE_TOKENS:
         return head_map.dense_map(trace, layer, head, **options.cells)

@@ -26,13 +26,8 @@ DTYPES = ("float32", "float64", "uint8", "uint16", "int32")
 def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """Header and arrays as one block of bytes.
 
-    Args:
-        header: JSON values; `arrays` is reserved.
-        arrays: name -> array of any shape, in one of `DTYPES`.
-
-    Raises:
-        ValueError: the header has the reserved key, NaN or infinity.
-        TypeError: an array has another dtype, or the header has a value that is not JSON.
+    header: JSON values; `arrays` is reserved. arrays: name -> array of any shape, in one of `DTYPES`. Raises ValueError
+    for a header with the reserved key, NaN or infinity; TypeError for another dtype, or a value that is not JSON.
     """
     if "arrays" in header:
         raise ValueError("The header's key 'arrays' is taken by the wire format; use another name.")

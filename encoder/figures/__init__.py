@@ -1,5 +1,8 @@
 """Arrays and labels -> Plotly figures. Uses numpy, pandas and plotly only; knows neither the model nor the app.
 
+    >>> figure = figures.attention_heatmap(trace.attention(0, 2), trace.labels)
+    >>> figure = figures.effect_map(measure.heads(trace)["entropy"], title="entropy")    # any numbers [L, H]
+
 Every figure accepts numpy arrays or anything with `__array__`, such as a tensor on the CPU. Its background is
 transparent, so it suits light and dark pages. A function that computes numbers for a figure is public, too.
 """
@@ -7,6 +10,8 @@ transparent, so it suits light and dark pages. A function that computes numbers 
 from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
 from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
+from encoder.figures.gradients import layer_gradients
+from encoder.figures.layers import effect_map, knock_out_map, patch_map
 from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, norm_steps, outliers, token_steps
 from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, outlier_map, token_statistics
 from encoder.figures.pairs import caption_bars, pair_map
@@ -15,6 +20,7 @@ from encoder.figures.positions import (
     angles,
     distance_curve,
     head_biases,
+    offset_map,
     order_bars,
     position_dot_products,
     position_heatmap,
@@ -22,6 +28,8 @@ from encoder.figures.positions import (
     products_by_distance,
     rotary_angles,
 )
+from encoder.figures.probes import ProbeCurve, probe_curves
+from encoder.figures.similarity import similarity_heatmap
 from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
     DotProduct,
@@ -34,11 +42,12 @@ from encoder.figures.vectors import (
 )
 
 __all__ = [
-    "OUTLIER", "THEMES", "DotProduct", "angles", "arrow", "attention_cells", "attention_heatmap",
+    "OUTLIER", "THEMES", "DotProduct", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap",
     "attention_spec", "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve",
-    "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "gain_bias", "head_biases",
-    "isolated", "names_of_cells", "norm_deviations", "norm_dots", "norm_label", "norm_means", "norm_steps",
-    "norm_tick", "order_bars", "outlier_map", "outliers", "pair_map", "patch_maps", "position_dot_products",
-    "position_grid", "position_heatmap", "position_products", "products_by_distance", "robust_limit", "rotary_angles",
+    "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "effect_map", "gain_bias",
+    "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells", "norm_deviations", "norm_dots",
+    "norm_label", "norm_means", "norm_steps", "norm_tick", "offset_map", "order_bars", "outlier_map", "outliers",
+    "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap",
+    "position_products", "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap",
     "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
 ]  # fmt: skip

@@ -160,11 +160,8 @@ def attention_spec(
             words or for one sentence of a pair. Hover labels add them to repeated tokens.
         parts: the query and the key token with which the second sentence of a pair begins: a thin line is before it.
 
-    Returns:
-        The cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1).
-
-    Raises:
-        ValueError: shapes, labels or options that do not fit.
+    The cell of query i and key j lies at y = i, x = j (divided by `block` where that is not 1). Raises ValueError for
+    shapes, labels or options that do not fit.
     """
     offsets = {"row_offset": row_offset, "column_offset": column_offset}
     cells = attention_cells(attention, labels, key_labels=key_labels, scale=scale, block=block, **offsets)

@@ -57,8 +57,7 @@ def attention_difference(
         disambiguated: the name of each step in hover labels, as `align.disambiguate` gives it: "the (4 | 6)".
         square: cells of short texts are squares; otherwise the map fills its space.
 
-    Raises:
-        ValueError: shapes or labels that do not fit.
+    Raises ValueError for shapes or labels that do not fit.
     """
     values = as_array(difference, name="difference", ndim=2)
     n_rows, n_columns = values.shape

@@ -15,10 +15,9 @@ from encoder.figures.plotly_traces import LEGEND
 def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> go.Figure:
     """Gradient norm of the last layer over depth, both logarithmic: a point a seed, a line through their means.
 
-    Args:
-        frame: one row a layer with placement, depth, seed, layer, gradient_norm; the last layer's rows are drawn.
-        theory: placement -> (depths, values) of Theorem 1's upper bound, scaled to a measured point and drawn as dotted
-            lines; empty where the theorem does not apply.
+    frame: one row a layer with placement, depth, seed, layer, gradient_norm; the last layer's rows are drawn. theory:
+    placement -> (depths, values) of Theorem 1's upper bound, scaled to a measured point and drawn as dotted lines;
+    empty where the theorem does not apply.
     """
     last = frame[frame.layer == frame.depth - 1]
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))

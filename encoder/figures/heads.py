@@ -52,8 +52,7 @@ def head_points(
         faded: numbers of heads that are drawn faintly.
         colours: the theme of the layers.
 
-    Raises:
-        ValueError: points that are not [N, 2], or not whole layers.
+    Raises ValueError for points that are not [N, 2], or not whole layers.
     """
     points = np.asarray(xy, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0 or len(points) % n_heads:

@@ -41,16 +41,10 @@ def weighted_heatmap(
 ) -> go.Figure:
     """Norm-weighted attention or attention rollout as a map: rows are queries, columns are keys.
 
-    Args:
-        values: [Ti, Tj], none below 0.
-        labels: one for every token of the whole text.
-        kind: "share" (of the sum of alpha ||f|| in a row), "length" (alpha ||f|| itself) or "rollout".
-        largest: the value of the last colour.
-        log, colours, selected, block, row_offset, column_offset: as in `attention_heatmap`.
-        window: the axes run over all tokens of the text, as in `attention_window`.
-
-    Raises:
-        ValueError: shapes, labels or a kind that do not fit.
+    values: [Ti, Tj], none below 0. labels: one for every token of the whole text. kind: "share" (of the sum of alpha
+    ||f|| in a row), "length" (alpha ||f|| itself) or "rollout". largest: the value of the last colour. log, colours,
+    selected, block, row_offset, column_offset: as in `attention_heatmap`. window: the axes run over all tokens of the
+    text, as in `attention_window`. Raises ValueError for shapes, labels or a kind that do not fit.
     """
     if kind not in _KINDS:
         raise ValueError(f"kind={kind!r}: choose one of {', '.join(_KINDS)}.")

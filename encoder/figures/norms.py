@@ -60,8 +60,7 @@ def norm_means(
         selected: (norm, token), each may be None: row and column are framed.
         first: the token of the first column, when a part of a longer text is drawn.
 
-    Raises:
-        ValueError: shapes or labels that do not fit.
+    Raises ValueError for shapes or labels that do not fit.
     """
     means = as_array(mean, name="mean", ndim=2)
     rounded = bool(np.abs(means).max() <= zero_below)

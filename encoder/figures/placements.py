@@ -32,22 +32,15 @@ def layer_curves(
     title: str,
     *,
     ticks: Sequence[str] | None = None,
-    log: bool = False,
     low: float | None = None,
     across: str = "layer",
 ) -> go.Figure:
     """A number a layer, a line for each placement (by colour) and each kind (by dash).
 
-    Args:
-        curves: placement -> kind -> values [L]. A single kind may be called "".
-        title: of the vertical axis, with its unit.
-        ticks: names of the places on the horizontal axis; by default 0, 1, 2, ...
-        log: the vertical axis is logarithmic.
-        low: the vertical axis begins here, or lower.
-        across: title of the horizontal axis.
-
-    Raises:
-        ValueError: an unknown placement, or values that are not a vector.
+    curves: placement -> kind -> values [L]. A single kind may be called "". title: of the vertical axis, with its unit.
+    ticks: names of the places on the horizontal axis; by default 0, 1, 2, ...
+    low: the vertical axis begins here, or lower. across: title of the horizontal axis. Raises ValueError for an unknown
+    placement, or values that are not a vector.
     """
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     n_places, floor = 0, low
@@ -64,15 +57,13 @@ def layer_curves(
             figure.add_trace(placement_curve(x, array, placement, f"{name}, %{{x}}", name, cliponaxis=False, **look))
     names = list(ticks) if ticks is not None else [str(place) for place in range(n_places)]
     figure.update_xaxes(_named_axis(across, names, n_places), range=[-0.3, n_places - 0.7])
-    figure.update_yaxes(log_axis(title, log))
-    if floor is not None and not log:
+    figure.update_yaxes(plain_axis(title))
+    if floor is not None:
         figure.update_yaxes(range=[floor, None], autorangeoptions={"include": floor})
     return figure
 
 
-def norm_curves(
-    rows: Mapping[str, tuple[Sequence[str], object, object]], title: str, *, log: bool = False
-) -> go.Figure:
+def norm_curves(rows: Mapping[str, tuple[Sequence[str], object, object]], title: str) -> go.Figure:
     """A number a norm with its spread, a line for each placement.
 
     rows: placement -> (names of the norms as the axis shows them, values [N], spread [N] or None). A norm that only one
@@ -89,7 +80,7 @@ def norm_curves(
         x, hover = np.array(places, dtype=np.int32), f"{PLACEMENT_NAMES[placement]}, %{{customdata}}"
         figure.add_trace(placement_curve(x, array, placement, hover, error_y=bars, customdata=list(names)))
     figure.update_xaxes(_named_axis("norm", order, len(order)))
-    figure.update_yaxes(log_axis(title, log))
+    figure.update_yaxes(plain_axis(title))
     return figure
 
 

@@ -25,16 +25,10 @@ from encoder.figures.plotly_traces import LEGEND, bars, curve, heatmap, signed_h
 from encoder.figures.vectors import robust_limit
 
 
-def position_heatmap(
-    encoding: object, *, title: str | None = None, limit: float | None = None, selected: int | None = None
-) -> go.Figure:
-    """encoding [T, D], one row a position -> heatmap of its values around 0.
-
-    limit: value of the full colour, by default the one that 99.5% of all values stay below.
-    """
+def position_heatmap(encoding: object, *, title: str | None = None, selected: int | None = None) -> go.Figure:
+    """encoding [T, D], one row a position -> heatmap of its values around 0; 99.5% of them are inside the colours."""
     values = as_array(encoding, name="encoding", ndim=2)
-    limit = robust_limit(values) if limit is None else float(limit)
-    cells = signed_heatmap(values, "position", limit, "position %{y}, component %{x}: %{z:.3f}")
+    cells = signed_heatmap(values, "position", robust_limit(values), "position %{y}, component %{x}: %{z:.3f}")
     return _position_map("component", cells, title, selected)
 
 
@@ -136,6 +130,36 @@ def head_biases(bias: object, distances: object, *, selected: int | None = None)
         shapes=[] if selected is None else band(row=selected, colour=colour.EMPHASIS, thin=len(values) > 60),
         uirevision=f"{values.shape}",
     )
+    return go.Figure(cells, layout)
+
+
+def offset_map(
+    values: object,
+    *,
+    title: str,
+    across: str,
+    down: str,
+    first: tuple[int, int] = (0, 0),
+    limit: float | None = None,
+    labels: Sequence[str] = (),
+) -> go.Figure:
+    """values [R, C], parts of scores -> heatmap, coloured around 0. across, down: what columns and rows count; first:
+    the row and the column of the first cell; limit: the value of the full colour, by default of these values; labels:
+    of all tokens, where rows and columns are tokens."""
+    matrix = as_array(values, name="values", ndim=2)
+    hover = f"{down} %{{y}}, {across} %{{x}}: %{{z:.3f}}"
+    cells = signed_heatmap(matrix, "position", limit or robust_limit(matrix), hover, "score", first=first)
+    layout = neutral_layout(
+        margin=margin(90),
+        annotations=[heading(title)],
+        uirevision=f"{matrix.shape}+{first}",
+    )
+    columns, rows = plain_axis(across), plain_axis(down) | {"autorange": "reversed"}
+    if labels:
+        columns = token_axis(labels, first[1], matrix.shape[1], title=across)
+        rows = token_axis(labels, first[0], len(matrix), title=down, downwards=True)
+    bare = {"showgrid": False, "zeroline": False}
+    layout |= {"xaxis": columns | bare, "yaxis": rows | bare}
     return go.Figure(cells, layout)
 
 

@@ -39,8 +39,7 @@ def qk_plane(
         explained: share of the variance along each axis.
         selected: (query token, key token): named and larger; the query's line is drawn strong.
 
-    Raises:
-        ValueError: shapes or labels that do not fit.
+    Raises ValueError for shapes or labels that do not fit.
     """
     q, k = np.asarray(queries, dtype=np.float64), np.asarray(keys, dtype=np.float64)
     if q.ndim != 2 or q.shape[1:] != (2,) or q.shape != k.shape or not len(q):

@@ -40,16 +40,12 @@ def window_spec(
 ) -> dict[str, Any]:
     """Part of the attention map of a long text, exact or in blocks, on axes of all its tokens.
 
-    Args:
-        attention: [rows, columns], the weights of the window, or their block-wise maxima.
-        labels: of all T tokens of the text.
-        block: cell (r, c) shows query tokens row_offset + r x block onwards, and as many key tokens.
-        row_offset, column_offset: first query and key token of the window.
-        scale, log, colours, selected, parts: as in `attention_spec`.
+    attention: [rows, columns], the weights of the window, or their block-wise maxima. labels: of all T tokens of the
+    text. block: cell (r, c) shows query tokens row_offset + r x block onwards, and as many key tokens. row_offset,
+    column_offset: first query and key token of the window. scale, log, colours, selected, parts: as in
+    `attention_spec`.
 
-    Returns:
-        Plain dictionaries {"data", "layout"}. The axes run over all T tokens, so a zoom survives
-        the next window of the same text.
+    Returns {"data", "layout"}. The axes run over all T tokens, so a zoom survives the next window of the same text.
     """
     weights = as_array(attention, name="attention", ndim=2)
     cells = attention_cells(weights, [""] * (max(weights.shape) * block), scale=scale, block=block)

@@ -86,16 +86,9 @@ def word_bars(
 ) -> go.Figure:  # fmt: skip
     """A bar a word, its probability written at its end, the most probable on top.
 
-    Args:
-        words: as a person reads them.
-        probabilities: [k].
-        placement: "pre" or "post", each with its colour; None: neutral.
-        largest: the end of the axis; give bars that you compare the same one.
-        marked: the word whose bar has a frame.
-        measure: what the numbers are.
-
-    Raises:
-        ValueError: not as many probabilities as words.
+    words: as a person reads them. probabilities: [k]. placement: "pre" or "post", each with its colour; None: neutral.
+    largest: the end of the axis; give bars that you compare the same one. marked: the word whose bar has a frame.
+    measure: what the numbers are. Raises ValueError where words and probabilities differ in number.
     """
     values = as_array(probabilities, name="probabilities", ndim=1)
     if len(values) != len(words):

@@ -56,8 +56,7 @@ def vectors_heatmap(
         component_name: what the horizontal axis counts.
         first: the token of the first row, when a part of a longer text is drawn.
 
-    Raises:
-        ValueError: shapes, labels or a kind that do not fit.
+    Raises ValueError for shapes, labels or a kind that do not fit.
     """
     values = as_array(x, name="x", ndim=2)
     n_tokens, n_components = values.shape
@@ -136,13 +135,9 @@ def dot_product_bars(
 ) -> go.Figure:
     """The K products of a query and a key as bars, and their running sum as a line that ends at q . k.
 
-    Args:
-        q, k: [K] each, the vectors of one head for one pair of tokens.
-        scale: the factor from the sum to the score, usually 1/sqrt(K); the legend then shows both.
-        order: bars by component, or by the size of the product, the largest first.
-
-    Raises:
-        ValueError: vectors of different lengths, or an unknown order.
+    q, k: [K] each, the vectors of one head for one pair of tokens. scale: the factor from the sum to the score, usually
+    1/sqrt(K); the legend then shows both. order: bars by component, or by the size of the product, the largest first.
+    Raises ValueError for vectors of different lengths, or an unknown order.
     """
     if order not in ("component", "size"):
         raise ValueError(f"order={order!r}: choose 'component' or 'size'.")

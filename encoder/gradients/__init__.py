@@ -1,10 +1,12 @@
 """Gradients of an outcome: of every recorded value, along a path, and as estimates of patching; direct effects.
 
-    found = trace.gradients(encoder.causal.MaskedWord("cat"))    # or gradients(model, text, outcome)
-    found.q, found.attentions, found.attention_x_gradient        # [L, H, T, K], [L, H, T, T] twice
-    integrated_gradients(model, text, outcome).values            # [T], adds up to the change from the reference
-    attribution_patching(model, clean, corrupted, outcome)       # a whole grid of `causal.patch` from two passes
-    direct_effect(trace, outcome).heads                          # [L, H]: what each head writes in its direction
+    >>> outcome = encoder.causal.Similarity("a dog")
+    >>> found = trace.gradients(outcome)                         # or gradients.gradients(model, text, outcome)
+    >>> found.attention_x_gradient.shape                         # [L, H, T, T]; found.q: [L, H, T, K]
+    torch.Size([6, 12, 8, 8])
+    >>> tokens = gradients.integrated_gradients(model, "a cat", outcome).values       # [T], adds up to the change
+    >>> grid = gradients.attribution_patching(model, "a cat", "a dog", outcome)       # as `causal.patch`, two passes
+    >>> heads = gradients.direct_effect(trace, outcome).heads    # [L, H]: what each head writes in its direction
 
 `backward` has the gradients, `patching` the estimates next to the exact grid, `direct` the split of the output.
 Outcomes are those of `encoder.causal`.

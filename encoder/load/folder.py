@@ -27,7 +27,7 @@ from encoder.load.sounds import read_sound_preparation
 from encoder.load.tokenizer import read_tokenizer
 from encoder.load.trial import try_tokenizer
 from encoder.load.weights import INDEX, PICKLES, WeightFiles
-from encoder.model.embed import sine_halves
+from encoder.model.embed import is_sine_halves
 from encoder.model.encoder import Encoder
 
 Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
@@ -124,10 +124,7 @@ def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:
     table = encoder.embedding.positions.table
     if encoder.config.convolutions is None or table is None:
         return ()
-    if table.embedding_dim < 4 or table.embedding_dim % 2:
-        return ()
-    sines = sine_halves(torch.arange(table.num_embeddings), table.embedding_dim)
-    if not torch.allclose(table.weight.detach().float().cpu(), sines, atol=1e-2):
+    if not is_sine_halves(table.weight.detach()):
         return ()
     return ("Its table of positions was not learned: it has sines, then cosines, of different frequencies.",)
 

@@ -75,6 +75,9 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         raise _NoLayoutError("it is a pair of encoders")
     files, state = dict(model.origin), dict(model.encoder.state_dict())
     fields = Fields(json.loads(files["config.json"])) if "config.json" in files else _same_forward_pass(model, state)
+    if fields.get("is_encoder_decoder") and "EncoderModel" not in str(fields.get("architectures")):
+        said = "%s leaves without its decoder, which was never loaded: transformers would draw a new one."
+        logging.getLogger("encoder").warning(said, model.name)
     family = family_of(fields)
     classifier = model.classifier
     kind = None if classifier is None else classifier.config.kind
@@ -139,10 +142,14 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
         if part.scale:  # it was multiplied into the map
             found[prefix + part.scale] = torch.ones(len(value))
         blocks[name][part.index] = value.view(model.config.n_heads, -1, *value.shape[1:]) if part.per_head else value
+    kinds = {name: part for name, part, _ in places}
     for name, parts in blocks.items():
         several = [parts[index] for index in sorted(parts)]
-        per_head = several[0].dim() and any(one.name and one.per_head for place, one, _ in places if place == name)
-        joined = torch.stack(several, 1).flatten(0, 2) if per_head else torch.cat(several) if len(several) > 1 else None
+        axis = int(kinds[name].transpose and several[0].dim() == 2)
+        per_head = several[0].dim() and kinds[name].name and kinds[name].per_head
+        joined = (
+            torch.stack(several, 1).flatten(0, 2) if per_head else torch.cat(several, axis) if several[1:] else None
+        )
         found[name] = several[0] if joined is None else joined
     return found
 

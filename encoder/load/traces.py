@@ -34,7 +34,7 @@ PLAIN = ("tokens", "labels", "ids", "n_left_out")
 
 def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
     """`Trace.save`."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as to_bytes
 
     path = Path(file)
     if isinstance(trace, AttentionMaps):
@@ -54,7 +54,8 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
         metadata = {"format": FORMAT, "trace": json.dumps(about)}
     try:
         # Copies: values of one batch are parts of one tensor, which safetensors refuses.
-        save_file({name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}, path, metadata)
+        copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+        path.write_bytes(to_bytes(copies, metadata))  # `save_file` would make a file that only its owner reads
     except Exception as error:  # the disk; safetensors has errors of its own for it
         raise SaveError(f"{path} cannot be written ({error}): choose another file.") from error
     return path

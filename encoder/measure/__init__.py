@@ -1,9 +1,10 @@
 """Measures of a trace: measures and types of heads, similarity, norm-weighted attention, rollout, norms.
 
-    measure.heads(trace)["entropy"]                 # [L, H]
-    measure.rollout(trace, 5)                       # [T, T]
-    measure.norm_weighted(trace, 0, 2)              # [T, T]
-    measure.stream(trace).length                    # [L + 1]
+    >>> measure.heads(trace)["entropy"].shape       # [L, H]
+    (6, 12)
+    >>> rollout = measure.rollout(trace, 5)         # [T, T]
+    >>> norms = measure.norm_weighted(trace, 0, 2)  # [T, T]
+    >>> length = measure.stream(trace).length       # [L + 1]
 
 Functions of traces and attention maps without side effects. They read maps chunk by chunk, so that long texts fit.
 pandas and scikit-learn are imported only when a function needs them. Four functions have the names of their modules:
@@ -13,12 +14,14 @@ such a module is called like its function, and `measure.heads.survey` is still f
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from encoder.measure.head_definitions import HEAD_MEASURES
+    from encoder.measure.head_definitions import HEAD_MEASURES, register
+    from encoder.measure.head_divergence import head_similarity
     from encoder.measure.head_types import find as head_types_of
     from encoder.measure.heads import HeadMeasures
     from encoder.measure.heads import head_measures as heads
@@ -29,16 +32,18 @@ if TYPE_CHECKING:
     from encoder.measure.stream import measure as stream
 
 __all__ = [
-    "HEAD_MEASURES", "HeadMeasures", "StreamMeasures", "head_types_of", "heads", "norm_statistics", "norm_weighted",
-    "rollout", "rollouts", "stream", "value_norms", "value_output",
+    "HEAD_MEASURES", "HeadMeasures", "StreamMeasures", "head_similarity", "head_types_of", "heads",
+    "norm_statistics", "norm_weighted", "register", "rollout", "rollouts", "stream", "value_norms", "value_output",
 ]  # fmt: skip
 #: Public name -> its module, and the name there.
 _FUNCTIONS = {
     "HEAD_MEASURES": "head_definitions.HEAD_MEASURES",
     "HeadMeasures": "heads.HeadMeasures",
     "StreamMeasures": "stream.StreamMeasures",
+    "head_similarity": "head_divergence.head_similarity",
     "head_types_of": "head_types.find",
     "norm_statistics": "norms.statistics",
+    "register": "head_definitions.register",
     "rollouts": "rollout.rollouts",
     "value_norms": "norm_weighted.value_norms",
     "value_output": "norm_weighted.value_output",
@@ -77,6 +82,8 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
         if name in _CALLED and isinstance(value, ModuleType):
             value.__class__ = _Function
+            called = getattr(value, _CALLED[name])
+            value.__doc__ = f"{name}{inspect.signature(called)}\n\n{called.__doc__}\n\n{value.__doc__}"
         super().__setattr__(name, value)
 
 

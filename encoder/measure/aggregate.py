@@ -204,21 +204,17 @@ def group_label(trace: Trace, group: tuple[int, ...]) -> str:
 
 
 def mean_attention(
-    trace: Trace,
-    layer: int | None = None,
-    head: int | None = None,
-    queries: slice | None = None,
-    keys: slice | None = None,
+    trace: Trace, layer: int | None = None, head: int | None = None, queries: slice | None = None
 ) -> Tensor:
-    """[T, T] or a window of it: attention averaged over what is None: heads, layers or both; rows still sum to 1."""
+    """[T, T] or some rows: attention averaged over what is None: heads, layers or both; rows still sum to 1."""
     if layer is not None and head is not None:
-        return trace.attention(layer, head, queries, keys)
+        return trace.attention(layer, head, queries)
     layers = range(trace.config.n_layers) if layer is None else range(layer, layer + 1)
     total = torch.zeros(1, device=trace.mask.device)
     for one in layers:
         rows = trace.attention(one, head, queries) if head is not None else trace.layer_attention(one, queries).mean(0)
         total = total + rows  # [Ti, T]
-    return (total / len(layers))[:, keys or slice(None)]
+    return total / len(layers)
 
 
 def received(trace: Trace, layer: int, head: int | None = None) -> Tensor:

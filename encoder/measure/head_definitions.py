@@ -1,13 +1,29 @@
-"""The measures of a head: formula, source and one sentence, which pages show next to the number."""
+"""The measures of a head: formula, source and one sentence, which pages show next to the number; and your own ones."""
+
+from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from encoder.errors import EncoderError
+from encoder.own import check_name
+
+if TYPE_CHECKING:
+    from encoder.trace.trace import Trace
+
+OWN = "defined here"
+#: What the numbers of a measure are: 0 to 1, at least 0, at least 0, any.
+UNITS = ("share", "nats", "tokens", "number")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A measure. formula: LaTeX; unit: "share" (0 to 1), "nats" or "tokens"; sentence: for a learner."""
+    """A measure. formula: LaTeX; unit: one of UNITS; sentence: for a learner; function: of a measure of your own."""
 
     name: str
     title: str
@@ -15,14 +31,59 @@ class Definition:
     formula: str
     source: str
     sentence: str
+    function: Callable[[Trace], Any] | None = None
+
+    @property
+    def about(self) -> str:
+        """Sentence, formula and source, in Markdown."""
+        formula = f"\n\n$${self.formula}$$" if self.formula else ""
+        return f"{self.sentence}{formula}\n\nSource: {self.source}."
+
+    def of(self, trace: Trace) -> np.ndarray:
+        """float64 [L, H]: what the function gives. Raises EncoderError where it fails, and for another shape."""
+        assert self.function is not None
+        shape = trace.config.n_layers, trace.config.n_heads
+        try:
+            values = as_float64(self.function(trace))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise EncoderError(f"The measure {self.name!r} fails ({why}): correct its function.") from error
+        if values.shape != shape:
+            raise EncoderError(
+                f"The measure {self.name!r} has the shape {values.shape}: return {shape}, layers x heads."
+            )
+        values.flags.writeable = False
+        return values
 
 
-OWN = "defined here"
+def as_float64(found: Any) -> np.ndarray:
+    """What a function of one's own gives, a tensor of any device or numbers, as an array of its own."""
+    return np.array(found.detach().cpu().numpy() if hasattr(found, "detach") else found, dtype=np.float64)
+
 
 #: The measures of `head_definitions.toml`, in its order.
 HEAD_MEASURES = tuple(
     Definition(name, **fields)
     for name, fields in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
 )
-
+#: These, and then those that `register` added.
 BY_NAME: dict[str, Definition] = {definition.name: definition for definition in HEAD_MEASURES}
+
+
+def register(
+    name: str, function: Callable[[Trace], Any], *, unit: str = "number", title: str = "", sentence: str = ""
+) -> None:
+    """Add a measure of your own: it is then in `measure.heads`, on the pages, in links, and in atlases that are built.
+
+    function: trace -> [L, H] numbers. unit: "share" (0 to 1), "nats", "tokens", or "number" for any; title, sentence:
+    for the pages. The same name again replaces it. Raises EncoderError for a name of this package.
+    """
+    check_name(name, {one.name for one in HEAD_MEASURES})
+    if unit not in UNITS:
+        raise EncoderError(f"unit={unit!r} is unknown: choose one of {', '.join(UNITS)}.")
+    BY_NAME[name] = Definition(name, title or name, unit, "", "your own function", sentence or title or name, function)
+
+
+def own() -> list[Definition]:
+    """The measures that `register` added."""
+    return [one for one in BY_NAME.values() if one.function is not None]

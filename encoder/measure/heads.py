@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.errors import EncoderError
 from encoder.measure import tokens
-from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import HEAD_MEASURES, own
 from encoder.measure.tokens import Queries
 from encoder.model.map_pooling import block_max, pooling_block, put_block_max
 from encoder.model.shown import Shown
@@ -59,6 +60,8 @@ class HeadMeasures(Shown):
         return {**vars(self), "values": dict(self.values)}
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            raise EncoderError(f"No measure {name!r}: choose one of {', '.join(self.values)}.")
         return self.values[name]
 
     def table(self) -> pd.DataFrame:
@@ -88,7 +91,9 @@ def survey(
     block = None if size is None else pooling_block(trace.n_tokens, size)
     walk = _all_at_once if trace.n_tokens <= SHORT else _by_layer
     thumbnails, sums = walk(trace, block, around, strong)
-    return thumbnails, _finish(sums, around, queries, strong, trace.config.causal)
+    values = _finish(sums, around, trace.config.causal) | {one.name: one.of(trace) for one in own()}
+    measures = MappingProxyType(values)
+    return thumbnails, HeadMeasures(measures, around.n_real, int(around.eligible()["all"]), queries, strong)
 
 
 def _all_at_once(
@@ -295,16 +300,14 @@ def _alike(start: int, counts: Tensor, labels: Tensor, like: Tensor) -> Tensor:
     return counts.new_zeros(len(counts) * len(labels)).index_fill_(0, flat, 1.0)
 
 
-def _finish(
-    totals: dict[str, np.ndarray], around: _Around, queries: Queries, strong: float, causal: bool
-) -> HeadMeasures:
+def _finish(totals: dict[str, np.ndarray], around: _Around, causal: bool) -> dict[str, np.ndarray]:
     """Sums [L, H] -> means."""
     eligible = around.eligible()
     counted = around.counts[: around.n_real].nonzero().flatten().cpu().numpy()
     values = means(totals, eligible, around.n_real, uniform_entropy(around.n_real, causal, counted))
     for array in values.values():
         array.flags.writeable = False
-    return HeadMeasures(MappingProxyType(values), around.n_real, int(eligible["all"]), queries, strong)
+    return values
 
 
 def means(

@@ -4,7 +4,7 @@ Shapes: A steps of the alignment (queries down, keys across); S <= A cells of a 
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,11 @@ class Comparison:
     block: int
     distance: Tensor
     largest: tuple[Cell, ...]
+
+    @property
+    def most(self) -> Cell:
+        """The cell that differs most; the first one where none differs."""
+        return self.largest[0] if self.largest else Cell(0, 0, float(self.first[0, 0]), float(self.second[0, 0]))
 
     @property
     def top(self) -> float:
@@ -142,7 +147,6 @@ def distance_by_head(
     *,
     special: SpecialTokens = "show",
     head: tuple[int, int] | None = None,
-    progress: Callable[[float], None] | None = None,
 ) -> np.ndarray:
     """float32 [L, H]: mean over queries of `total_variation` between every head of `second` and the same of `first`.
 
@@ -152,8 +156,6 @@ def distance_by_head(
     n_layers, n_heads = min(c.n_layers for c in configs), min(c.n_heads for c in configs)
     found = np.zeros((n_layers, n_heads), dtype=np.float32)
     for layer in range(n_layers):
-        if progress is not None:
-            progress(layer / n_layers)
         for number in range(n_heads):
             sides = TracedHead(first, *(head or (layer, number))), TracedHead(second, layer, number)
             rows = [_distance(one, other) for _, one, other in _rows(*sides, alignment, special, 1)]

@@ -13,7 +13,8 @@ from encoder.errors import EncoderError
 from encoder.measure import tokens
 from encoder.model import attend
 from encoder.model.config import EncoderConfig
-from encoder.model.embed import sinusoidal
+from encoder.model.disentangled import PositionTerms
+from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
 from encoder.trace.trace import Trace
@@ -42,17 +43,9 @@ def sines(n_positions: int, width: int) -> np.ndarray:
     return sinusoidal(torch.arange(n_positions), width).numpy()
 
 
-def are_stored_sines(table: np.ndarray, tolerance: float = 2e-3) -> bool:
-    """Whether a table [N, E] is Whisper's sinusoidal encoding, which its checkpoints store like a learned one.
-
-    sin(p w_c) in the first half and cos(p w_c) in the second, w_c = 10000^(-c / (E/2 - 1)) (Radford et al. 2022, code).
-    """
-    n_positions, width = table.shape
-    if width % 2 or width < 4:
-        return False
-    rates = 10_000.0 ** -(np.arange(width // 2) / (width // 2 - 1))
-    angles = np.arange(n_positions)[:, None] * rates
-    return bool(np.allclose(table, np.concatenate((np.sin(angles), np.cos(angles)), axis=1), atol=tolerance))
+def are_stored_sines(table: np.ndarray) -> bool:
+    """Whether a table [N, E] is Whisper's sinusoidal encoding (Radford et al. 2022, code): `is_sine_halves`."""
+    return is_sine_halves(torch.tensor(table))
 
 
 def turns(config: EncoderConfig, layer: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
@@ -110,17 +103,71 @@ def _rotation(config: EncoderConfig, layer: int, positions: Tensor) -> tuple[Ten
 def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
     """(signed offsets j - i, [H, 2 farthest + 1]: the bias of each head's scores there); None without such a bias.
 
-    layer: whose table; most models have one for all layers.
+    A learned one, or ALiBi's. layer: whose table; most models have one for all layers.
     """
+    distances = torch.arange(-farthest, farthest + 1)
+    if encoder.config.position == "alibi":
+        slopes = attend.alibi_slopes(encoder.config.n_heads)
+        return distances.numpy(), attend.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy()
     weights = encoder.bias_table(layer)
     if weights is None or encoder.config.relative_grid:
         return None
-    distances = torch.arange(-farthest, farthest + 1)
     table = weights.float().cpu()
     bias = attend.relative_bias(
         table, torch.zeros(1, dtype=torch.long), distances, encoder.config.relative_max_distance
     )
     return distances.numpy(), bias[:, 0].numpy()
+
+
+@torch.no_grad()
+def grid_biases(encoder: Encoder, layer: int) -> np.ndarray | None:
+    """[H, 2S - 1, 2S - 1]: BEiT's bias of each head's scores, by the offsets of rows and of columns, key minus query,
+    from -(S - 1) to S - 1 on a grid of S x S patches; None without such a bias."""
+    patches, weights = encoder.config.patches, encoder.bias_table(layer)
+    if patches is None or weights is None or not encoder.config.relative_grid:
+        return None
+    width = 2 * patches.side - 1
+    table = weights[: width * width].float().cpu().T.reshape(-1, width, width)  # by query minus key
+    return table.flip(1, 2).numpy()
+
+
+@torch.no_grad()
+def score_terms(trace: Trace, layer: int, head: int, rows: slice) -> dict[str, np.ndarray]:
+    """DeBERTa's three parts of the scores of a head, [Ti, T] each, scaled: they sum to the scores before the mask.
+
+    Raises EncoderError where positions are not such terms.
+    """
+    context, rows = trace.contexts[layer], slice(*rows.indices(trace.n_tokens))
+    q, k, _ = (one[head][None].float() for one in trace.layer_qkv(layer))
+    found = {"content to content": attend.scores(q[:, rows], k, context.scale)}
+    for name, term in _terms(trace, layer).apart(q[:, rows], k, context.encoded, rows, slice(head, head + 1)).items():
+        found[name] = term * context.scale
+    return {name: term[0].cpu().numpy() for name, term in found.items()}
+
+
+@torch.no_grad()
+def terms_by_offset(
+    trace: Trace, layer: int, head: int, query: int, key: int, farthest: int
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(signed offsets j - i, name -> [N]): DeBERTa's terms of one query and one key at each offset, scaled."""
+    terms, scale = _terms(trace, layer), trace.contexts[layer].scale
+    q, k, _ = trace.layer_qkv(layer)
+    offsets = torch.arange(-farthest, farthest + 1)
+    row = terms.shape.rows(torch.zeros(1, dtype=torch.long), offsets)[0].to(q.device)
+    found = {}
+    for name, vectors, x in (
+        ("content to position", terms.keys, q[head, query]), ("position to content", terms.queries, k[head, key]),
+    ):  # fmt: skip
+        if vectors is not None:
+            found[name] = (vectors[head].to(x.dtype) @ x * scale)[row].float().cpu().numpy()
+    return offsets.numpy(), found
+
+
+def _terms(trace: Trace, layer: int) -> PositionTerms:
+    terms = trace.contexts[layer].terms
+    if terms is None:
+        raise EncoderError("The scores of this model have no terms of positions: choose a DeBERTa.")
+    return terms
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ weight, and leaves out values, LayerNorm and the feed-forward layers.
 Shapes: L layers, H heads, T tokens (queries i, keys j), R query rows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def rollout(trace: Trace, layer: int, queries: slice | None = None) -> Tensor:
     return rows
 
 
-def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> Tensor:
+def rollouts(trace: Trace) -> Tensor:
     """[L, T, T]: the rollout of every layer, in one pass. Up to LONGEST_WHOLE tokens; EncoderError beyond."""
     if trace.n_tokens > LONGEST_WHOLE:
         raise EncoderError(
@@ -51,8 +51,6 @@ def rollouts(trace: Trace, progress: Callable[[float], None] | None = None) -> T
     for layer in range(trace.config.n_layers):
         mixed = torch.cat([with_residual(part, start) for start, part in _mean_heads(trace, layer)])
         made.append(mixed @ made[-1] if made else mixed)
-        if progress is not None:
-            progress((layer + 1) / trace.config.n_layers)
     return torch.stack(made)
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.measure.map_comparison import total_variation
-from encoder.model.map_pooling import pooling_block
 from encoder.trace.trace import Trace
 
 
@@ -105,35 +104,6 @@ def head_differences(one: Trace, other: Trace, layer: int) -> np.ndarray:
         apart = total_variation(a, b)  # [H, rows]
         total += (apart * one.mask[rows]).sum(-1).double().cpu()
     return (total / one.n_real).numpy()
-
-
-@dataclass(frozen=True, eq=False)
-class MapDifference:
-    """One head's map in pre-norm minus that in post-norm. values [S, S] float32; block: tokens that a cell shows.
-
-    pre, post: both maps, block-wise maxima where block > 1; row, column: the cell in which they differ most.
-    """
-
-    values: np.ndarray
-    pre: np.ndarray
-    post: np.ndarray
-    block: int
-
-    @property
-    def largest(self) -> tuple[int, int]:
-        """(row, column) of the cell in which the two maps differ most."""
-        row, column = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
-        return int(row), int(column)
-
-
-def map_difference(pre: Trace, post: Trace, layer: int, head: int, size: int = 256) -> MapDifference:
-    """Both maps of a head and their difference, exact up to `size` tokens, of block-wise maxima above.
-
-    Raises EncoderError where the two traces have other tokens or heads.
-    """
-    _check_alike(pre, post)
-    one, other = (trace.pooled_attention(layer, head, size).float().cpu().numpy() for trace in (pre, post))
-    return MapDifference(one - other, one, other, pooling_block(pre.n_tokens, size))
 
 
 @torch.no_grad()

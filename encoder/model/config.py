@@ -112,7 +112,8 @@ class EncoderConfig:
         rotation; attention_sinks: each head has a learned score that takes part in every softmax and has no value, so
         that weights sum to less than 1 (gpt-oss); output_gate: each head's z is multiplied by sigmoid(x . w) of its
         token (Qiu et al. 2025); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K);
-        position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2).
+        position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2);
+        position_layers: the number of such convolutions with norms between them (Data2Vec), 0: one without norms.
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
     Others
@@ -186,6 +187,7 @@ class EncoderConfig:
     convolutions: Convolutions | None = None
     position_kernel: int = 0
     position_groups: int = 1
+    position_layers: int = 0
 
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
@@ -271,6 +273,7 @@ class EncoderConfig:
     def _check_position_kernel(self) -> None:
         check_whole("position_kernel", self.position_kernel, 1, 10_000)
         check_whole("position_groups", self.position_groups, 1, self.embedding_width)
+        check_whole("position_layers", self.position_layers, 0, 16)
         if self.embedding_width % self.position_groups:
             raise ConfigError(
                 f"The width {self.embedding_width} cannot be split among position_groups={self.position_groups}: "

@@ -11,7 +11,12 @@ from torch import Tensor, nn
 from encoder.model.config import EncoderConfig
 from encoder.model.hooks import HookPoint
 from encoder.model.layers import LayerNorm
-from encoder.model.sound_embed import ConvolutionalPositions, ConvolutionFront, SpectrogramProjection
+from encoder.model.sound_embed import (
+    ConvolutionalPositions,
+    ConvolutionFront,
+    SpectrogramProjection,
+    StackedPositions,
+)
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -36,6 +41,14 @@ def sine_halves(positions: Tensor, width: int) -> Tensor:
     return torch.cat((angle.sin(), angle.cos()), dim=-1)
 
 
+def is_sine_halves(table: Tensor) -> bool:
+    """Whether a table [N, E] is `sine_halves`: Whisper's checkpoints store these numbers like learned ones."""
+    n_positions, width = table.shape
+    if width % 2 or width < 4:
+        return False
+    return torch.allclose(table.float().cpu(), sine_halves(torch.arange(n_positions), width), atol=1e-2)
+
+
 class Positions(nn.Module):
     """The positional encoding that is added: a table, sines, or a convolution. Rotary ones act on q and k instead."""
 
@@ -44,7 +57,8 @@ class Positions(nn.Module):
         self.config = config
         rows = config.patches.n_positions if config.patches else config.max_positions
         self.table = nn.Embedding(rows, config.embedding_width) if config.position == "learned" else None
-        self.convolution = ConvolutionalPositions(config) if config.position == "convolutional" else None
+        convolution = StackedPositions if config.position_layers else ConvolutionalPositions
+        self.convolution = convolution(config) if config.position == "convolutional" else None
 
     def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
         """The encoding's row for every token: [T], or [B, T] where padding has a row of its own.

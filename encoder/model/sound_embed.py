@@ -37,16 +37,19 @@ class ConvolutionFront(nn.Module):
         super().__init__()
         shape = config.convolutions
         assert shape is not None
-        self.activation, self.norm_kind = shape.activation, shape.norm
-        sizes = zip(pairwise((shape.channels, *shape.widths)), shape.kernels, shape.strides, strict=True)
+        others = len(shape.widths) - 1
+        self.activations = (shape.first_activation or shape.activation, *(shape.activation,) * others)
+        self.norm_kind = shape.norm
+        biases = (shape.bias if shape.first_bias is None else shape.first_bias, *(shape.bias,) * others)
+        sizes = zip(pairwise((shape.channels, *shape.widths)), shape.kernels, shape.strides, biases, strict=True)
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(*widths, kernel, stride, padding=kernel // 2 if shape.padded else 0, bias=shape.bias)
-            for widths, kernel, stride in sizes
+            nn.Conv1d(*widths, kernel, stride, padding=kernel // 2 if shape.padded else 0, bias=bias)
+            for widths, kernel, stride, bias in sizes
         )
         # torch's own norms: they are not a LayerNorm of the encoder, and have its usual eps of 1e-5.
         norms: list[nn.Module] = []
-        if shape.norm == "group":
-            norms = [nn.GroupNorm(shape.widths[0], shape.widths[0])]
+        if shape.norm in ("group", "whole"):
+            norms = [nn.GroupNorm(shape.widths[0] if shape.norm == "group" else 1, shape.widths[0])]
         elif shape.norm == "layer":
             norms = [nn.LayerNorm(width) for width in shape.widths]
         self.norms = nn.ModuleList(norms)
@@ -60,9 +63,11 @@ class ConvolutionFront(nn.Module):
             x = convolution(x)
             if self.norm_kind == "layer":
                 x = self.norms[index](x.transpose(1, 2)).transpose(1, 2)
-            elif index < len(self.norms):
-                x = self.norms[index](x)
-            x = activate(x, self.activation)
+            elif self.norm_kind == "group" and index == 0:
+                x = self.norms[0](x)
+            x = activate(x, self.activations[index])
+            if self.norm_kind == "whole" and index == 0:
+                x = self.norms[0](x)
         x = x.transpose(1, 2)  # [B, T, width of the last convolution]
         if self.projection_norm is not None:
             x = self.projection_norm(x)
@@ -92,3 +97,23 @@ class ConvolutionalPositions(nn.Module):
         added = nn.functional.conv1d(x.transpose(1, 2), weight, self.bias, padding=kernel // 2, groups=self.groups)
         # An even kernel gives one step too many.
         return activate(added[..., : x.shape[1]], self.activation).transpose(1, 2)
+
+
+class StackedPositions(nn.Module):
+    """The same by several convolutions, each followed by a LayerNorm without gain and the activation (Data2Vec,
+    Baevski et al. 2022)."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.activation = config.activation
+        width, kernel = config.embedding_width, config.position_kernel
+        self.layers = nn.ModuleList(
+            nn.Conv1d(width, width, kernel, padding=kernel // 2, groups=config.position_groups)
+            for _ in range(config.position_layers)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        for convolution in self.layers:
+            added = convolution(x.transpose(1, 2))[..., : x.shape[1]].transpose(1, 2)
+            x = activate(nn.functional.layer_norm(added, added.shape[-1:]), self.activation)
+        return x

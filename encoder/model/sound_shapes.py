@@ -7,7 +7,7 @@ from typing import Literal
 from encoder.errors import ConfigError
 from encoder.model.checks import check_kinds, check_whole
 
-ConvolutionNorm = Literal["none", "group", "layer"]
+ConvolutionNorm = Literal["none", "group", "layer", "whole"]
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,11 @@ class Convolutions:
     """Sound through convolutions over time: each token is a step of the last one.
 
     channels: of the input, 1 for samples, else the bands of a log-mel spectrogram; widths, kernels, strides: of each
-    convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; norm: "group", over
-    time after the first convolution, "layer", over channels after each, or "none"; projected: whether a linear map
-    follows; projection_norm: whether a LayerNorm comes before that map; length: the steps of every input, None for any.
+    convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; first_bias,
+    first_activation: the first one's, by default as the others'; norm: "group", over time after the first convolution,
+    "layer", over channels after each, "whole", over both after the first activation, or "none"; projected: whether a
+    linear map follows; projection_norm: whether a LayerNorm comes before that map; length: the steps of every input,
+    None for any.
     """
 
     channels: int
@@ -68,6 +70,8 @@ class Convolutions:
     padded: bool = False
     bias: bool = True
     activation: str = "gelu"
+    first_bias: bool | None = None
+    first_activation: str = ""
     norm: ConvolutionNorm = "none"
     projected: bool = False
     projection_norm: bool = False

@@ -66,7 +66,7 @@ def iter_extract(model: TextEncoder, task: Task) -> Generator[float, None, Featu
     return Features(of_view, model.name, n_layers, n_cut)
 
 
-extract = gradual.at_once(iter_extract)
+extract = gradual.at_once(iter_extract, "extract")
 
 
 def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[float, None, list[np.ndarray]]:
@@ -81,13 +81,16 @@ def iter_token_vectors(model: TextEncoder, task: Task, layer: int) -> Generator[
     return [vectors for vectors in found if vectors is not None]
 
 
-def vectors(model: TextEncoder, texts: Sequence[str], layer: int = -1, pool: Pooling | str = "mean") -> np.ndarray:
+def vectors(
+    model: TextEncoder, texts: Sequence[str] | str, layer: int = -1, pool: Pooling | str = "mean"
+) -> np.ndarray:
     """float32 [N, D]: a vector of each text from one layer.
 
     layer: the residual stream that enters it; n_layers, or -1: the output. pool: how the vectors of tokens become one
     (`encoder.model.pooling.POOLINGS`, several joined by "+" give [N, n x D]). For the checkpoint's own vector use
     `model.embed`. Raises EncoderError for a layer or a pooling that does not exist, and without texts.
     """
+    texts = [texts] if isinstance(texts, str) else texts
     n_layers = model.config.n_layers
     if not -n_layers - 1 <= layer <= n_layers:
         raise EncoderError(f"No layer {layer} in this model: choose 0 to {n_layers}, which is the output.")

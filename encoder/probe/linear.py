@@ -163,7 +163,7 @@ def _overall(part: int, n_parts: int, share: float) -> float:
     return (part + share) / n_parts
 
 
-accuracy_by_layer = gradual.at_once(iter_by_layer)
+accuracy_by_layer = gradual.at_once(iter_by_layer, "accuracy_by_layer")
 
 
 def fitted_head(features: Features, task: Task, view: View, layer: int) -> Classifier:

@@ -144,7 +144,7 @@ def _sample() -> pd.DataFrame:
 
 @cache
 def bundled(name: str) -> Task:
-    """A bundled task. Raises EncoderError for an unknown name."""
+    """A bundled task: "word_pos", "pos" or "lexname". Raises EncoderError for an unknown name."""
     if name not in TITLES:
         raise EncoderError(f"No task {name!r}: choose one of {', '.join(TITLES)}.")
     rows = _sample()

@@ -1,8 +1,10 @@
 """Search by meaning: texts as sentence vectors, and the texts nearest to a query by cosine.
 
-    texts = search.read_texts("reviews.csv").texts
-    collection = search.embed(model, texts)
-    search.nearest(collection, model, "too expensive", k=5)    # [(place, cosine), ...], the nearest first
+    >>> texts = search.read_texts(["It costs too much.", "A fine day."]).texts    # or read_texts("reviews.csv")
+    >>> collection = search.embed(model, texts)
+    >>> [(place, cosine)] = search.nearest(collection, model, "too expensive", k=1)    # the nearest first
+    >>> texts[place]
+    'It costs too much.'
 
 `encoder.inputs.read` reads the texts of a file, `collection` embeds, searches, saves and loads them, `rerank` orders
 hits by a cross-encoder, `index` is for large collections, and `neighbour_map` draws them by UMAP.

@@ -111,7 +111,7 @@ def embed_gradually(model: TextEncoder, texts: Iterable[str]) -> Generator[int, 
     return Collection(texts, vectors, model.name, n_cut)
 
 
-embed = gradual.at_once(embed_gradually)
+embed = gradual.at_once(embed_gradually, "embed")
 
 
 def _is_cut(model: TextEncoder, text: str) -> bool:

@@ -58,4 +58,4 @@ def iter_rerank(
     return tuple(Reranked(places[rank], scores[rank], rank + 1) for rank in order)
 
 
-rerank = gradual.at_once(iter_rerank)
+rerank = gradual.at_once(iter_rerank, "rerank")

@@ -1,8 +1,9 @@
 """Why are two texts alike? The cosine of two sentence vectors, split into pairs of tokens, and simpler measures.
 
-    found = similarity.attribute(model, "The cat sat on the mat", "A kitten rested on a rug")
-    found.matrix                                              # [T_a, T_b], adds up to the cosine less reference terms
-    similarity.attribute(model, a, b, layer=model.config.n_layers)  # the exact split of the output vectors
+    >>> exact = similarity.attribute(model, "a cat", "a kitten", layer=model.config.n_layers)    # of the output vectors
+    >>> exact.matrix.shape                                    # [T_a, T_b], adds up to the cosine
+    (4, 5)
+    >>> found = similarity.attribute(model, "a cat", "a kitten")    # at the embeddings; less reference terms
 
 `attribution` has the split, `paths` and `tangents` the integrated derivatives, `simple_measures` the simpler measures,
 `of_class` the same question for a class of a classification head, `late` ColBERT's MaxSim.

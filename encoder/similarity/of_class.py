@@ -110,7 +110,7 @@ def iter_integrate(
     return Integrated(values, at_end, at_start, error, steps, reference)
 
 
-attribute_class = gradual.at_once(iter_attribute_class)
+attribute_class = gradual.at_once(iter_attribute_class, "attribute_class")
 
 
 def _outcome(model: TextEncoder, label: str, position: int | None, n_tokens: int) -> Callable[[Tensor], Tensor]:

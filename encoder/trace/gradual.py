@@ -1,5 +1,6 @@
 """Computations in parts: generators that yield their progress and return their result. Imports no torch."""
 
+import inspect
 from collections.abc import Callable, Generator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -20,13 +21,17 @@ def result(work: Generator[Any, None, V]) -> V:
             return value
 
 
-def at_once(work: Callable[A, Generator[Any, None, V]]) -> Callable[A, V]:
-    """The function that does all of the work of a generator function, without its progress."""
+def at_once(work: Callable[A, Generator[Any, None, V]], name: str) -> Callable[A, V]:
+    """The function `name` that does all of the work of a generator function, without its progress."""
 
     @wraps(work)
     def done(*arguments: A.args, **options: A.kwargs) -> V:
         return result(work(*arguments, **options))
 
+    found = inspect.signature(work)
+    returned = getattr(found.return_annotation, "__args__", (found.return_annotation,))[-1]  # of Generator[P, None, V]
+    done.__signature__ = found.replace(return_annotation=returned)  # type: ignore[attr-defined]
+    done.__name__ = done.__qualname__ = name  # as pickle and `help` look for it
     return done
 
 

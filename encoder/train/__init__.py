@@ -4,3 +4,7 @@
 `progress` has what is new since then, `single_file` saves it, `recorded` has finished runs; `gradients` measures what
 Xiong et al. 2020 bound; `curves` reads what `recipes/twins` recorded.
 """
+
+from encoder.train import curves, gradients, loop, progress, recorded, run_view, settings, single_file, tasks
+
+__all__ = ["curves", "gradients", "loop", "progress", "recorded", "run_view", "settings", "single_file", "tasks"]

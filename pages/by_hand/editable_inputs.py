@@ -10,11 +10,11 @@ import math
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.explain.by_hand import LARGEST, Inputs
 from pages.by_hand.params import Params
-from pages.core.view.view import state
-from pages.core.words.markdown import say_error
+from pages.core.words import say_error
+from pages.state import state
 
 _BASE, _VERSION, _WRITTEN = "inputs:base", "inputs:version", "inputs:written"
 _DEFAULTS = Inputs()

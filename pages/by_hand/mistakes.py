@@ -3,8 +3,7 @@
 import streamlit as st
 
 from encoder.explain.by_hand import Claim, claims
-from pages.core.words import formulas
-from pages.core.words.markdown import plain
+from pages.core.words import formulas, plain
 
 #: The first column's heading: where a line's numbers are from.
 _SOURCE = "source"

@@ -2,19 +2,16 @@
 
 import streamlit as st
 
-from encoder import figures
-from encoder.errors import EncoderError
+from encoder import EncoderError, figures
 from encoder.explain.by_hand import Calculation, Inputs, claims, compute
 from encoder.export import tables
 from pages.by_hand import editable_inputs, mistakes
 from pages.by_hand.params import Params
 from pages.by_hand.sections import SECTIONS, ExampleSection
 from pages.core.frame.frame import heading
-from pages.core.view.view import state
-from pages.core.widgets.export import Export, arguments, changes
-from pages.core.words import about
-from pages.core.words.markdown import say_error
-from pages.state.links import next_page
+from pages.core.widgets import Export, arguments, changes
+from pages.core.words import about, say_error
+from pages.state import next_page, state
 
 PARTS = {"calculation": "Calculation", "notes": "Spot the mistakes"}
 POSITIONS = {"formula": "formula", "notes": "from the notes", "own": "your own"}

@@ -1,7 +1,6 @@
 """The values of the page “Attention by hand” in the address."""
 
-from pages.state.params import Param, choice, string
-from pages.state.url_state import state
+from pages.state import Param, choice, state, string
 
 
 @state.register

@@ -1,5 +1,7 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -8,24 +10,33 @@ from pages.classroom import results
 from pages.core.teaching.lessons.library import look_of
 from pages.core.teaching.questions import Look, concept_test, misconceptions, read_question
 from pages.core.teaching.rooms import Asked, Room, ask, session
+from pages.core.teaching.rooms.store import late_answers
 from pages.core.words import references
 
 #: What the students read above the items.
 ASK = "Ten questions about attention. Choose one answer for each; the result has no mark and no name."
 
 
-def draw(now: Room) -> None:
-    """Buttons that ask a form, and what both gave."""
-    asked, look = _asked(now), look_of({})
+def draw(now: Room, refresh: Callable[[Room, str], None]) -> None:
+    """Buttons that ask a form, and what both gave. refresh: draws a part again when an answer comes."""
+    asked = _asked(now)
     with st.container(horizontal=True):
         for form, when in concept_test.FORMS.items():
             st.button(
                 f"Ask form {form}, {when} the lesson", key=f"desk:test:{form}", on_click=_ask, args=(form,),
                 disabled=form in asked, icon=":material/assignment:",
             )  # fmt: skip
-    if not asked:
+    if asked:
+        _figures(refresh)
+
+
+@st.fragment
+def _figures(refresh: Callable[[Room, str], None]) -> None:
+    if (now := session.room()) is None:
         return
-    answers = _answers(now, asked, look)
+    refresh(now, "test")
+    asked, look = _asked(now), look_of({})
+    answers, late = _answers(now, asked, look)
     for form, given in answers.items():
         st.caption(f"Form {form}: {len(given)} students")
     before, after = concept_test.both(answers, look)
@@ -44,7 +55,7 @@ def draw(now: Room) -> None:
     )
     members = [*session.store().members(now.code)]
     with st.container(horizontal=True):
-        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members), now)
+        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members, late), now)
         _download("Codebook", "codebook", concept_test.codebook(look), now)
 
 
@@ -63,8 +74,10 @@ def _asked(now: Room) -> dict[str, Asked]:
     return {one.definition["form"]: one for one in (*now.past, *open_one) if one.definition.get("kind") == "test"}
 
 
-def _answers(now: Room, asked: dict[str, Asked], look: Look) -> dict[str, dict[str, Any]]:
-    return {
-        form: results.read(read_question(one.definition), look, session.store().answers(now.code, one.id))
-        for form, one in sorted(asked.items())
-    }
+def _answers(now: Room, asked: dict[str, Asked], look: Look) -> tuple[dict[str, dict[str, Any]], ...]:
+    """The answers to each form: those in time, and those that came when it was closed."""
+    late, in_time = late_answers(session.store(), now.code), partial(session.store().answers, now.code)
+    return tuple(
+        {form: results.read(read_question(one.definition), look, of(one.id)) for form, one in sorted(asked.items())}
+        for of in (in_time, lambda question: late.get(question, {}))
+    )

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -18,8 +19,9 @@ from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.lessons.params import Params as LessonParams
 from pages.core.teaching.questions import Look, Question
-from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, session
+from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.core.teaching.rooms.session import Seat
+from pages.core.teaching.rooms.store import late_answers
 from pages.core.words.markdown import plain, say_error
 from pages.state import links
 
@@ -36,14 +38,17 @@ def draw(own: Seat, now: Room) -> None:
         _controls(now)
         _end(own)
     with right:
-        _lesson(now)
+        opened = _lesson(now)
         _question(now)
+        if opened is not None:
+            _script(*opened)
 
 
 # --- lesson -----------------------------------------------------------------------------------------------------------
 
 
-def _lesson(now: Room) -> None:
+def _lesson(now: Room) -> tuple[Lesson, int] | None:
+    """Choose a lesson, and turn its steps; returns the open lesson and the number of its step."""
     lessons = {one.name: one for one in library.lessons()[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
@@ -59,11 +64,15 @@ def _lesson(now: Room) -> None:
                 on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
             )  # fmt: skip
         elif opened:
-            _script(opened, opened.nearest(number))
+            _turn(opened, opened.nearest(number))
+            return opened, opened.nearest(number)
+    return None
 
 
-def _script(lesson: Lesson, number: int) -> None:
-    step = lesson.step(number)
+def _turn(lesson: Lesson, number: int) -> None:
+    at = path.place(lesson.name, number)
+    following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
+    found = library.find(following.lesson) if following else None
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -71,32 +80,28 @@ def _script(lesson: Lesson, number: int) -> None:
             on_click=show_step, args=(lesson, number - 1),
         )  # fmt: skip
         st.button(
-            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}", type="primary",
-            disabled=number == lesson.last, on_click=show_step, args=(lesson, number + 1),
+            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}",
+            type="secondary" if found else "primary", disabled=number == lesson.last, on_click=show_step,
+            args=(lesson, number + 1),
         )  # fmt: skip
-        st.markdown(f"**{plain(step.title)}** · step {number} of {lesson.last}", width="content")
-    at = path.place(lesson.name, number)
-    if at is not None:
-        _mark(at)
-    st.markdown(step.prose)
-    if number < lesson.last:
-        following = lesson.step(number + 1)
-        st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
-
-
-def _mark(at: int) -> None:
-    """The minute of the path of 90 minutes in which this step begins, and the way on in it."""
-    mark = path.marks()[at]
-    until = mark.at + mark.minutes
-    st.caption(f"Path of 90 minutes: minute {mark.at} to {until}. {plain(mark.do)}")
-    if at + 1 < len(path.marks()):
-        following = path.marks()[at + 1]
-        found = library.find(following.lesson)
-        if found is not None:
+        if found and following:  # of the path of 90 minutes, which leaves steps out
             st.button(
-                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="tertiary",
+                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="primary",
                 icon=":material/timeline:", on_click=show_step, args=(found, following.step),
             )  # fmt: skip
+    st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
+    if at is not None:
+        mark = path.marks()[at]
+        st.caption(f"Path of 90 minutes: minute {mark.at} to {mark.at + mark.minutes}. {plain(mark.do)}")
+
+
+def _script(lesson: Lesson, number: int) -> None:
+    """What the class reads at this step, below what the teacher needs at once."""
+    with st.container(border=True):
+        st.markdown(lesson.step(number).prose)
+        if number < lesson.last:
+            following = lesson.step(number + 1)
+            st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
 
 
 def show_step(lesson: Lesson, number: int) -> None:
@@ -128,10 +133,10 @@ def _question(now: Room) -> None:
         part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
         if part is not None:
             with part:
-                concepts.draw(now)
+                concepts.draw(now, _refresh)
         st.download_button(
             "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
-            on_click="ignore", icon=":material/download:", disabled=not now.asked,
+            on_click="ignore", icon=":material/download:",
         )  # fmt: skip
 
 
@@ -147,11 +152,21 @@ def _answers(asked: Asked) -> None:
         if asked.revealed:
             results.truth(question, look)
         results.draw(now, asked, question, look)
+        _late(now, asked, question, look)
         _advice(now, asked, question, look)
         if now.named:
             _who(now, asked)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
+
+
+def _late(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Answers that came late, or from the file of the lesson that the class has open: apart from the others."""
+    found = late_answers(session.store(), now.code)
+    late = {**found.get(from_files.name_of_step(now.view), {}), **found.get(asked.id, {})}
+    if bars := results.bars(question, look, [*results.read(question, look, late).values()]):
+        st.caption(f"{len(late)} late, or from a lesson’s file. They do not count above.")
+        st.html(results.table(bars, show_right=asked.revealed))
 
 
 def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
@@ -172,17 +187,19 @@ def _who(now: Room, asked: Asked) -> None:
 
 def export(now: Room) -> bytes:
     """All answers of the room's questions as one table, but for the concept test."""
-    members = session.store().members(now.code)
-    questions = [*now.past, *([now.question] if now.question else [])]
-    rows = [
-        row
-        for asked in questions
-        if asked.definition["kind"] != "test"  # it has a table of its own, without names
-        for row in results.rows(
-            *question_box.read(asked), session.store().answers(now.code, asked.id), members, 2 if asked.before else 1
-        )
-    ]
-    return as_csv(pd.DataFrame(rows)) if rows else b""
+    members, late = session.store().members(now.code), late_answers(session.store(), now.code)
+    rows: list[dict[str, Any]] = []
+    for asked in (*now.past, *([now.question] if now.question else [])):
+        came_late = late.pop(asked.id, {})
+        if asked.definition["kind"] != "test":  # it has a table of its own, without names
+            about, vote = question_box.read(asked), 2 if asked.before else 1
+            rows += results.rows(*about, session.store().answers(now.code, asked.id), members, vote)
+            rows += results.rows(*about, came_late, members, vote, late=True)
+    for name, given in sorted(late.items()):
+        step = from_files.step(name)
+        if step is not None and step.question is not None:
+            rows += results.rows(step.question, library.look_of(step.view), given, members, 1, late=True)
+    return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
 
 
 # --- the class --------------------------------------------------------------------------------------------------------
@@ -205,6 +222,7 @@ def _members() -> None:
     _refresh(now, "members")
     try:
         here = [*present(session.store().members(now.code))]
+        late = sum(map(len, late_answers(session.store(), now.code).values()))
     except RoomError as error:
         say_error(error, st.warning, icon=None)
         return
@@ -213,6 +231,8 @@ def _members() -> None:
     elsewhere = Counter(links.title(one.page) for one in here if not one.follows)
     if elsewhere:
         st.caption("On their own: " + ", ".join(f"{page} {count}" for page, count in elsewhere.most_common()))
+    if late:
+        st.caption(f"Late answers, with those of lessons’ files: {late}. “Answers as CSV” has them.")
     if now.named and here:
         with st.expander("Names"):
             st.write(", ".join(plain(one.nickname) for one in sorted(here, key=lambda one: one.nickname.casefold())))

@@ -17,8 +17,8 @@ from pages.core.words.markdown import plain, say_error
 
 #: Whether the teacher writes a question on this page.
 ASKING = "_room_asking"
-#: This student's answers as JSON, by question.
-_ANSWERS = "_room_answers"
+#: In place of a page that waits.
+PREDICT = "Predict first: the page comes back with the result."
 
 
 def draw() -> bool:
@@ -36,7 +36,9 @@ def draw() -> bool:
         _question(own, now, now.question)
     waits = now.question.hides and not now.question.revealed and (own.teaches or own.follows)
     if waits:
-        st.info("Predict first: the page comes back with the result.", icon=":material/visibility_off:")
+        is_test = now.question.definition.get("kind") == "test"
+        when = "The page comes back when the teacher goes on." if is_test else PREDICT
+        st.info(when, icon=":material/visibility_off:")
     return not waits
 
 
@@ -70,8 +72,8 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
                     results.truth(question, look)
             with right:
                 results.draw(now, asked, question, look)
-        elif not own.teaches:
-            _may_change(asked)
+        elif given is not None:
+            _may_change(asked, question, look, given)
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
     if own.teaches:
@@ -79,33 +81,38 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
 
 
 def _given(own: Seat, now: Room, asked: Asked) -> str | None:
-    kept = st.session_state.setdefault(_ANSWERS, {})
+    kept = session.given()
     if asked.id not in kept:  # a reload: the answer is in the room
         kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
-    answer: str | None = kept[asked.id]
-    return answer
+    return kept[asked.id]
 
 
 def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     if asked.before:
         votes.invite(now, asked, own.member)
-    controls.ask(question, look, f"room:{asked.id}", partial(_give, asked.id), drawn="Answer")
+        if (first := session.given().get(asked.before)) is not None:
+            st.markdown(_said(question, look, first))
+    controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
 
 
-def _may_change(asked: Asked) -> None:
+def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
     if session.waits(asked.id):
-        st.markdown("Your answer is kept. It is sent as soon as the server answers again.")
+        st.markdown(
+            "Your answer waits on this page. It is sent as soon as the room store answers. If you see the question "
+            "again, answer it again."
+        )
     else:
-        st.markdown("Your answer is sent. The teacher shows the result.")
-    answers = st.session_state[_ANSWERS]
-    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=answers.update, args=({asked.id: None},))
+        then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
+        st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")
+    forget = session.given().update
+    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
 
 
-def _give(question: str, value: object) -> None:
-    """Send an answer; it is kept here only if the store took it. For callbacks."""
-    text = json.dumps(value)
-    if session.answer(question, text):
-        st.session_state.setdefault(_ANSWERS, {})[question] = text
+def _said(question: Question, look: Look | None, given: str) -> str:
+    """What a student answered, in words; a drawn row and a test have none."""
+    if question.kind in ("draw", "test"):
+        return ""
+    return f"You said: **{plain(controls.answer_text(question, look, json.loads(given)).rstrip('.'))}**. "
 
 
 def teachers_buttons(asked: Asked) -> None:

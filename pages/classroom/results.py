@@ -23,6 +23,8 @@ from pages.core.words.markdown import plain, say_error
 BARS = 12
 #: Titles of both votes.
 VOTES = ("First vote", "After the discussion")
+#: Of the table of all answers.
+COLUMNS = ("question", "who", "answer", "right", "vote", "reason", "late")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> d
 
 
 def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[Bar]:
-    """A histogram: most frequent answers first, numbers in ascending order. A row that was drawn has none."""
-    if question.kind == "draw" or not answers:
+    """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none."""
+    if question.kind in ("draw", "test") or not answers:
         return []
     if question.kind == "number":
         return _numbers(question, look, answers)
@@ -179,9 +181,15 @@ def table(found: Sequence[Bar], *, show_right: bool) -> str:
 
 
 def rows(
-    question: Question, look: Look | None, answers: Mapping[str, str], members: Mapping[str, Member], vote: int
+    question: Question,
+    look: Look | None,
+    answers: Mapping[str, str],
+    members: Mapping[str, Member],
+    vote: int,
+    *,
+    late: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """One row for each answer: who, the answer, whether it is right, which vote it is of, and a known reason.
+    """One row for each answer: who, the answer, whether it is right, which vote it is of, a known reason, late or not.
 
     who: a nickname, or the number of a member in the order of joining, the same for all questions.
     """
@@ -194,4 +202,5 @@ def rows(
         yield {
             "question": controls.cell(question.ask), "who": controls.cell(who), "answer": controls.cell(text),
             "right": "" if bar.right is None else int(bar.right), "vote": vote, "reason": controls.cell(bar.reason),
+            "late": int(late),
         }  # fmt: skip

@@ -68,8 +68,7 @@ def component(name: str) -> Callable[..., Any]:
 def write_plotly(folder: Path) -> Path:
     """plotly.js as a file of the folder, named by its content, written once and atomically.
 
-    Raises:
-        OSError: the folder cannot be created or written.
+    Raises OSError for a folder that cannot be created or written.
     """
     return _write(folder / _plotly_name(), plotly_js.compressed)
 

@@ -14,10 +14,7 @@ def copy_link(query: Mapping[str, str], typed: Sequence[str], *, key: str, note:
 
     Copying works over plain http, too. The browser adds the host and the page's path: only it knows of a proxy.
 
-    Args:
-        query: name -> value of everything in the link.
-        typed: the names of the user's text; the second button leaves them out.
-        key: the widget's key.
-        note: a sentence below the link.
+    query: name -> value of everything in the link. typed: the names of the user's text; the second button leaves them
+    out. key: the widget's key. note: a sentence below the link.
     """
     _render(key=key, data=wire.pack({"query": dict(query), "typed": list(typed), "note": note}, {}))

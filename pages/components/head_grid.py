@@ -57,8 +57,7 @@ def head_grid(
         divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
-    Raises:
-        ValueError: an array's shape or dtype does not fit.
+    Raises ValueError for an array whose shape or dtype does not fit.
     """
     rows = list(range(layers)) if isinstance(layers, int) else [int(layer) for layer in layers]
     columns = list(range(heads)) if isinstance(heads, int) else [int(head) for head in heads]

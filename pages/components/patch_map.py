@@ -51,8 +51,7 @@ def patch_map(
         size: pixels of the drawing's side, where there is room.
         on_event: called with the event before the page runs.
 
-    Raises:
-        ValueError: an array's shape or dtype does not fit.
+    Raises ValueError for an array whose shape or dtype does not fit.
     """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
         raise ValueError(f"image must be uint8 [S, S, 3], not {image.dtype} {list(image.shape)}.")

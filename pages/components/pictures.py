@@ -16,23 +16,17 @@ PLACES = ("layers", "heads", "count", "width", "neuronCount")
 _lines, _text, _model = map(assets.component, ("lines", "text_shade", "model_picture"))
 
 
-def lines(
-    picture: Picture,
-    *,
-    key: str,
-    always_selected: bool = False,
-    on_event: Callable[[LinesEvent], None] | None = None,
-) -> None:
+def lines(picture: Picture, *, key: str, on_event: Callable[[LinesEvent], None] | None = None) -> None:
     """Draws attention as lines from queries (left) to keys (right): a picture of `export.lines(...)`.
 
     Pointing at a token shows its lines, a click selects it, a click with Shift selects several. Each token of the other
     side gets a square per head, as strong as its weight, and one number: its weights with the selected tokens, summed
-    and averaged over the heads. always_selected: one query stays selected, and one key at most next to it.
+    and averaged over the heads.
     """
     _, n_queries, n_keys = picture.arrays["weights"].shape
     _lines(
         key=key,
-        data=picture.block(name=key, alwaysSelected=always_selected),
+        data=picture.block(name=key),
         height=picture.height,
         on_select_change=lambda: events.tell(
             key, "select", lambda value: events.lines_event(value, (n_queries, n_keys)), on_event
@@ -40,22 +34,16 @@ def lines(
     )
 
 
-def text_shade(
-    picture: Picture,
-    *,
-    key: str,
-    always_selected: bool = False,
-    on_event: Callable[[TextEvent], None] | None = None,
-) -> None:
+def text_shade(picture: Picture, *, key: str, on_event: Callable[[TextEvent], None] | None = None) -> None:
     """Draws a text of U units whose shade is a weight: a picture of `export.text(...)`.
 
     A click selects a unit, a click with Shift selects several. Where the picture has the weights and nothing is
-    selected, pointing at a unit shows its weights. always_selected: the last selected unit cannot be cleared.
+    selected, pointing at a unit shows its weights.
     """
     count = len(picture.arrays["values"])
     _text(
         key=key,
-        data=picture.block(name=key, alwaysSelected=always_selected),
+        data=picture.block(name=key),
         on_select_change=lambda: events.tell(key, "select", lambda value: events.text_event(value, count), on_event),
     )
 

@@ -78,8 +78,7 @@ def plot(
         on_event: called with each click before the page runs, so it may set the state of other widgets. Without it,
             clicks and zooms stay in the browser, unless `zoom` is given.
 
-    Raises:
-        ValueError: the figure has a trace of a kind that the browser's script does not draw.
+    Raises ValueError for a trace of a kind that the browser's script does not draw.
     """
     header, arrays = _message(figure, selected)
     header |= {

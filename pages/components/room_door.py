@@ -19,11 +19,9 @@ def room_door(
 ) -> None:
     """Draws buttons for the teacher's link; without a room, one for each room that this browser has the key of.
 
-    Args:
-        key: the widget's key.
-        code, secret: the open room and its key, "" without one.
-        left: the student left a room, so the browser forgets her seat.
-        on_teach: gets (code, key) of a room that the teacher opens again, before the page runs.
+    key: the widget's key. code, secret: the open room and its key, "" without one. left: the student left a room, so
+    the browser forgets her seat. on_teach: gets (code, key) of a room that the teacher opens again, before the page
+    runs.
     """
 
     def teach(found: tuple[str, str]) -> None:

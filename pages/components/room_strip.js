@@ -49,6 +49,7 @@ class RoomStrip {
     this.component = component;
     const { header } = unpack(component.data);
     this.room = header;
+    this.root.dataset.version = header.version;
     this.ends = header.timer === null ? null : performance.now() + 1000 * header.timer;
     if (this.root.matches(":popover-open") === header.hidden) this.root.togglePopover(!header.hidden);
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
@@ -109,11 +110,13 @@ class RoomStrip {
     }
     const now = performance.now();
     const isAsked = news.asked === (version ?? "closed");
-    // During a run the browser may not know yet which page it is on: its request would open the page before. Just after
-    // a run this line may not have heard yet which version it has read, and widgets may not have their values yet: a
-    // run at that moment would leave them empty.
+    // Until a run has ended the browser may not know yet which page it is on: its request would open the page before, and
+    // take the place of a click whose run has not begun. Just after a run this line may not have heard yet which version
+    // it has read, and widgets may not have their values yet: a run at that moment would leave them empty.
+    const waits = Date.now() - (window.__encoderscopeAsked?.() ?? 0) < LOST;
     if (
-      this.isRunning() || now - this.ranAt < SETTLED || (isAsked && now - Math.max(news.askedAt, this.ranAt) < LOST)
+      this.isRunning() || waits || now - this.ranAt < SETTLED ||
+      (isAsked && now - Math.max(news.askedAt, this.ranAt) < LOST)
     ) {
       return;
     }

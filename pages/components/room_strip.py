@@ -64,8 +64,7 @@ _refresh = assets.component("room_refresh")
 def room_refresh(activity: int, *, key: str) -> None:
     """Draws nothing; hears what the room's strip hears.
 
-    Args:
-        activity: the counter that this run has read (`Pulse.activity`), before it read members or answers.
-        key: the widget's key.
+    activity: the counter that this run has read (`Pulse.activity`), before it read members or answers. key: the
+    widget's key.
     """
     _refresh(key=key, data=wire.pack({"activity": activity}, {}), on_changed_change=lambda: None)

@@ -20,9 +20,7 @@ def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = No
     """Send arrays (dtypes of `wire`) under a name; the page shows nothing.
 
     digest: identifies these arrays under this name; if unset, a digest of their bytes.
-
-    Returns:
-        {"name", "digest"}, for the header of the other component, which finds the arrays in the browser by them.
+    Returns {"name", "digest"}, for the header of the other component, which finds the arrays in the browser by them.
     """
     if digest is None:
         digest = hashlib.blake2b(wire.pack({}, arrays), digest_size=12).hexdigest()

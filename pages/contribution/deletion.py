@@ -4,19 +4,20 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder import Trace
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.contribution import of_class
 from pages.contribution.of_class import ChosenClass
 from pages.contribution.params import Params
 from pages.core.stores import results
-from pages.core.view.view import View, state
-from pages.core.widgets import class_head
-from pages.core.widgets.export import Export, place, title
+from pages.core.view import View
+from pages.core.widgets import Export, class_head, place, title
 from pages.core.words import about, token_names
+from pages.core.work.compute_turns import TURNS
+from pages.state import state
 
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
@@ -132,11 +133,12 @@ def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | N
 
     what = ("deletion", layer, head, params.scope, params.candidates)
     try:
-        if chosen is None:
-            return view.derived(what, make)
-        what = (*what, *chosen.names(view))
-        known = results.known("deletion", what)
-        return results.keep("deletion", what, make(view.trace)) if known is None else known
+        with TURNS.turn(long=n_tokens > AT_ONCE):
+            if chosen is None:
+                return view.derived(what, make)
+            what = (*what, *chosen.names(view))
+            known = results.known("deletion", what)
+            return results.keep("deletion", what, make(view.trace)) if known is None else known
     finally:
         bar.empty()
 

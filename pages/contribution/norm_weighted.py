@@ -1,24 +1,24 @@
-"""Norm-weighted attention of a head, or its attention; and of a whole layer, in `by_layer`."""
+"""Norm-weighted attention of a head, next to its attention; and of whole layers, the opening token against a word."""
 
+from functools import partial
+
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
 from encoder.export import tables
-from encoder.figures.norm_weighted import weighted_heatmap
+from encoder.figures.norm_weighted import shares_by_layer, shares_by_token, weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking
-from encoder.measure.ranking import Weights
 from encoder.model.map_pooling import pooling_block
-from pages.components import plot, plot_window
-from pages.contribution import by_layer
+from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.view import map_window, selection
-from pages.core.view.view import MapParams, View, state
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, place, title
-from pages.core.words import about, formulas, token_names
+from pages.core.view import MapParams, View, ViewParams, map_window, selection, small_maps, token_rows
+from pages.core.widgets import Export, answer, place, title
+from pages.core.words import about, formulas, gestures, plain, references, token_names
+from pages.state import state
 
 RULE = (
     r"\begin{gathered}\alpha_{ij}\,\lVert f(x_j) \rVert,\qquad f(x) = (x W_V + b_V)\, W_O \\"
@@ -29,6 +29,12 @@ TITLES = {
     "share": "Norm-weighted attention, shares of a row",
     "length": "Norm-weighted attention, weight × norm",
 }
+
+
+#: Texts of more tokens get a progress bar.
+SHORT_TEXT = 512
+#: A layer counts as a sink layer where the opening token has this many times the attention of an average word.
+MUCH = 3
 
 
 def show(view: View) -> Export:
@@ -45,7 +51,7 @@ def show(view: View) -> Export:
         )
     st.caption(_of_head(view))
     _of_query(view)
-    drawn |= by_layer.show(view)
+    drawn |= show_layers(view)
     st.caption(about.text(__file__, "Limits of norm-weighted attention"))
     with st.expander("The formula"):
         formulas.show(RULE)
@@ -122,7 +128,7 @@ def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice,
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
 
 
-def _largest_between_words(view: View, values: Weights, queries: slice, keys: slice, block: int) -> float:
+def _largest_between_words(view: View, values: ranking.Weights, queries: slice, keys: slice, block: int) -> float:
     """The largest number between words of the drawn part."""
     sides = (
         ranking.token_blocks(window.start, count, block, view.trace.n_tokens)
@@ -131,7 +137,7 @@ def _largest_between_words(view: View, values: Weights, queries: slice, keys: sl
     return ranking.largest_between_words(values.numpy(), view.trace, *sides)
 
 
-def _measures(view: View, row: slice) -> dict[str, Weights]:
+def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
     """Rows of the head by both measures: attention, and shares of norm-weighted attention."""
     return {
         "attention": view.trace.attention(view.layer, view.head, row),
@@ -141,7 +147,7 @@ def _measures(view: View, row: slice) -> dict[str, Weights]:
 
 def _of_head(view: View) -> str:
     """The tokens with most attention and with most norm-weighted attention."""
-    found, labels, head = by_layer.shares(view, view.layer), view.trace.labels, view.head
+    found, labels, head = layer_shares(view, view.layer), view.trace.labels, view.head
     attention, weighted = found.attention[head], found.norm_weighted[head]
     weighted = weighted / (weighted.sum() or 1.0)
     most, best = int(attention.argmax()), int(weighted.argmax())
@@ -188,3 +194,91 @@ def _of_query(view: View) -> None:
             "product": st.column_config.NumberColumn("α‖f(x)‖", format="%.4f", width=76, help="Weight × norm."),
         },
     )
+
+
+def show_layers(view: View) -> dict[str, go.Figure]:
+    """All layers, and the selected layer token by token. Returns the figures by their titles."""
+    labels = view.trace.labels
+    every = small_maps.each_layer(view.trace, partial(layer_shares, view), "Measuring the layers", SHORT_TEXT)
+    here, drawn = every[view.layer], {}
+    compared = here.on_opening() is not None and here.on_average_word() is not None
+    left, right = st.columns(2, gap="medium") if compared else (st.container(), st.container())
+    if compared:
+        opening = np.array([one.on_opening() for one in every])  # [L, 2]
+        word = np.array([one.on_average_word() for one in every])
+        name = labels[here.opening]
+        with left:
+            st.header("Layer by layer", anchor=False)
+            drawn["Layer by layer"] = shares_by_layer(
+                opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=name
+            )
+            plot(
+                drawn["Layer by layer"],
+                key="norm-weighted-layers",
+                alt=f"Three curves over {len(every)} layers: attention on {name}, its norm-weighted attention, and "
+                f"that of an average {words_of(view.trace).part}.",
+                height=330,
+                on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
+            )
+            references.markdown(_about_layers(opening, word, plain(name), words_of(view.trace).part))
+    with right:
+        st.header(f"Layer {view.layer}, all heads", anchor=False)
+        part = token_rows.part(view.trace.n_real, view.j, "moves")
+        bars = shares_by_token(
+            here.attention_share[part], here.norm_weighted_share[part], labels, first=part.start, selected=view.j
+        )
+        drawn[f"Layer {view.layer}, all heads"] = bars
+        plot(
+            bars,
+            key="norm-weighted-tokens",
+            alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of its norm-weighted "
+            "attention.",
+            height=330,
+            on_event=on_click(
+                column=lambda token: state.put(ViewParams.j, token),
+                point=lambda event: event["trace"] < 2 and state.put(ViewParams.j, part.start + event["point"]),
+                clear=selection.clear,
+            ),
+        )
+        st.markdown(_about_layer(view, here))
+    gestures.caption(f"{gestures.CLICK} a point to select its layer, a bar to select its token.")
+    return drawn
+
+
+def layer_shares(view: View, layer: int) -> norm_weighted.LayerShares:
+    """Attention and norm-weighted attention on every token of a layer, kept for all sessions."""
+    return view.derived(("layer shares", layer), lambda trace: norm_weighted.layer_shares(trace, layer))
+
+
+def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -> str:
+    """The layer with most attention on the opening token, and the sink layers. opening, word [L, 2]; part: its name."""
+    peak = int(opening[:, 0].argmax())
+    text = f"Most attention on **{name}**: layer {peak}, {opening[peak, 0]:.1%}."
+    sinks = (opening[:, 0] > MUCH * word[:, 0]) & (opening[:, 1] < word[:, 1])
+    if not sinks.any():
+        return text
+    layers = ", ".join(map(str, np.flatnonzero(sinks)))
+    return (
+        f"{text} Layers with over {MUCH} times the attention of an average {part} on it, but **less norm-weighted "
+        f"attention than that {part}**: {layers}. This fits an attention sink (Xiao et al. 2023)."
+    )
+
+
+def _about_layer(view: View, here: norm_weighted.LayerShares) -> str:
+    """The selected layer in numbers."""
+    opening, word, words = here.on_opening(), here.on_average_word(), words_of(view.trace)
+    if opening is None or here.opening is None:
+        return "Inputs of this model do not start with a special token."
+    if word is None:
+        return f"This {words.text} has no {words.part} to compare the special tokens with."
+    text = (
+        f"**{plain(view.trace.labels[here.opening])}**, averaged over queries: attention **{opening[0]:.1%}**, "
+        f"norm-weighted **{opening[1]:.1%}**. An average {words.part}: attention {word[0]:.1%}, norm-weighted "
+        f"{word[1]:.1%}."
+    )
+    if word[1]:
+        text += f" Norm-weighted attention of the two, as a ratio: **{opening[1] / word[1]:.2f}**"
+        if opening[0]:
+            text += f"; per unit of attention: {three_digits(opening[1] / opening[0] / (word[1] / word[0]))}"
+        text += "."
+    return text

@@ -4,19 +4,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from encoder import Trace
 from encoder.causal import occlusion
 from encoder.figures.deletion import window_bars
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches, sounds
 from encoder.measure.rollout import LONGEST_WHOLE
-from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core.view.view import View
-from pages.core.widgets import answer, over_image
-from pages.core.widgets.export import Export, place, title
+from pages.core.view import View
+from pages.core.widgets import Export, answer, over_image, place, title
 from pages.core.widgets.occlusion import Occlusion, agreement, controls, draw_curves
-from pages.core.words import about
-from pages.core.words.markdown import errors_said, plain
+from pages.core.words import about, errors_said, plain
 
 
 def show(view: View) -> Export | None:
@@ -62,8 +60,7 @@ def _weights(view: View, covered: Occlusion, token: int, measure: str) -> np.nda
         return occlusion.by_part(trace, row, sound)
 
     place = () if measure == "rollout" else (view.layer, view.head)
-    found: np.ndarray = view.derived((f"{measure} by part", *place, token), make)
-    return found
+    return view.derived((f"{measure} by part", *place, token), make)
 
 
 def _over_image(view: View, covered: Occlusion, falls: np.ndarray) -> pd.DataFrame:

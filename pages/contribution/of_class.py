@@ -8,22 +8,17 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import classify, similarity
-from encoder.encoders.text import TextEncoder
+from encoder import TextEncoder, Trace, classify, similarity
 from encoder.figures.token_bars import signed_token_bars
-from encoder.similarity import ClassAttribution
 from encoder.trace import gradual
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.contribution.params import Params
 from pages.core.stores import results
-from pages.core.view.view import View, state
-from pages.core.widgets import class_head, outcomes
-from pages.core.widgets.export import Export, title
-from pages.core.words import about, formulas, token_names
-from pages.core.words.markdown import plain, table
+from pages.core.view import View
+from pages.core.widgets import Export, class_head, outcomes, title
+from pages.core.words import about, formulas, plain, table, token_names
 from pages.core.work import long_work
-from pages.state import links
+from pages.state import links, state
 
 
 @dataclass(frozen=True)
@@ -111,7 +106,7 @@ def show(view: View) -> Export | None:
     return exported(view, found, figure)
 
 
-def exported(view: View, found: ClassAttribution, figure: go.Figure) -> Export:
+def exported(view: View, found: similarity.ClassAttribution, figure: go.Figure) -> Export:
     """The tokens' shares of a class."""
     labels = np.array(view.trace.labels, dtype=object)
     n_tokens = len(found.values)
@@ -144,12 +139,12 @@ def _reference(chosen: ChosenClass) -> str:
     )  # fmt: skip
 
 
-def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution | None:
+def _found(view: View, chosen: ChosenClass, reference: str) -> similarity.ClassAttribution | None:
     """The attribution, kept in this session; None while it waits for a click."""
     source = view.trace.source
     assert source is not None
 
-    def work() -> long_work.Work[ClassAttribution]:
+    def work() -> long_work.Work[similarity.ClassAttribution]:
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
         return gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}"))
 
@@ -157,7 +152,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> ClassAttribution 
     return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)
 
 
-def _answer(found: ClassAttribution, labels: list[str] | tuple[str, ...]) -> str:
+def _answer(found: similarity.ClassAttribution, labels: list[str] | tuple[str, ...]) -> str:
     """The largest parts on either side of 0."""
     order = sorted(range(len(found.values)), key=lambda place: -found.values[place])
     raising = [place for place in order[:LARGEST] if found.values[place] > 0]
@@ -173,7 +168,7 @@ def _answer(found: ClassAttribution, labels: list[str] | tuple[str, ...]) -> str
     )
 
 
-def _check(found: ClassAttribution, unit: str) -> None:
+def _check(found: similarity.ClassAttribution, unit: str) -> None:
     number = formulas.number
     rows = (
         (f"{unit.capitalize()} of the sentence", number(found.outcome, 3)),

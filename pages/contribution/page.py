@@ -4,23 +4,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.contribution import (
-    deletion,
-    norm_weighted,
-    occlusion,
-    of_class,
-    qk_space,
-    rollout,
-)
+from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout
 from pages.contribution.params import PARTS, QUESTIONS, Params
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets.export import Export
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.core.view import View
+from pages.core.widgets import Export
+from pages.core.words import errors_said, opening
+from pages.state import next_page, state
 
 #: Part -> what draws it and says what it exports.
 SHOW: dict[str, Callable[[View], Export | None]] = {

@@ -2,8 +2,7 @@
 
 from encoder.measure.deletion import CANDIDATES, SCOPES
 from encoder.similarity import REFERENCES
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.state import Param, choice, state
 
 PARTS = {
     "moves": "Norm-weighted",

@@ -8,10 +8,10 @@ import streamlit as st
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 from encoder.measure.qk_space import QKSpace, qk_space
 from pages.components import PlotEvent, on_click, plot
-from pages.core.view import selection, token_rows
-from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.export import Export, place, title
+from pages.core.view import View, ViewParams, selection, token_rows
+from pages.core.widgets import Export, place, title
 from pages.core.words import about, token_names
+from pages.state import state
 
 
 def show(view: View) -> Export:

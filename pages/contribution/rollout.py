@@ -4,22 +4,18 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import patches, ranking
 from encoder.measure import rollout as measure
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view import map_window, selection, token_rows
-from pages.core.view.view import MapParams, View, ViewParams, state
-from pages.core.widgets import answer, weight_table
-from pages.core.widgets.export import Export, title
+from pages.core.view import MapParams, View, ViewParams, map_window, selection, token_rows
+from pages.core.widgets import Export, answer, title, weight_table
 from pages.core.widgets.over_image import token
-from pages.core.words import about, formulas, token_names
-from pages.core.words.markdown import plain
-from pages.state.url_state import controlled
+from pages.core.words import about, formulas, plain, token_names
+from pages.state import controlled, state
 
 RULE = (
     r"\begin{gathered}\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big) \\"

@@ -7,19 +7,17 @@ import numpy as np
 import streamlit as st
 
 from encoder import explain
-from encoder.explain import HiddenActivations
 from encoder.explain.neurons import NeuronMap, most_active, neuron_map
 from encoder.figures.feed_forward import neuron_heatmap
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view import token_rows
+from pages.core.view import View, ViewParams, token_rows
 from pages.core.view.place import PlaceParams
-from pages.core.view.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import token_names
 from pages.feed_forward.params import MOST_ACTIVE, NEURONS, Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: Columns of the map of all neurons; more neurons share a column.
 COLUMNS = 256
@@ -30,7 +28,7 @@ class Selected:
     """The open layer with its activations, the selected token and neuron; chosen: whether a person selected one."""
 
     view: View
-    layer: HiddenActivations
+    layer: explain.HiddenActivations
     token: int
     neuron: int
     chosen: bool
@@ -98,8 +96,7 @@ def _shown(selected: Selected) -> NeuronMap:
         order = order[:MOST_ACTIVE] if which == "most" else order
         return neuron_map(selected.layer.hidden, order, COLUMNS)
 
-    found: NeuronMap = selected.view.derived(("neuron map", selected.view.layer, which), make)
-    return found
+    return selected.view.derived(("neuron map", selected.view.layer, which), make)
 
 
 def controls() -> None:

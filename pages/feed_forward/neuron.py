@@ -14,12 +14,9 @@ from pages.core.inputs.edited import EditParams, Step
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
 from pages.core.view import token_rows
-from pages.core.words import references, token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import number, plain, references, token_names
 from pages.feed_forward.activations import Selected
-from pages.state import links
-from pages.state.url_state import state
+from pages.state import links, state
 
 #: What the reading leaves out.
 LIMITS = (

@@ -8,13 +8,11 @@ import streamlit as st
 from encoder.explain.neurons import NeuronMap
 from encoder.figures.feed_forward import neuron_heatmap
 from pages.core.frame.frame import current_view, heading
-from pages.core.view.view import View
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.markdown import errors_said
+from pages.core.view import View
+from pages.core.widgets import Export, answer, title
+from pages.core.words import about, errors_said
 from pages.feed_forward import activations, neuron, updates
-from pages.state.links import next_page
+from pages.state import next_page
 
 
 def main(view: View) -> None:

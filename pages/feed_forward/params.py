@@ -1,7 +1,6 @@
 """The values of the page Feed-forward in the address, next to layer, token, neuron and outcome."""
 
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.state import Param, choice, state
 
 #: Neurons of the map that has a column for each.
 MOST_ACTIVE = 48

@@ -15,13 +15,10 @@ from encoder.measure import tokens
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
-from pages.core.view import token_rows
-from pages.core.view.view import View, ViewParams
+from pages.core.view import View, ViewParams, token_rows
 from pages.core.widgets import outcomes
-from pages.core.words import token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
-from pages.state.url_state import state
+from pages.core.words import number, plain, token_names
+from pages.state import state
 
 #: The longest text, in tokens, that layers are left out for: two runs for each layer.
 LONGEST = 512

@@ -7,7 +7,7 @@ from pages.core.widgets import glossary_panel
 from pages.core.words.glossary_terms import GROUPS
 from pages.core.words.references import REFERENCES
 from pages.glossary.params import Params
-from pages.state.url_state import state
+from pages.state import state
 
 
 def main() -> None:

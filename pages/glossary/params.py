@@ -2,8 +2,7 @@
 
 from pages.core.words.glossary_terms import BY_KEY
 from pages.core.words.references import BY_KEY as REFERENCES
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.state import Param, choice, state
 
 
 @state.register

@@ -5,12 +5,11 @@ import streamlit as st
 from encoder import figures
 from encoder.measure.head_alignment import AlignmentScores, read_pairs, score_heads
 from pages.components import on_click, plot
-from pages.core.view import selection
-from pages.core.view.view import View, state
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.markdown import errors_said
+from pages.core.view import View, selection
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said
 from pages.head_types.params import Params
+from pages.state import state
 
 
 def draw(view: View) -> Export | None:

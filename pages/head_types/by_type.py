@@ -8,12 +8,10 @@ from encoder import figures
 from encoder.export import report
 from encoder.export.document import Section
 from encoder.measure import head_types
-from encoder.measure.head_types import Finding, HeadType
 from pages.components import head_grid
 from pages.core.inputs.input_words import words_of
-from pages.core.view import head_measures, selection, small_maps
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
+from pages.core.view import View, head_measures, selection, small_maps
+from pages.core.widgets import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
 
 
@@ -52,12 +50,12 @@ def exported(view: View, found: Heads) -> Export:
     return Export(view, title(view, "Heads by type"), frame, sections=sections, lines=lines, settings=settings)
 
 
-def _of_type(one: HeadType, rows: pd.DataFrame) -> Section:
+def _of_type(one: head_types.HeadType, rows: pd.DataFrame) -> Section:
     heads = rows[rows["head_type"] == one.name].drop(columns="head_type")
     return Section(f"{one.title}: {len(heads)}", sentences=[one.sentence], table=heads)
 
 
-def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
+def _card(view: View, found: Heads, one: head_types.HeadType, numbers: list[int]) -> None:
     heads = [divmod(number, found.n_heads) for number in numbers]
     layers = sorted({layer for layer, _ in heads})
     st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_here(view, found, one, numbers)}")
@@ -74,10 +72,10 @@ def _card(view: View, found: Heads, one: HeadType, numbers: list[int]) -> None:
     )
 
 
-def _here(view: View, found: Heads, one: HeadType, numbers: list[int]) -> str:
+def _here(view: View, found: Heads, one: head_types.HeadType, numbers: list[int]) -> str:
     """The head of a type with the largest number, and the measure that shows it."""
 
-    def finding(number: int) -> Finding:
+    def finding(number: int) -> head_types.Finding:
         return next(finding for finding in found.findings(number) if finding.head_type.name == one.name)
 
     best = max(numbers, key=lambda number: finding(number).value)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.measure import head_types
-from encoder.measure.head_types import Finding, HeadType
 from encoder.measure.heads import HeadMeasures
 from pages.core.inputs.input_words import InputWords
-from pages.core.view import head_measures
+from pages.core.view import View, head_measures
 from pages.core.view.head_measures import HeadTypeParams
-from pages.core.view.view import View, state
-from pages.core.widgets.export import arguments
+from pages.core.widgets import arguments
 from pages.core.words import references
 from pages.head_types.params import PARTS, Params
+from pages.state import state
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,9 @@ class Heads:
     """
 
     measures: HeadMeasures
-    found: tuple[tuple[tuple[Finding, ...], ...], ...]
+    found: tuple[tuple[tuple[head_types.Finding, ...], ...], ...]
     wanted: str
-    types: Mapping[str, HeadType]
+    types: Mapping[str, head_types.HeadType]
 
     @classmethod
     def of(cls, view: View, params: Params) -> Heads:
@@ -62,7 +60,7 @@ class Heads:
         """Whether a head has a type."""
         return any(finding.head_type.name == name for finding in self.findings(number))
 
-    def findings(self, number: int) -> tuple[Finding, ...]:
+    def findings(self, number: int) -> tuple[head_types.Finding, ...]:
         """The types of a head, each with the measure that shows it."""
         layer, head = divmod(number, self.n_heads)
         return self.found[layer][head]
@@ -71,7 +69,7 @@ class Heads:
         """All badges of a head, or nothing."""
         return ", ".join(self.types[finding.head_type.name].badge for finding in self.findings(number))
 
-    def types_present(self) -> list[HeadType]:
+    def types_present(self) -> list[head_types.HeadType]:
         """The types that at least one head has."""
         return [one for one in self.types.values() if self.with_type(one.name)]
 
@@ -79,7 +77,7 @@ class Heads:
 
     def settings(self, part: str) -> dict[str, object]:
         """The options of the page, for the report of one of its parts."""
-        limits = dataclasses.asdict(head_measures.thresholds())
+        limits = asdict(head_measures.thresholds())
         return {
             "Shown": PARTS[part],
             "Query rows": "all tokens" if self.measures.queries == "all" else "without special tokens",
@@ -161,7 +159,7 @@ def _defaults() -> None:
         state.put(param, param.default)
 
 
-def reason(view: View, finding: Finding) -> str:
+def reason(view: View, finding: head_types.Finding) -> str:
     """The number that gives a head its type."""
     title = head_measures.offered(view.trace)[finding.measure].title
     return f"“{title}”: {finding.value:.2f} (threshold {finding.threshold:g})."

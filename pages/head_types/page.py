@@ -6,12 +6,11 @@ from pages.components.lazy import popover
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
-from pages.core.words.glossary import opening
+from pages.core.words import opening
 from pages.head_types import alignment, by_type, corpus, selected, similarity, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}

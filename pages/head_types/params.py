@@ -1,9 +1,8 @@
 """The values of the page “Head types” in the address."""
 
-from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.measure.head_definitions import BY_NAME, own
 from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
-from pages.state.params import Head, Param, choice, heads, string
-from pages.state.url_state import state
+from pages.state import Head, Param, choice, heads, state, string
 
 PARTS = {
     "roles": "By type",
@@ -21,9 +20,9 @@ QUESTIONS = {
     "corpus": "What does each head do on average over thousands of sentences?",
 }
 #: Columns of the table: each group fits a projector of 1280 pixels next to the selected head.
-COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"}
+COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"} | ({"own": "Your own"} if own() else {})
 #: Over a corpus: name -> title of a measure, and the parts of the card of the open head.
-ATLAS_MEASURES = {one.name: one.title for one in HEAD_MEASURES}
+ATLAS_MEASURES = {one.name: one.title for one in BY_NAME.values()}
 CARD = {"texts": "Examples", "offsets": "Offsets", "spread": "Spread", "labels": "Labels", "similar": "Similar"}
 #: As docs/alignment.csv: for the first sentence of the app.
 EXAMPLE_PAIRS = "it,animal\nwas,animal\ntired,animal\ntoo,tired\ncross,animal\nstreet,cross"

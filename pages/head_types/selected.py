@@ -5,8 +5,7 @@ import streamlit as st
 from encoder import figures
 from pages.components import plot
 from pages.core.corpora import corpus_line
-from pages.core.view import map_window, selection
-from pages.core.view.view import View
+from pages.core.view import View, map_window, selection
 from pages.core.widgets import answer
 from pages.head_types.heads import Heads, reason
 from pages.state import links

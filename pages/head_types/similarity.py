@@ -6,12 +6,12 @@ import streamlit as st
 from encoder.figures.heads import head_points
 from encoder.measure.head_divergence import HeadPlane, HeadSimilarity, head_plane, head_similarity
 from pages.components import PlotEvent, on_click, plot
-from pages.core.view import selection
-from pages.core.view.view import View, state
-from pages.core.widgets.export import Export, title
+from pages.core.view import View, selection
+from pages.core.widgets import Export, title
 from pages.core.words import about
 from pages.head_types.heads import Heads
 from pages.head_types.params import COLOURINGS, Params
+from pages.state import state
 
 #: Texts of more tokens get a progress bar.
 SHORT_TEXT = 256

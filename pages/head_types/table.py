@@ -8,15 +8,15 @@ from encoder import figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches, tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
-from encoder.measure.head_definitions import Definition
+from encoder.measure.head_definitions import Definition, own
 from pages.components import plot
-from pages.core.view import head_measures, selection
-from pages.core.view.view import View, state
-from pages.core.widgets.export import Export, title
+from pages.core.view import View, head_measures, selection
+from pages.core.widgets import Export, title
 from pages.core.words import about
 from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params
+from pages.state import state
 
 #: Group of columns -> measure -> a short column name, from left to right; the column's help has the full title. "cls"
 #: and "sep" are called as this model's tokens are.
@@ -33,11 +33,12 @@ GROUPS = {
         "cls": "Opening", "sep": "Closing", "punctuation": "Punct.", "same_token": "Same", "own_word": "Word",
     },
 }  # fmt: skip
+GROUPS["own"] = {one.name: one.title for one in own()}
 COLUMNS = {measure: name for group in GROUPS.values() for measure, name in group.items()}
 #: Width of a column of numbers in pixels, by the length of its name.
 NARROW, WIDE = 63, 82
-FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f"}
-UNITS = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens"}
+FORMATS = {"share": "%.3f", "nats": "%.2f", "tokens": "%.1f", "number": "%.3f"}
+UNITS = {"share": "a share, 0 to 1", "nats": "in nats", "tokens": "in tokens", "number": "a number"}
 #: Height of the table in pixels.
 HEIGHT = 470
 
@@ -118,7 +119,7 @@ def _column_name(view: View, measure: str) -> str:
 def _column(one: Definition, name: str) -> object:
     return st.column_config.NumberColumn(
         name,
-        help=f"**{one.title}** ({UNITS[one.unit]}). {one.sentence}\n\n$${one.formula}$$\n\nSource: {one.source}.",
+        help=f"**{one.title}** ({UNITS[one.unit]}). {one.about}",
         format=FORMATS[one.unit],
         width=NARROW if len(name) <= len("Entropy") else WIDE,
     )

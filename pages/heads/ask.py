@@ -5,12 +5,10 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import telling
-from pages.core.view import selection
-from pages.core.view.selection import select_several
-from pages.core.view.view import View
+from pages.core.view import View, selection
 from pages.core.words import token_names
 from pages.heads.params import Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: Up to this many words are buttons; the words of a longer text are a list.
 BUTTONS = 48
@@ -71,7 +69,7 @@ def _ask(view: View) -> None:
     found = gains(view, word)
     layer, head = np.unravel_index(int(np.nan_to_num(found).argmax()), found.shape)
     selection.open_head(int(layer), int(head))
-    select_several([word], ())
+    selection.select_several([word], ())
     state.put(Params.measure, "")
     state.put(Params.sort, "falling")
     state.put(Params.average, "none")

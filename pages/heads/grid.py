@@ -16,8 +16,7 @@ from encoder.measure.heads import HeadMeasures
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core.view import head_measures, selection, small_maps
-from pages.core.view.view import View
+from pages.core.view import View, head_measures, selection, small_maps
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
@@ -27,8 +26,7 @@ from pages.heads.compare import sides
 from pages.heads.compare.compared import percent
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
-from pages.state.params import Head
-from pages.state.url_state import controlled, state
+from pages.state import Head, controlled, state
 
 DIFFERS = "share of attention that differs"
 
@@ -63,7 +61,7 @@ def draw_grid(view: View, options: Options) -> None:
         if keep != limits:  # a head without a value is kept until a range is chosen
             with np.errstate(invalid="ignore"):
                 kept &= (values >= keep[0]) & (values <= keep[1])
-        unit = "" if definition.unit == "share" else f" ({definition.unit})"
+        unit = "" if definition.unit in ("share", "number") else f" ({definition.unit})"
         look = {"measure": values, "measure_label": definition.title + unit, "measure_range": limits}
         order = sorted_heads(values, kept, sort)
     elif word is not None:
@@ -146,7 +144,7 @@ def _controls(view: View, known: Mapping[str, Definition]) -> tuple[str, str]:
 def _sort_control(definition: Definition) -> str:
     return state.segmented(
         Params.sort, definition.title, {"place": "By layer", "falling": "↓", "rising": "↑"},
-        help=f"{definition.sentence}\n\n$${definition.formula}$$\n\n{definition.source}.",
+        help=definition.about,
     )  # fmt: skip
 
 
@@ -154,7 +152,7 @@ def _range_control(definition: Definition, low: float, high: float) -> tuple[flo
     first, last = state.get(Params.keep) or (low, high)
     return controlled(
         st.slider,
-        "Show heads with" if definition.unit == "share" else f"Show heads with ({definition.unit})",
+        "Show heads with" if definition.unit in ("share", "number") else f"Show heads with ({definition.unit})",
         low,
         high,
         step=0.01,
@@ -165,13 +163,15 @@ def _range_control(definition: Definition, low: float, high: float) -> tuple[flo
 
 
 def measure_range(unit: str, values: np.ndarray, measures: HeadMeasures) -> tuple[float, float]:
-    """The smallest and largest value that a measure can have in this text: at most 1, ln n, or the largest distance."""
+    """The smallest and largest value that a measure can have in this text: 0, or that of any head where it may be less;
+    at most 1, ln n, or that of any head."""
     if unit == "share":
         return 0.0, 1.0
     if unit == "nats":
         return 0.0, math.ceil(100 * math.log(max(2, measures.n_tokens))) / 100
     finite = values[np.isfinite(values)]
-    return 0.0, math.ceil(100 * (finite.max() if finite.size else 1.0)) / 100
+    low = math.floor(100 * finite.min(initial=0.0)) / 100
+    return low, max(math.ceil(100 * finite.max(initial=-math.inf if finite.size else 1.0)) / 100, low + 0.01)
 
 
 def sorted_heads(values: np.ndarray, kept: np.ndarray, sort: str) -> list[Head] | None:

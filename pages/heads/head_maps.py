@@ -7,23 +7,21 @@ from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_map
 from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
 from encoder.measure.tiled_attention import LongMap
 from encoder.model.overview import Overview
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
 from pages.core.stores.cache import TracedText
-from pages.core.view import small_maps
+from pages.core.view import View, small_maps
 from pages.core.view.map_window import EXACT_TOKENS, zoomed
 from pages.core.view.selection import Selection, selected
-from pages.core.view.view import View
 from pages.core.words import gestures
-from pages.state.params import Head
+from pages.state import Head
 
 
 def is_whole(view: TracedText) -> bool:
     """Whether maps of this text are computed as a whole."""
-    return view.trace.n_tokens <= WHOLE_TOKENS
+    return view.trace.n_tokens <= head_map.WHOLE_TOKENS
 
 
 def single(head: Map) -> Head | None:
@@ -53,7 +51,7 @@ def drawn(
     )
 
 
-def weights_of(view: TracedText, options: Options, layer: int | None, head: int | None) -> HeadMap:
+def weights_of(view: TracedText, options: Options, layer: int | None, head: int | None) -> head_map.HeadMap:
     """The weights of `map_of`."""
     if not is_whole(view):
         special = options.special

@@ -3,19 +3,16 @@
 import numpy as np
 import streamlit as st
 
+from encoder import Trace
 from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, patches
-from encoder.trace.trace import Trace
-from pages.core.view import selection
-from pages.core.view.view import View
-from pages.core.widgets import answer, class_head, over_image
-from pages.core.widgets.export import Export, place, title
+from pages.core.view import View, selection
+from pages.core.widgets import Export, answer, class_head, over_image, place, title
 from pages.core.widgets.occlusion import controls
-from pages.core.words import token_names
-from pages.core.words.markdown import errors_said, plain
+from pages.core.words import errors_said, plain, token_names
 from pages.heads.params import OVERLAYS, Params
-from pages.state.url_state import state
+from pages.state import state
 
 VERBS = {
     "attention": "attends most to",

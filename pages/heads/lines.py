@@ -7,14 +7,13 @@ from encoder.export import Lines, Map
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.components import lines
 from pages.components.events import LinesEvent
+from pages.core.view import View
 from pages.core.view.selection import select_several, selected
-from pages.core.view.view import View
 from pages.core.words import gestures
 from pages.heads import options
 from pages.heads.head_maps import is_whole, single, weights_of
 from pages.heads.params import MOST_OVERLAID, Params
-from pages.state.params import Head
-from pages.state.url_state import state
+from pages.state import Head, state
 
 #: Above this many bytes, weights travel to the browser as 16-bit numbers; files use them sooner.
 EXACT_BYTES = 4_000_000

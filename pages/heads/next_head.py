@@ -10,20 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from pages.components import events
-from pages.components.events import ZoomWindow
 from pages.components.plot import figure_answer
 from pages.components.store import store
 from pages.core.access import visitors
 from pages.core.server import channel
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.view import small_maps
+from pages.core.view import View, small_maps
 from pages.core.view.selection import Selection, selected
-from pages.core.view.view import View
 from pages.heads.head_maps import drawn, head_figure
 from pages.heads.options import HEAD
 
@@ -45,14 +43,14 @@ class Page:
     options: Options
     colours: str
     selection: Selection
-    window: ZoomWindow | None
+    window: events.ZoomWindow | None
 
 
 #: The pages that browsers ask the channel about. They hold texts and no traces.
 _PAGES = ByteCache(16_000_000)
 
 
-def offered(view: View, head: Map, window: ZoomWindow | None) -> dict[str, Any] | None:
+def offered(view: View, head: Map, window: events.ZoomWindow | None) -> dict[str, Any] | None:
     """What `plot` needs to draw another head by itself; None for a logarithmic scale of a short text."""
     by = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
     options = head.options

@@ -8,14 +8,12 @@ from encoder.export import Map, Options
 from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import MapParams, View
-from pages.core.words import references
-from pages.core.words.markdown import plain
+from pages.core.view import MapParams, View
+from pages.core.words import plain, references
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
 from pages.heads.params import INPUTS, MOST_PINS, VIEWS, Params
-from pages.state.params import Head, Param
-from pages.state.url_state import controlled, state
+from pages.state import Head, Param, controlled, state
 
 #: Up to this many tokens, an average over heads or layers takes seconds at most.
 AVERAGED_TOKENS = 2_048

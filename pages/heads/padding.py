@@ -7,9 +7,9 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import PaddingEffect, padding_effect
 from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams
-from pages.core.words.markdown import plain
-from pages.state.url_state import state
+from pages.core.view import View, ViewParams
+from pages.core.words import plain
+from pages.state import state
 
 #: Up to this many tokens with padding, the note covers all heads; above, the open one, since all take seconds.
 EVERY_HEAD_TOKENS = 1_024

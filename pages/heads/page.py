@@ -7,30 +7,13 @@ from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
-from pages.core.widgets import answer as line
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.heads import (
-    answer,
-    ask,
-    grid,
-    image,
-    lines,
-    map,
-    next_head,
-    options,
-    padding,
-    pins,
-    sound,
-    summary,
-    text,
-    vectors,
-)  # fmt: skip
+from pages.core.widgets import Export, answer, title
+from pages.core.words import opening
+from pages.heads import ask, grid, image, lines, map, next_head, options, padding, sound, summary, text, vectors
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: Views of the run without edits and padding.
 TRAINED = ("vectors", "beside")
@@ -69,8 +52,8 @@ if shown in TRAINED or (shown == "text" and kind in DRAW_INPUT):  # these show o
 def draw_head(view_of_head: str) -> Export:
     """The map, the lines or the shaded text of the open head."""
     drawn: HeadView = head
-    with line.area():
-        answer.draw(view, head)
+    with answer.area():
+        summary.draw_answer(view, head)
         if view_of_head == "map":
             map.draw_map(view, head)
         elif view_of_head == "lines":
@@ -91,7 +74,7 @@ def draw_head(view_of_head: str) -> Export:
 # The large map comes first: in a long text, the small maps take longer.
 with head_side:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        with line.words_of_picture(options.HEAD):
+        with answer.words_of_picture(options.HEAD):
             st.header(head.name, anchor=False, width="content")
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             options.choose_view(view)
@@ -120,7 +103,7 @@ with words_side:
     if shown not in TRAINED:
         summary.strongest_weights(head)
 with below:
-    pins.draw_pins(view, head.options)
+    map.draw_pins(view, head.options)
 with place_of_grid:
     grid.draw_grid(view, head.options)
 with below:

@@ -3,9 +3,8 @@
 from encoder.export.lines import MOST_HEADS
 from encoder.load import BUNDLED
 from encoder.measure.aggregate import PAIRS
-from encoder.measure.head_definitions import HEAD_MEASURES
-from pages.state.params import Head, Param, choice, flag, heads, number, span, string, whole_number
-from pages.state.url_state import state
+from encoder.measure.head_definitions import BY_NAME
+from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
 VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "beside": "Compare"}
@@ -48,7 +47,7 @@ class Params:
     order: Param[str] = choice("component", ("component", "size"))
     # Pinned heads; the measure that colours, sorts and filters the grid.
     pins: Param[list[Head]] = heads(MOST_PINS)
-    measure: Param[str] = choice("", ("", *(definition.name for definition in HEAD_MEASURES)))
+    measure: Param[str] = choice("", ("", *BY_NAME))
     # The word that the heads are ordered by; the measure, if there is one, has priority.
     word: Param[int | None] = whole_number(None)
     sort: Param[str] = choice("place", ("place", "falling", "rising"))

@@ -7,18 +7,15 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder import Sound
 from encoder.figures.sound import sound_picture, time_map
-from encoder.inputs.sound import Sound
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SoundLayout, Span, SpectrogramGrid
 from encoder.measure import sounds
-from encoder.measure.sounds import OverTime
 from pages.components import PlotEvent, on_click, plot
-from pages.core.view import selection
-from pages.core.view.view import View, ViewParams
-from pages.core.widgets import answer, class_head
-from pages.core.widgets.export import Export, title
-from pages.state.url_state import state
+from pages.core.view import View, ViewParams, selection
+from pages.core.widgets import Export, answer, class_head, title
+from pages.state import state
 
 #: The bars in the figure of `sound_picture`.
 BARS = 2
@@ -35,7 +32,7 @@ class Heard:
     name: str
     span: Span | None
     chosen: bool
-    over: OverTime
+    over: sounds.OverTime
 
     def choose(self, column: int, band: int = 0) -> None:
         """Make the part at a column of time, and a band of patches, the query."""

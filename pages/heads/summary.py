@@ -1,25 +1,72 @@
-"""The open head in words: its strongest weights, and whether it attends mostly to one special token."""
+"""The open head in words: the line next to the map, its strongest weights, and whether it has a sink."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.export import Map
-from encoder.measure import head_types, ranking
-from encoder.measure.head_types import Sink
-from encoder.trace.trace import Trace
+from encoder.figures.numbers import three_digits
+from encoder.measure import head_types, ranking, tokens
 from pages.core.inputs.input_words import words_of
-from pages.core.view import head_measures
-from pages.core.view.view import View
-from pages.core.widgets import weight_table
+from pages.core.view import View, first_view, head_measures
+from pages.core.view.selection import Selection, clear, selected
+from pages.core.widgets import answer, weight_table
 from pages.core.words import about, token_names
-from pages.heads.answer import names
 from pages.heads.head_maps import is_whole, overview, single
 from pages.state import links
 
 #: Rows of the lists.
 LISTED = 6
+
+
+def draw_answer(view: View, head: Map) -> None:
+    """Draw the line for the tokens that are selected on this map."""
+    shown, chosen = head.shown, selected(view)
+    first, second = answer.HINT, ""
+    if head.queries:
+        verb = "attends" if len(head.queries) == 1 else "together attend"
+        queries = names(shown.query_labels, head.queries, shown.places[0])
+        weights = shown.from_rows(head.queries)
+        largest = answer.largest(weights, shown.key_labels, shown.places[1])
+        if head.keys:
+            keys = names(shown.key_labels, head.keys, shown.places[1])
+            if len(head.keys) == 1:
+                first = f"{queries} {verb} to {keys}: {answer.weight(weights, head.keys[0])}."
+            else:
+                first = f"{queries} {verb} to {keys}: **{three_digits(float(weights[list(head.keys)].sum()))}**."
+            second = f"Largest in this row: {largest}." if len(head.queries) == 1 else f"Largest sums: {largest}."
+        else:
+            first = f"{queries} {verb} most to {largest}."
+            second = first_view.sentence(view) or "Select a cell of this row to read its weight."
+    elif head.keys:
+        keys = names(shown.key_labels, head.keys, shown.places[1])
+        largest = answer.largest(shown.to_columns(head.keys), shown.query_labels, shown.places[0])
+        first, second = f"{keys} receives most from {largest}.", "Select a cell of this column to read its weight."
+    if (chosen.queries and not head.queries) or (chosen.keys and not head.keys):
+        second = "The options hide the selected tokens here."
+    answer.draw(
+        first,
+        second,
+        cell={} if _is_one_weight(view, head, chosen) else None,
+        clear=clear if chosen.queries or chosen.keys else None,
+    )
+
+
+def names(labels: Sequence[str], chosen: Sequence[int], places: Sequence[int]) -> str:
+    """Rows or columns in bold."""
+    return " + ".join(token_names.bold(labels, at, places[at]) for at in chosen)
+
+
+def _is_one_weight(view: View, head: Map, chosen: Selection) -> bool:
+    """Whether the selected cell is one weight that the model computed, and the forward pass shows it."""
+    is_real = max((*chosen.queries, *chosen.keys), default=0) < view.trace.n_real
+    is_cell = len(chosen.queries) == len(chosen.keys) == len(head.queries) == len(head.keys) == 1
+    is_computed = single(head) is not None and not head.options.words and head.options.special != "renormalise"
+    if not (is_real and is_cell and is_computed):
+        return False
+    special = tokens.is_special(view.trace)  # their cells may be set to 0
+    return head.options.special == "show" or not any(special[token] for token in (*chosen.queries, *chosen.keys))
 
 
 def strongest_weights(head: Map) -> None:
@@ -80,11 +127,11 @@ def sink_note(view: View, head: Map) -> None:
         links.link("contribution", "See the contribution: norm-weighted attention", "scale")
 
 
-def _sink(view: View) -> Sink | None:
+def _sink(view: View) -> head_types.Sink | None:
     threshold = head_measures.thresholds().special
     layer, head = view.layer, view.head
 
-    def find(trace: Trace) -> Sink | None:
+    def find(trace: Trace) -> head_types.Sink | None:
         received = None if is_whole(view) else overview(view, layer, head).received
         return head_types.sink(trace, layer, head, threshold, received)
 

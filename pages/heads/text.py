@@ -5,12 +5,12 @@ from encoder.export import Map, Text
 from encoder.measure.passage import Shades
 from pages.components import text_shade
 from pages.components.events import TextEvent
+from pages.core.view import View
 from pages.core.view.selection import select_several, selected
-from pages.core.view.view import View
 from pages.core.words import gestures
 from pages.heads.lines import EXACT_BYTES
 from pages.heads.params import Params
-from pages.state.url_state import state
+from pages.state import state
 
 
 def draw_text(view: View, head: Map) -> Text:

@@ -10,15 +10,12 @@ from encoder import explain, figures
 from encoder.explain.source import array
 from encoder.export import tables
 from pages.components import on_click, plot
-from pages.core.view import selection, token_rows
-from pages.core.view.view import View, ViewParams
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, title
-from pages.core.widgets.export import place as place_of
+from pages.core.view import View, ViewParams, selection, token_rows
+from pages.core.widgets import Export, answer, title
+from pages.core.widgets import place as place_of
 from pages.core.words import formulas, token_names
 from pages.heads.params import Params
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.state import Param, state
 
 number = formulas.number
 
@@ -136,15 +133,16 @@ def pair_in_words(view: View, query: int, key: int, score: explain.Score, softma
     if not score.visible:
         return f"{pair} The mask hides this key from this query: its weight is 0, whatever the score."
     n_visible = int(score.allowed.sum())
-    bias = ""
-    if score.bias:
-        bias = f" + {number(score.bias)} (bias for the offset j − i)"
+    bias = f" + {number(score.bias)} (bias for the offset j − i)" if score.bias else ""
+    dot = " + ".join(("dot product", *(f"{number(value)} ({name})" for name, value in score.of_positions.items())))
+    dot = f"({dot})" if score.of_positions else dot
+    cap = "" if score.cap is None else f", capped at ±{score.cap:g} by tanh,"
     scale = f"{score.scale:.4f}"
     if abs(score.scale - view.trace.config.d_head**-0.5) < 1e-6:
         scale = f"{scale} (1/√d_k; d_k = {view.trace.config.d_head} is the width of a head, K in the formulas)"
     return (
         f"{pair}  \n"
-        f"Dot product: {number(score.dot)}. Score: dot product × {scale}{bias} = **{number(score.value)}**.  \n"
+        f"Dot product: {number(score.dot)}. Score: {dot} × {scale}{cap}{bias} = **{number(score.value)}**.  \n"
         f"Weight after the softmax: **{number(softmax.value)}**. Uniform attention would give each token "
         f"{number(1 / n_visible)}."
     )

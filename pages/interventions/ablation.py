@@ -1,57 +1,58 @@
-"""Ablation: the effect of each head, and the run with the reader's edits."""
+"""Ablation: the map of all heads’ effects, which fills while it is computed, and the run with the reader’s edits."""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder.causal import Outcome
-from encoder.edits import Edit
-from encoder.errors import EncoderError
+from encoder import Trace, causal, figures
+from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map
-from encoder.trace.trace import Trace
+from encoder.measure import aggregate
+from pages.components import head_grid, on_click, plot
 from pages.core.inputs import edited
-from pages.core.inputs.edited import EditParams, describe
+from pages.core.inputs.edited import EditParams, Recipe, describe
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets import answer, class_head, export, outcomes
-from pages.core.widgets.export import Export
-from pages.core.words.markdown import say_error
-from pages.interventions import effects, knockout, maps, predictors, recipe
-from pages.state.url_state import state
+from pages.core.stores import cache
+from pages.core.view import View, selection, small_maps
+from pages.core.widgets import Export, answer, class_head, export, outcomes
+from pages.core.widgets.effects import measured
+from pages.core.words import about, errors_said, number, plain
+from pages.interventions import knockout, predictors, recipe
+from pages.interventions.params import CLICKS, Params
+from pages.interventions.recipe import toggle_head
+from pages.state import state
+
+#: The longest text, in tokens, whose map is computed.
+LONGEST = 512
 
 
-def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
+def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
     """The recipe among the controls, the map of effects, and what the edits change."""
     steps = state.newest(EditParams.recipe)
     recipe.draw_recipe(view, steps, controls)
     active, changed = edited.active(steps), edited_trace(view)
     found = None
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         said = outcomes.with_edits(view, changed, outcome)
-        found = effects.measure(view, outcome)
+        found = measure(view, outcome)
         with answer.area():
-            effects.draw_answer(view, outcome, found, said)
+            draw_answer(view, outcome, found, said)
             if found is not None:
-                effects.draw_map(view, found, steps)
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
+                draw_map(view, found, steps)
     class_head.draw(view, changed)
     if found is not None:
         knockout.draw(view, outcome)  # above the grids, which would move its map when an edit is added
     if changed is not None:
-        maps.draw(view, changed, active)
+        draw_maps(view, changed, active)
     if found is not None:
         predictors.draw(view, outcome)
-    st.caption(
-        f"Limits: an effect holds for this {words_of(view.trace).text} and this outcome. Zero is not a typical value "
-        "of a head, and later layers can compensate, so a small effect does not show that a head is useless."
-    )
+    st.caption(about.text(__file__, "Limits of an ablation", input=words_of(view.trace).text))
     if found is not None:
         exported(view, outcome, active, found).draw()
 
 
-def exported(view: View, chosen: Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
+def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
     """The effect of each head [L, H], and the edited run in Python."""
     layers, heads = np.indices(found.shape)
     lines = (
@@ -71,7 +72,7 @@ def exported(view: View, chosen: Outcome, active: tuple[Edit, ...], found: np.nd
         figures=lambda: {"Effect of each head": effect_map(found)},
         lines=lines,
         settings={
-            "Outcome": outcomes.titles(view)[chosen.code],
+            "Outcome": outcomes.titles(view).get(chosen.code, outcomes.unit(chosen)),
             "Edits": "; ".join(describe(edit, view.trace.labels) for edit in active) or "none",
         },
     )
@@ -81,3 +82,101 @@ def edited_trace(view: View) -> Trace | None:
     """The edited run; None without edits, and where they do not fit this text and model."""
     found = edited.applied(view)
     return found.trace if found.model.edits else None
+
+
+def draw_maps(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
+    """Two grids side by side. Heads whose attention stays the same are faded in the second."""
+    if view.trace.n_tokens > small_maps.LONG_TEXT:
+        st.info(f"The grids are limited to {small_maps.LONG_TEXT:,} tokens. Use a shorter text.")
+        return
+    layers = range(view.loaded.config.n_layers)
+    before = np.stack([small_maps.of_layer(view, layer) for layer in layers])
+    after = cache.computed(
+        ("edited maps", view.model, view.text, view.pair, active),
+        lambda: aggregate.to_uint8(edited.thumbnails(small_maps.SIDE)),
+    )
+    same = (before == after).all(axis=(2, 3))
+    for place, (title, maps, dim) in zip(
+        st.columns(2, gap="medium"), (("Before", before, None), ("After", after, same)), strict=True
+    ):
+        with place:
+            st.markdown(f"**Attention {title.lower()} the edits**")
+            head_grid(
+                maps, layers=before.shape[0], heads=before.shape[1], selected=(view.layer, view.head),
+                key=f"grid-{title.lower()}", alt=f"Attention maps of all heads {title.lower()} the edits.",
+                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=selection.open_from,
+            )  # fmt: skip
+    changed = int((~same).sum())
+    faded = "; the others are faded" if 0 < changed < same.size else ""
+    st.caption(
+        f"Attention changes in {changed} of {same.size} heads{faded}. "
+        "A head that is switched off keeps its own attention: its result is discarded. Later layers can change."
+    )
+
+
+def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
+    """The effects [L, H], kept for all sessions; for a longer text on request, and None until then.
+
+    Raises EncoderError where the outcome does not fit.
+    """
+    config = view.loaded.config
+    return measured(
+        "effects",
+        ("head effects", view.model, view.text, view.pair, outcome),
+        lambda: causal.iter_each_head(view.loaded, view.trace, outcome),
+        effect_map,
+        runs=config.n_layers * config.n_heads,
+        n_tokens=view.trace.n_tokens,
+        longest=LONGEST,
+        label="Measure all heads",
+        doing="Switching off heads",
+    )
+
+
+def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None, edited: str) -> None:
+    """What the edits change, the effect of the open head with its rank, and the largest. edited: of the edited run."""
+    if effects is None:
+        answer.draw(edited or f"{plain(outcomes.unit(outcome))}.")
+        return
+    here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
+    rank = 1 + int((sizes > abs(here)).sum())
+    layer, head = largest(effects)
+    said = (
+        f"Without **L{view.layer} H{view.head}**, {outcomes.lower(outcomes.unit(outcome))} {changes(here)} "
+        f"({answer.ordinal(rank)} largest of {effects.size:,})."
+    )
+    rest = (
+        f"Largest change: without **L{layer} H{head}** it {changes(float(effects[layer, head]))}. Median: "
+        f"{number(float(np.median(sizes)))}."
+    )
+    answer.draw(edited or said, f"{said} {rest}" if edited else rest)
+
+
+def changes(effect: float) -> str:
+    """ "falls by **0.002**"."""
+    return f"{'rises' if effect > 0 else 'falls'} by **{number(abs(effect))}**"
+
+
+def draw_map(view: View, effects: np.ndarray, recipe: Recipe) -> None:
+    """The map [L, H], with a cross on each head that an edit switches off."""
+    off = [(step.edit.layer, step.edit.head) for step in recipe if step.on and isinstance(step.edit, AblateHead)]
+    inside = [head for head in off if head[0] < effects.shape[0] and head[1] < effects.shape[1]]
+    plot(
+        effect_map(effects, (view.layer, view.head), inside),
+        key="head-effects",
+        alt=f"Effect of switching off each of {effects.shape[0]} x {effects.shape[1]} heads, layers downwards.",
+        on_event=on_click(cell=_clicked),
+    )
+    state.segmented(Params.click, "A click on a head", CLICKS)
+
+
+def largest(effects: np.ndarray) -> tuple[int, int]:
+    """(layer, head) of the effect that is largest in size."""
+    layer, head = np.unravel_index(int(np.nanargmax(np.abs(effects))), effects.shape)
+    return int(layer), int(head)
+
+
+def _clicked(layer: int, head: int) -> None:
+    selection.open_head(layer, head)
+    if state.newest(Params.click) == "switch":
+        toggle_head(layer, head)

@@ -6,49 +6,41 @@ import numpy as np
 import streamlit as st
 
 from encoder import causal, figures
-from encoder.causal import MaskedWord, Outcome, TokenVector
 from encoder.causal.effects import WINDOW
-from encoder.errors import EncoderError
 from encoder.figures.layers import knock_out_map
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets.effects import measured
-from pages.core.words import references, token_names
-from pages.core.words.formulas import number
-from pages.core.words.markdown import say_error
+from pages.core.words import about, errors_said, number, token_names
 from pages.interventions.params import Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 #: The longest text, in tokens: the map needs a run for each layer and token.
 LONGEST = 128
 
 
-def draw(view: View, outcome: Outcome) -> None:
+def draw(view: View, outcome: causal.Outcome) -> None:
     """The map [L, T] of one query, drawn when it is open."""
     part = expander("Which tokens does one query need?", "connections", icon=":material/link_off:")
     if part is None:
         return
-    with part:
+    with part, errors_said(st.info, icon=":material/info:"):
         query = _query(view, outcome)
-        try:
-            effects = _effects(view, outcome, query)
-        except EncoderError as error:
-            say_error(error, st.info, icon=":material/info:")
-            return
+        effects = _effects(view, outcome, query)
         if effects is not None:
             _map(view, effects, query)
 
 
-def _query(view: View, outcome: Outcome) -> int:
+def _query(view: View, outcome: causal.Outcome) -> int:
     """The widget of the query, and its position; by default the token whose output the outcome reads."""
     labels, query = view.trace.labels, state.get(Params.query)
     if query is None or query >= len(labels):
         query = view.i if view.i is not None else min(1, len(labels) - 1)
-        if isinstance(outcome, TokenVector):
+        if isinstance(outcome, causal.TokenVector):
             query = outcome.position
-        elif isinstance(outcome, MaskedWord) and view.loaded.tokenizer.mask_token in view.trace.tokens:
+        elif isinstance(outcome, causal.MaskedWord) and view.loaded.tokenizer.mask_token in view.trace.tokens:
             query = view.trace.tokens.index(view.loaded.tokenizer.mask_token)
     controlled(
         st.selectbox, "Query token", range(len(labels)), key="knock-out:query", value=query, width=200,
@@ -57,7 +49,7 @@ def _query(view: View, outcome: Outcome) -> int:
     return query
 
 
-def _effects(view: View, outcome: Outcome, query: int) -> np.ndarray | None:
+def _effects(view: View, outcome: causal.Outcome, query: int) -> np.ndarray | None:
     labels = view.trace.labels
     return measured(
         "knock-out",
@@ -91,8 +83,4 @@ def _map(view: View, effects: np.ndarray, query: int) -> None:
         f"Largest: {token_names.bold(labels, int(key))} hidden from {token_names.bold(labels, query)} around layer "
         f"{layer}, **{number(float(effects[layer, key]))}**. Click a cell to add its edits."
     )
-    references.caption(
-        f"A cell: the query does not attend to the token in {WINDOW} layers around that layer, in all heads. Attention "
-        "knockout, after Geva et al. 2023, who studied decoders. Limits: the token can still reach the query through "
-        "other tokens and other layers."
-    )
+    st.caption(about.text(__file__, "Attention knockout", window=WINDOW))

@@ -4,12 +4,11 @@ import streamlit as st
 
 from pages.core.frame.frame import current_view, heading
 from pages.core.widgets import outcomes
-from pages.core.words.glossary import opening
+from pages.core.words import opening
 from pages.interventions import ablation, patching
 from pages.interventions.pair import outcomes_of_pair
 from pages.interventions.params import KINDS, QUESTIONS, Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 view = current_view()
 heading()

@@ -1,52 +1,28 @@
-"""The two inputs: their controls, offered pairs, and whether they align token by token."""
+"""The two inputs: their controls, pairs to try, the counterpart of a sentence, and whether both align by token."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder import causal, figures
-from encoder.causal import Outcome, Where
+from encoder import Trace, causal, figures
 from encoder.figures.layers import pair_labels
-from encoder.trace.trace import Trace
+from encoder.load import BUNDLED
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams
-from pages.core.widgets import outcomes
-from pages.core.widgets.outcomes import OutcomeParams
-from pages.core.words.markdown import plain
-from pages.interventions import counterpart
+from pages.core.stores import cache, model_store
+from pages.core.view import View, ViewParams, text_words
+from pages.core.widgets import examples, outcomes
+from pages.core.words import plain
 from pages.interventions.params import WHERE, Params
-from pages.state.url_state import state
+from pages.state import controlled, state
 
-
-@dataclass(frozen=True)
-class Example:
-    """A pair that aligns in BERT's vocabulary. word, minus: of the masked word, for models that predict it."""
-
-    text: str
-    other: str
-    word: str = ""
-    minus: str = ""
-
-
-EXAMPLES = {
-    "“it”: the animal or the street?": Example(
-        "The animal didn't cross the street because it was too tired.",
-        "The animal didn't cross the street because it was too wide.",
-    ),
-    "A pronoun: he or she": Example("The nurse said that he was late.", "The nurse said that she was late."),
-    "Word order": Example("The dog bit the man.", "The man bit the dog."),
-    "A negation": Example("The food was very good.", "The food was not good."),
-    "“bank”, two meanings": Example("The bank by the river was closed.", "The bank by the office was closed."),
-}
-#: For the twins, which predict a hidden word.
-MASKED_EXAMPLES = {
-    "A hidden “his” or “her”": Example("she raised [MASK] hand", "he raised [MASK] hand", "his", "her"),
-    "A hidden “was” or “were”": Example("they [MASK] in the garden", "he [MASK] in the garden", "was", "were"),
-}
+#: Words that are tried in place of one, and those that are offered. More words of a sentence than this are a list.
+TRIED, OFFERED, MOST_BUTTONS = 60, 6, 40
+#: A model that predicts words, where the reader's does not.
+PREDICTS = next(name for name in BUNDLED if name.startswith("twin"))
 
 
 @dataclass(frozen=True)
@@ -57,7 +33,7 @@ class Pair:
     source: Trace
     text: str
     other: str
-    outcome: Outcome
+    outcome: causal.Outcome
 
     @property
     def words(self) -> InputWords:
@@ -65,7 +41,7 @@ class Pair:
         return words_of(self.plain)
 
     @property
-    def named_outcome(self) -> Outcome | str:
+    def named_outcome(self) -> causal.Outcome | str:
         """The outcome in names of stored values, which must not keep a trace."""
         return "similarity" if isinstance(self.outcome, causal.Similarity) else self.outcome
 
@@ -80,10 +56,10 @@ class Pair:
         return pair_labels(self.plain.labels, self.source.labels)
 
 
-def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
+def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair | None:
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
     with controls:
-        where: Where = state.segmented(
+        where: causal.Where = state.segmented(
             Params.where, "Replaced", WHERE,
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
@@ -103,11 +79,10 @@ def draw(view: View, outcome: Outcome, controls: DeltaGenerator) -> Pair | None:
 
 def _other_sentence(view: View, controls: DeltaGenerator) -> str:
     """The controls of the sentence that vectors come from, and that sentence."""
-    offered = EXAMPLES | (MASKED_EXAMPLES if view.loaded.mlm_head is not None else {})
-    controls.selectbox(
-        "Example", list(offered), index=None, key="patching:example", placeholder="Try a pair",
-        on_change=_use_example, width=240,
-    )  # fmt: skip
+    group = "pairs" if view.loaded.mlm_head is None else "masked"
+    with controls:
+        look = {"label_visibility": "visible", "placeholder": "Try a pair", "width": 240}
+        examples.draw(__file__, group, "patching:example", then=_use_example, **look)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.newest(Params.other).strip():
             other = state.bound(
@@ -116,8 +91,8 @@ def _other_sentence(view: View, controls: DeltaGenerator) -> str:
                 "same layer and position. Empty: your sentence with one word replaced.",
             )  # fmt: skip
         else:
-            pairs = {one.text: one.other for one in reversed(offered.values())}
-            other = counterpart.draw(view, pairs.get(view.text))
+            known = {one["text"]: one["patch_with"] for one in examples.read(__file__, group).values()}
+            other = choose_counterpart(view, known.get(view.text))
     return other
 
 
@@ -138,7 +113,7 @@ def outcomes_of_pair(view: View) -> list[str]:
     return ["sentence", "token", *of_head, *["class"] * (head is not None and head.config.reads_output)]
 
 
-def unit(outcome: Outcome) -> str:
+def unit(outcome: causal.Outcome) -> str:
     """The name of the outcome's number on this page."""
     return "Cosine to the other vector" if isinstance(outcome, causal.Similarity) else outcomes.unit(outcome)
 
@@ -150,22 +125,10 @@ def forget_place() -> None:
 
 
 def _use_example() -> None:
-    chosen = (EXAMPLES | MASKED_EXAMPLES).get(st.session_state.get("patching:example"))
-    if chosen is None:
-        return
-    state.put(ViewParams.text, chosen.text)
-    state.put(ViewParams.pair, "")
-    one_word = (
-        len(chosen.text.split()) == len(chosen.other.split())
-        and sum(ours != theirs for ours, theirs in zip(chosen.text.split(), chosen.other.split(), strict=True)) == 1
-    )
-    state.put(Params.other, "" if one_word else chosen.other)
-    state.put(Params.word, None)
-    state.put(Params.by, "")
-    state.put(OutcomeParams.outcome, "word" if chosen.word else "sentence")
-    if chosen.word:
-        state.put(OutcomeParams.word, chosen.word)
-        state.put(OutcomeParams.minus, chosen.minus)
+    """Of two sentences that differ in one word, show the word and what replaces it. For callbacks."""
+    ours, other = state.get(ViewParams.text).split(), state.get(Params.other).split()
+    if len(ours) == len(other) and sum(map(str.__ne__, ours, other)) == 1:
+        state.put(Params.other, "")
     forget_place()
 
 
@@ -207,3 +170,73 @@ def _inputs_align(pair: Pair) -> bool:
     )
     st.info(said, icon=":material/align_horizontal_left:")
     return False
+
+
+def choose_counterpart(view: View, known: str | None) -> str:
+    """The controls, and the sentence. known: the counterpart of an offered pair, until the reader chooses a word."""
+    words = text_words.words(view.trace)
+    chosen, by = state.newest(Params.word), state.newest(Params.by).strip()
+    if chosen is None and known is not None:
+        number, other = _difference(words, view.text, known)
+    elif chosen is not None and chosen < len(words):
+        number, other = chosen, by or next(iter(offers(view, words[chosen])), "")
+    else:
+        tried = ((one, offers(view, words[one])) for one in text_words.by_meaning(words))
+        number, found = next(((one, found) for one, found in tried if found), (None, []))
+        other = by or (found[0] if found else "")
+    few = len(words) <= MOST_BUTTONS
+    controlled(
+        st.pills if few else st.selectbox, "Replace one word of your sentence", range(len(words)), key="patching:word",
+        value=number, take=_choose, format_func=lambda one: words[one].text,
+        **({"required": True, "width": "content"} if few else {}),
+    )  # fmt: skip
+    if number is None:
+        return view.text
+    word = words[number]
+    offered = list(dict.fromkeys(filter(None, (other, *offers(view, word)))))
+    controlled(
+        st.selectbox, f"by, with as many tokens as “{word.text}”", offered, key="patching:by", value=other or None,
+        take=partial(_replace_by, number), accept_new_options=True, width=280, placeholder="Type a word",
+    )  # fmt: skip
+    return word.replaced_by(other, view.text) if other else view.text
+
+
+def offers(view: View, word: text_words.Word) -> list[str]:
+    """Words that a masked-word model expects in place of one, with as many tokens in the reader's model."""
+    own = view.loaded.mlm_head is not None
+    key = view.model.of_model if own else cache.ModelKey(PREDICTS, device=view.model.device, dtype=view.model.dtype)
+    model, n_tokens = model_store.model(key), cache.trace(view.model, view.text).n_tokens
+    hidden = word.replaced_by(model.tokenizer.mask_token or "", view.text)
+
+    def make(trace: Trace) -> list[str]:
+        if trace.source is None or model.tokenizer.mask_token not in trace.tokens:  # cut from a long text
+            return []
+        starts = trace.source.offsets
+        here = [one for one in model.predict_masked(trace, TRIED) if starts[one.position][0] == word.start]
+        likely = (token.lstrip("Ġ▁") for one in here for token in one.tokens)
+        cased = [one.capitalize() if word.text[:1].isupper() else one for one in likely if one.isalpha()]
+        return [one for one in dict.fromkeys(cased) if one.lower() != word.text.lower() and aligned(one)][:OFFERED]
+
+    def aligned(one: str) -> bool:
+        return len(view.loaded.tokenize(word.replaced_by(one, view.text)).tokens) == n_tokens
+
+    return cache.derived(key, hidden, None, ("counterparts", view.model.of_model, word), make)  # type: ignore[no-any-return]
+
+
+def _difference(words: list[text_words.Word], text: str, known: str) -> tuple[int | None, str]:
+    """The word in which an offered pair differs, and what replaces it; None where more than one word does."""
+    for number, word in enumerate(words):
+        end = len(known) - (len(text) - word.end)
+        if word.replaced_by(known[word.start : end], text) == known:
+            return number, known[word.start : end]
+    return None, ""
+
+
+def _choose(number: int | None) -> None:
+    state.put(Params.word, number)
+    state.put(Params.by, "")
+
+
+def _replace_by(number: int, by: str | None) -> None:
+    state.put(Params.word, number)
+    state.put(Params.by, by or "")

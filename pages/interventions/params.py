@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from pages.core.widgets.outcomes import OutcomeParams as OutcomeParams  # registered before the first run
-from pages.state.params import Param, choice, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, state, string, whole_number
 
 KINDS = {"ablation": "Ablation", "patching": "Patching"}
 #: Kind -> the question that its picture answers.

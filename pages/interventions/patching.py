@@ -6,23 +6,39 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.causal import Outcome, Where
+from encoder.edits import Edit
+from encoder.figures.layers import displacement_map, patch_map
+from encoder.figures.numbers import three_digits
+from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, given, title
-from pages.core.words import references
-from pages.core.words.markdown import errors_said, plain
-from pages.interventions import pair, patched, shares
-from pages.interventions.params import WHERE, Params
-from pages.state.url_state import state
+from pages.core.stores import cache
+from pages.core.view import View, ViewParams, token_rows
+from pages.core.widgets import Export, answer, effects, given, title
+from pages.core.words import about, errors_said, number, plain
+from pages.interventions import pair
+from pages.interventions.params import COLOURS, WHERE, Params
+from pages.state import state
+
+#: Predicted words that are listed.
+WORDS = 4
+#: The longest text, in tokens, whose map is computed: it needs a run for each layer and token.
+LONGEST = 128
+#: What a place is, in the answer.
+NAMES = {
+    "residual": "The residual stream into layer {layer} at **{place}**",
+    "attention_out": "Attention’s output of layer {layer} at **{place}**",
+    "ffn_out": "The FFN’s output of layer {layer} at **{place}**",
+    "head": "**L{layer} H{place}** at all tokens",
+}
+#: (layer, token or head).
+Place = tuple[int, int]
 
 
 def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
     """The two inputs, the map, the answer to a click, and the export panel."""
-    words = words_of(view.trace)
     edited.mark(view)
     if view.pair is not None:
         st.caption("This page leaves out your second sentence.")
@@ -30,33 +46,28 @@ def show(view: View, outcome: Outcome, controls: DeltaGenerator) -> None:
         both = pair.draw(view, outcome, controls)
         if both is not None:
             _pair(view, both)
-    references.caption(
-        "Each cell replaces one vector of your run by the other’s. A large share suggests that this vector carries "
-        f"what makes the two {words.inputs} different. Limits: a share holds for these two {words.inputs} and this "
-        "outcome; shares do not sum to 1. A replaced vector that restores the other outcome is sufficient for it here, "
-        "which does not show that it is necessary (Heimersheim and Nanda 2024)."
-    )
+    st.caption(about.text(__file__, "Limits of patching", inputs=words_of(view.trace).inputs))
 
 
 def _pair(view: View, both: pair.Pair) -> None:
     where: Where = state.get(Params.where)  # type: ignore[assignment]
-    found = shares.measure(view, both, where)
+    found = measure(view, both, where)
     if found is None:
         return
     values, *ends = found
-    at = shares.selected(values)
+    at = selected(values)
     with answer.area():
-        shares.draw_answer(both, where, values, at)
-        drawn = shares.draw_map(both, where, values, at)
+        draw_answer(both, where, values, at)
+        drawn = draw_map(both, where, values, at)
     if where != "head":
-        shares.colours(both)
+        colours(both)
     source = f"Vectors from: {plain(both.other)}  \n" if view.loaded.takes == "text" else ""
     st.caption(
         f"{source}Tokens that differ: {int(both.differs.sum())} of "
         f"{both.plain.n_tokens}. 0: as in your {both.words.input}; 1: as in the other."
     )
     if at is not None:
-        patched.draw(view, both, where, at, (ends[0], ends[1]))
+        draw_patched(view, both, where, at, (ends[0], ends[1]))
     exported(view, both, where, values, drawn, (ends[0], ends[1])).draw()
 
 
@@ -95,3 +106,161 @@ def exported(
             "Outcome": f"{pair.unit(both.outcome)}: {ends[0]:.4g}, in the other run {ends[1]:.4g}",
         },
     )
+
+
+def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tuple[float, float]) -> None:
+    """The patched run. ends: the outcome of your input, and of the other."""
+    edit = causal.patch_edit(where, both.other, *at)
+    patched = cache.trace(view.model, both.text, edits=(edit,))
+    value = causal.outcomes_of(view.loaded, both.plain, [patched], both.outcome)[1]
+    runs = {f"your {both.words.input}": ends[0], "one vector replaced": value, "the other": ends[1]}
+    st.markdown(
+        f"{plain(pair.unit(both.outcome))}: {', '.join(f'{name} **{number(one)}**' for name, one in runs.items())}."
+    )
+    if (
+        both.plain.source is not None
+        and view.loaded.mlm_head is not None
+        and view.loaded.tokenizer.mask_token in both.plain.tokens
+    ):
+        _words(view, both, patched)
+    moved = causal.displacement(both.plain, patched)
+    name = both.words.input
+    plot(
+        displacement_map(moved, both.labels, view.colours, None if where == "head" else at),
+        key="patching-moved",
+        alt=f"How far each vector moves from your {name}'s run: {moved.shape[0]} rows, from the input of layer 0 to "
+        f"the output, {moved.shape[1]} tokens to the right.",
+        height=token_rows.height(moved.shape[0], pitch=26, frame=160, most=520),
+    )
+    st.caption(
+        f"How far each vector moves from your {name}’s run, relative to its norm. Attention passes the change to "
+        "other tokens in later layers."
+    )
+    st.button("Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,))
+
+
+def _open(edit: Edit) -> None:
+    """Open the run with this edit as an ablation, without a second sentence, as it is here. For callbacks."""
+    edited.add(edit)
+    state.put(ViewParams.pair, "")
+    state.put(Params.kind, "ablation")
+
+
+def _words(view: View, both: pair.Pair, patched: Trace) -> None:
+    """The most probable words at the first mask in the three runs."""
+    runs = {"Your sentence": both.plain, "One vector replaced": patched}
+    if view.loaded.tokenizer.mask_token in both.source.tokens:
+        runs["The other"] = both.source
+    lines = []
+    for name, trace in runs.items():
+        first = view.loaded.predict_masked(trace, k=WORDS)[0]
+        words = ", ".join(f"{plain(word)} {p:.1%}" for word, p in zip(first.tokens, first.probabilities, strict=True))
+        lines.append(f"- {name}: {words}")
+    st.markdown("\n".join(lines))
+
+
+def measure(view: View, both: pair.Pair, where: Where) -> tuple[np.ndarray, float, float] | None:
+    """(shares [L, places], the outcome of your input, of the other), or None while they wait for a click.
+
+    Raises EncoderError for long texts, and for an outcome that does not fit or does not differ.
+    """
+    before, after = causal.both_outcomes(view.loaded, both.source, both.plain, both.outcome)
+    n_layers, n_tokens = view.loaded.config.n_layers, both.plain.n_tokens
+    places = view.loaded.config.n_heads if where == "head" else n_tokens
+    causal.carried_share(np.zeros(1), before, after)  # outcomes that do not differ are refused before the runs
+    found = effects.measured(
+        "patching",
+        ("patching", view.model, both.text, both.other, both.named_outcome, where),
+        lambda: causal.iter_patch(view.loaded, both.source, both.plain, both.outcome, where),
+        lambda values: _figure(both, where, causal.carried_share(values, before, after), None),
+        runs=n_layers * places,
+        n_tokens=n_tokens,
+        longest=LONGEST,
+        label="Measure all places",
+        doing="Replacing vectors",
+    )
+    return None if found is None else (causal.carried_share(found, before, after), before, after)
+
+
+def selected(shares: np.ndarray) -> Place | None:
+    """The selected place of this map; None where nothing is selected, or the map has no such place."""
+    layer, place = state.get(Params.layer), state.get(Params.place)
+    if layer is None or place is None or layer >= shares.shape[0] or place >= shares.shape[1]:
+        return None
+    return layer, place
+
+
+def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None) -> None:
+    """The share of the selected place with its rank; without a selection, the largest."""
+    if at is None:
+        elsewhere = shares if where == "head" else np.where(both.differs, -np.inf, shares)
+        at = _largest(shares if not np.isfinite(elsewhere).any() else elsewhere)
+        said = _said(both, where, shares, at)
+        where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
+        answer.draw(
+            f"Largest{where_else}: {said[:1].lower()}{said[1:]}.",
+            "Select a cell to see the run with that one vector replaced.",
+        )
+        return
+    row = ", ".join(
+        f"{_name(both, where, int(place))} {three_digits(float(shares[at[0], place]))}"
+        for place in np.argsort(-shares[at[0]], kind="stable")[: answer.NAMED]
+    )
+    answer.draw(f"{_said(both, where, shares, at)}.", f"Largest in layer {at[0]}: {row}.", clear=pair.forget_place)
+
+
+def draw_map(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None) -> go.Figure:
+    """The map; a click selects a place. Returns the figure."""
+    drawn = _figure(both, where, shares, at)
+    plot(
+        drawn,
+        key="patching-map",
+        alt=f"Share of the difference that each place carries: {shares.shape[0]} layers downwards, "
+        f"{shares.shape[1]} {'heads' if where == 'head' else 'tokens'} to the right.",
+        on_event=on_click(cell=_select, clear=pair.forget_place),
+    )
+    return drawn
+
+
+def _largest(shares: np.ndarray) -> Place:
+    layer, place = np.unravel_index(int(np.nanargmax(shares)), shares.shape)
+    return int(layer), int(place)
+
+
+def colours(both: pair.Pair) -> None:
+    """The widget for the range of the colours."""
+    state.segmented(
+        Params.colours, "Colours end at", COLOURS,
+        help=f"Shared tokens: at the largest share among tokens that both {both.words.inputs} have. Tokens that differ "
+        "carry most in the first layers by construction, and would hide the others.",
+    )  # fmt: skip
+
+
+def _select(layer: int, place: int) -> None:
+    state.put(Params.layer, layer)
+    state.put(Params.place, place)
+
+
+def _figure(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None) -> go.Figure:
+    return patch_map(shares, None if where == "head" else both.labels, at, _colour_limit(both, where, shares))
+
+
+def _colour_limit(both: pair.Pair, where: Where, shares: np.ndarray) -> float | None:
+    """The share of the full colour: the largest among shared tokens, so that the others do not hide them."""
+    if where == "head" or state.get(Params.colours) == "all" or both.differs.all():
+        return None
+    return max(float(np.nan_to_num(np.abs(shares[:, ~both.differs])).max()), 0.01)
+
+
+def _said(both: pair.Pair, where: Where, shares: np.ndarray, at: Place) -> str:
+    rank = 1 + int((shares > shares[at]).sum())
+    what = NAMES[where].format(layer=at[0], place=_name(both, where, at[1]))
+    share = three_digits(float(shares[at]))
+    return f"{what} carries **{share}** of the difference ({answer.ordinal(rank)} of {shares.size:,})"
+
+
+def _name(both: pair.Pair, where: Where, place: int) -> str:
+    if where == "head":
+        return str(place)
+    labels = both.labels
+    return plain(labels[place]) + (f" ({place})" if labels.count(labels[place]) > 1 else "")

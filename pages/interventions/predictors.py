@@ -3,13 +3,11 @@
 import streamlit as st
 
 from encoder import causal, figures
-from encoder.causal import Outcome, RankCorrelation
-from encoder.errors import EncoderError
 from encoder.figures.numbers import signed
 from pages.components.lazy import expander
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.markdown import say_error
+from pages.core.view import View
+from pages.core.words import about, errors_said
 
 TITLES = {
     "attention": "Attention received",
@@ -18,19 +16,15 @@ TITLES = {
 }
 
 
-def draw(view: View, outcome: Outcome) -> None:
+def draw(view: View, outcome: causal.Outcome) -> None:
     """A table of tokens and one line for each measure, drawn when it is open."""
     part = expander("Which measure predicts a token's effect?", "predictors", icon=":material/leaderboard:")
     if part is None:
         return
-    with part:
-        try:
-            found = view.derived(
-                ("token effects", outcome), lambda trace: causal.token_effects(view.loaded, trace, outcome)
-            )
-        except EncoderError as error:
-            say_error(error, st.info, icon=":material/info:")
-            return
+    with part, errors_said(st.info, icon=":material/info:"):
+        found = view.derived(
+            ("token effects", outcome), lambda trace: causal.token_effects(view.loaded, trace, outcome)
+        )
         for name, title in TITLES.items():
             st.markdown(f"{title}: rank correlation {_in_words(found.correlations[name])}")
         st.dataframe(
@@ -43,15 +37,11 @@ def draw(view: View, outcome: Outcome) -> None:
             hide_index=True,
             width="stretch",
         )
-        st.caption(
-            "Hidden: no query of any layer attends to the token. Spearman's rank correlation with the size of the "
-            f"effect, over {len(found.places)} tokens; interval: middle 95% of 2,000 resamples of tokens. "
-            f"Limits: one {words_of(view.trace).text}, and tokens depend on each other. Rollout gives attention and "
-            "residual connection equal weight."
-        )
+        values = {"n": len(found.places), "input": words_of(view.trace).text}
+        st.caption(about.text(__file__, "Measures and effects", **values))
 
 
-def _in_words(found: RankCorrelation) -> str:
+def _in_words(found: causal.RankCorrelation) -> str:
     if found.value != found.value:  # NaN: all values of a side are equal
         return "undefined, since all values are equal."
     return f"**{signed(found.value, 2)}** (95% interval {signed(found.low, 2)} to {signed(found.high, 2)})."

@@ -8,13 +8,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import edits, figures
-from encoder.edits import MOST_EDITS, Edit
 from pages.components.lazy import popover
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import input_kinds
-from pages.core.view.view import View
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.state import controlled, state
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Kind:
 
     title: str
     fields: tuple[str, ...]
-    make: Callable[[Form], Edit]
+    make: Callable[[Form], edits.Edit]
     value: tuple[float, float, float] = (1.0, 0.0, 1.0)
 
 
@@ -79,11 +78,21 @@ KINDS = {
 }  # fmt: skip
 
 
+def _own(name: str) -> Kind:
+    return Kind(
+        f"Your function “{name}” of a head’s z", ("layer", "head"),
+        lambda form: edits.Call("z", name, layer=form.layer, heads=(form.head,)),
+    )  # fmt: skip
+
+
+KINDS |= {f"own:{name}": _own(name) for name in edits.FUNCTIONS}
+
+
 def toggle_head(layer: int, head: int) -> None:
     """Switch a head off, or on again. For callbacks."""
     recipe, edit = state.newest(EditParams.recipe), edits.AblateHead(layer, head)
     kept = tuple(step for step in recipe if step.edit != edit)
-    if Step(edit) not in recipe and len(kept) < MOST_EDITS:
+    if Step(edit) not in recipe and len(kept) < edits.MOST_EDITS:
         kept = (*kept, Step(edit))
     state.put(EditParams.recipe, kept)
 
@@ -158,7 +167,7 @@ def _form(view: View) -> None:
         st.caption(f"It needs the same number of tokens as your {words.text}: {view.trace.n_tokens}.")
     elif "any_text" in kind.fields:
         st.caption(f"The head passes on its mean over all tokens of that {words.text}, of any length.")
-    full = len(state.get(EditParams.recipe)) >= MOST_EDITS
+    full = len(state.get(EditParams.recipe)) >= edits.MOST_EDITS
     st.button("Add", type="primary", key="add:go", on_click=_add, args=(kind, form), disabled=full)
 
 

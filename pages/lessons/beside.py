@@ -86,19 +86,18 @@ def _steps(opened: Open) -> None:
             "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == opened.lesson.first,
             on_click=progress.open_step, args=(opened.lesson, opened.number - 1),
         )  # fmt: skip
-        if opened.number < opened.lesson.last:
+        if following := progress.following(opened):
+            label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
             st.button(
-                "Next", icon=":material/arrow_forward:", key="lesson:next", type="primary",
-                on_click=progress.open_step, args=(opened.lesson, opened.number + 1),
+                label, icon=":material/arrow_forward:", key="lesson:next", type="primary",
+                on_click=progress.open_step, args=following,
             )  # fmt: skip
     with st.container(horizontal=True):
         if opened.step.view:
             st.button(
                 "Reset view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
-                help="Show the view of this step again, after you changed something.",
                 on_click=progress.show_view, args=(opened.step,),
             )  # fmt: skip
         st.button(
             "Leave the lesson", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
-            help="Close the lesson. The page stays as it is.",
         )  # fmt: skip

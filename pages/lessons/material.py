@@ -26,7 +26,8 @@ from pages.core.teaching.questions.kinds import HeadQuestion, NumberQuestion, Or
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
 from pages.core.teaching.questions.question import Choosing
 
-HERE = Path(__file__).parent
+#: Not of the app: style and script of the files.
+HERE = Path(__file__).parent / "components"
 #: Lines to write on, for each question of the worksheet.
 LINE = '<p class="write">&nbsp;</p>'
 
@@ -39,19 +40,28 @@ def write(folder: Path) -> Iterator[Path]:
     title = path.written()["title"]
     files = {
         "path": (f"{title}: the path", list(_path(steps))),
-        "answer-key": (f"{title}: answer key", [_key(step) for _, _, step in steps if step.question]),
+        "answer-key": (f"{title}: answer key", list(_keys(steps))),
         "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
         "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
         "syllabus": ("A syllabus of four weeks", list(_syllabus(lessons))),
     }
+    texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
     for name in dict.fromkeys(one.lesson for one in path.marks()):
-        files[f"lesson-{name}"] = (lessons[name].title, list(_student(lessons[name])))
-    for name, (heading, sections) in files.items():
-        scripts = (joined(HERE / "student.js"),) if name.startswith("lesson-") else ()
-        css = (HERE / "material.css").read_text(encoding="utf-8")
+        texts[f"lesson-{name}"] = student(lessons[name])
+    for name, text in texts.items():
         file = folder / f"{name}.html"
-        file.write_text(document(heading, sections, footer=footer(), scripts=scripts, css=css), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         yield file
+
+
+def student(lesson: Lesson) -> str:
+    """A lesson as a page that runs by itself."""
+    return _document(lesson.title, list(_student(lesson)), joined(HERE / "student.js"))
+
+
+def _document(heading: str, sections: list[Section], *scripts: str) -> str:
+    css = (HERE / "material.css").read_text(encoding="utf-8")
+    return document(heading, sections, footer=footer(), scripts=scripts, css=css)
 
 
 def _html(prose: str) -> str:
@@ -69,16 +79,19 @@ def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
     yield Section("", table=table, sentences=[said])
 
 
-def _key(step: Step) -> Section:
-    assert step.question is not None
-    look, question = look_of(step.view), step.question
-    parts = [f"<p><b>{escape(question.ask)}</b></p>"]
-    truth = question.truth(look)
-    if truth.value is not None:
-        parts.append(f"<p class='answer'>{escape(controls.true_value(question, look, truth))}</p>")
-    parts.append(_numbers(truth.numbers) + (f"<p>{escape(question.why)}</p>" if question.why else ""))
-    wrong = [f"<li>{escape(answer)}: “{escape(reason)}”</li>" for answer, reason in _wrong(question, look)]
-    return Section(step.title, picture="".join(parts) + (f"<ul>{''.join(wrong)}</ul>" if wrong else ""))
+def _keys(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    for mark, lesson, step in steps:
+        if (question := step.question) is None:
+            continue
+        look = look_of(step.view)
+        truth = question.truth(look)
+        said = "" if truth.value is None else controls.true_value(question, look, truth)
+        parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(said)}</p>" if said else ""]
+        parts.append(_numbers(controls.further_numbers(truth)))
+        parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
+        wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
+        parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
+        yield Section(f"{lesson.label}.{mark.step} {step.title}", picture="".join(parts))
 
 
 def _numbers(numbers: Any) -> str:
@@ -95,15 +108,30 @@ def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
 
 
 def _worksheet(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
-    asked = [step for _, _, step in steps if step.question]
-    items = "".join(f"<li>{escape(step.question.ask)}{LINE}</li>" for step in asked if step.question)
+    """Each sentence is before its first question, and what there is to choose from below the question."""
+    items, last = "", ""
+    for step in (one for _, _, one in steps if one.question):
+        texts = " / ".join(f"“{step.view[name]}”" for name in ("text", "text_b") if name in step.view)
+        about = "" if texts == last else f"<small>{escape(texts)}</small><br>"
+        items += f"<li>{about}{escape(step.question.ask)}{_choices(step)}{LINE}</li>" if step.question else ""
+        last = texts
     yield Section("", picture=f"<p>Name or number: ____________</p><ol class='sheet'>{items}</ol>")
+
+
+def _choices(step: Step) -> str:
+    """What there is to choose from, for paper; a word is chosen from the sentence."""
+    question, found = step.question, list[str]()
+    if isinstance(question, OrderQuestion):
+        found = sorted(question.items)
+    elif isinstance(question, Choosing) and question.kind != "token":
+        found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
+    return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
 
 
 def _slides(step: Step) -> Iterator[Section]:
     """The picture without the answer: before a prediction nothing is open or selected."""
     question = step.question
-    said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}</p>"
+    said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}{_choices(step)}</p>"
     yield Section(step.title, picture=said)
     yield Section("", picture=picture(step) if question is None or question.look else _drawn(look_of(step.view)))
 
@@ -112,7 +140,7 @@ def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
     for number, week in enumerate(path.written()["weeks"], 1):
         chosen = [lessons[name] for name in week["lessons"]]
         goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
-        titles = "".join(f"<li>{escape(one.label)} {escape(one.title)}: {one.minutes} minutes</li>" for one in chosen)
+        titles = "".join(f"<li>{escape(one.label)} {escape(one.title)} ({one.minutes} minutes)</li>" for one in chosen)
         minutes = sum(one.minutes for one in chosen)
         text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
         yield Section(f"Week {number}: {week['title']}", picture=text)

@@ -6,6 +6,7 @@ from encoder.errors import EncoderError
 from pages.core.frame.frame import heading
 from pages.core.teaching.lessons import codes, library, progress
 from pages.core.teaching.lessons.lesson import Lesson
+from pages.core.teaching.rooms import from_files
 from pages.core.words.markdown import plain
 from pages.state.links import link
 
@@ -22,7 +23,8 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
         st.button(
-            f"Start “{plain(lesson.title)}”", key=f"lessons:{lesson.name}", type="primary" if is_next else "secondary",
+            f"Start “{plain(lesson.title)}”", key=f"lessons:start:{lesson.name}",
+            type="primary" if is_next else "secondary",
             on_click=progress.open_step, args=(lesson, lesson.first), icon=":material/play_arrow:",
         )  # fmt: skip
 
@@ -35,7 +37,8 @@ def _take_code() -> None:
         return
     for number, value in answers.items():
         progress.give_answer(lesson, number, value)
-    st.session_state["_lessons_note"] = f"{len(answers)} answers of “{plain(lesson.title)}” were added."
+    said = f"{len(answers)} answers of “{plain(lesson.title)}” were added. {from_files.give(lesson, answers)}"
+    st.session_state["_lessons_note"] = said
 
 
 heading(

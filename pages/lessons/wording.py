@@ -77,6 +77,8 @@ def check_step(step: Step, before: Step | None) -> Iterator[Finding]:
     """The faults of one step. before: the one that a reader has just left. Raises EncoderError for a bad question."""
     if not step.prose:
         yield Finding(step.line, "this step has no text: say in one sentence what it is about.")
+    if step.view.get("page") == "model" and "step" in step.view and "i" not in step.view:
+        yield Finding(step.view_line, "the open part shows the numbers of a token: add i, its position.")
     if (question := step.question) is None:
         return
     if step.view and not question.look and (found := DESCRIBES.search(step.prose)):
@@ -92,6 +94,14 @@ def check_step(step: Step, before: Step | None) -> Iterator[Finding]:
 # --- the answer stands in the text ------------------------------------------------------------------------------------
 
 
+def _shown_before(question: Question, before: Step) -> bool:
+    """Whether the picture of the step before shows the pieces that the question counts."""
+    asked = question.asked if isinstance(question, OfQuantity) else None
+    word = str(asked.arguments.get("text", "")) if asked and asked.quantity.name in ("n_pieces", "n_tokens") else ""
+    is_shown = before.question is None or before.question.look
+    return bool(word) and is_shown and word.casefold() in before.view.get("text", "").casefold()
+
+
 def _given_away(step: Step, question: Question, look: Look, before: Step | None) -> Iterator[str]:
     here, earlier = f"{step.prose}\n{question.hint}", ""
     if before is not None:
@@ -104,6 +114,8 @@ def _given_away(step: Step, question: Question, look: Look, before: Step | None)
     same = _numbers(question, look) if earlier_question else set()
     if before is not None and earlier_question and same and same & _numbers(earlier_question, look_of(before.view)):
         yield "the step before asks for the same number."
+    if before is not None and _shown_before(question, before):
+        yield "the picture of the step before shows the answer."
     if question.kind == "head" and [look.layer, look.head] in truth and {"layer", "head"} <= set(step.view):
         yield "the view opens the head that is the answer."
     if isinstance(question, SentenceQuestion) and question.grade(look.text, look).right:

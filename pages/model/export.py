@@ -4,8 +4,6 @@ import dataclasses
 
 from encoder import explain
 from encoder.export import tables
-from encoder.export.python_code import trace_call
-from pages.core.stores import cache
 from pages.core.view.place import PlaceParams, selected_place
 from pages.core.view.view import View, state
 from pages.core.widgets.export import Export
@@ -38,37 +36,23 @@ def _stream(view: View) -> None:
 
 
 def _part(view: View, params: Params) -> None:
-    shared = state.read(PlaceParams)
     calls = part_calls(view, params)
     made = {f"{call[0]}_step": python(call) for call in calls}
-    second = shared.second if params.step == "output" and shared.second.strip() else ""
-    if second:
-        made["other"] = trace_call("model", second)
-        made["similarity_step"] = f"explain.similarity(trace, other, {shared.pooling!r})"
-
-    def found() -> list[object]:
-        values = [getattr(explain, name)(view.trace, *given) for name, given in calls]
-        if second:
-            values.append(explain.similarity(view.trace, cache.trace(view.model, second), shared.pooling))
-        return values
-
-    steps = ", ".join(name for name in made if name.endswith("_step"))
     lines = ["from encoder import explain", "from encoder.export import tables"]
     lines += [f"{name} = {call}" for name, call in made.items()]
-    lines.append(f"table = tables.step_frame({steps})")
-    settings: dict[str, object] = {"Part": opened(params), "Layer": view.layer, "Head": view.head}
+    lines.append(f"table = tables.step_frame({', '.join(made)})")
     Export(
         view,
         f"{opened(params)}, L{view.layer} H{view.head} of {view.loaded.name}",
-        lambda: tables.step_frame(*found()),
+        lambda: tables.step_frame(*(getattr(explain, name)(view.trace, *given) for name, given in calls)),
         lines="\n".join(lines),
-        settings=settings | ({"Second sentence": second} if second else {}),
+        settings={"Part": opened(params), "Layer": view.layer, "Head": view.head},
     ).draw()
 
 
 def part_calls(view: View, params: Params) -> list[Call]:
     """The functions of a part, at the selected place."""
-    config, shared = view.loaded.config, state.read(PlaceParams)
+    config = view.loaded.config
     in_head, in_model = selected_place(view, config.d_head), selected_place(view, config.d_model)
     variant = selected_variant(view, params)
     calls: dict[str, list[Call]] = {
@@ -76,14 +60,14 @@ def part_calls(view: View, params: Params) -> list[Call]:
         "embedding": [("embedding", (selected_place(view, config.embedding_width),))],
         "qkv": [("projection", (in_head, params.vector))],
         "scores": [("score", (in_head, variant))],
-        "softmax": [("softmax", (selected_place(view), params.temperature, variant))],
+        "softmax": [("softmax", (selected_place(view), variant))],
         "mixing": [("weighted_sum", (in_head,)), ("output_projection", (in_model,))],
         "heads": [("output_projection", (in_model,))],
         "norm": [("add_norm", (in_model, params.part))],
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],
         "final": [("normalised", ("final_norm", in_model.query, in_model.component))],
-        "output": [("journey", (in_model,)), ("pooled", (shared.pooling, in_model))],
+        "output": [("pooled", (state.get(PlaceParams.pooling), in_model))],
     }
     return calls[params.step]
 

@@ -1,9 +1,8 @@
 """The values of the page Model in the address."""
 
-from pages.state.params import Param, choice, flag, number, whole_number
+from pages.state import Param, choice, flag, whole_number
 from pages.state.url_state import state
 
-LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 5.0
 #: What the page shows: the picture, its residual stream as curves, or the cost of each part; “diagram” in old links.
 SHOWS = ("picture", "diagram", "stream", "cost")
 #: Names of the part that is open in the picture.
@@ -15,9 +14,9 @@ STEPS = (
 
 @state.register
 class Params:
-    """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal,
-    temperature: how the open part computes scores and weights, by default as the model does; first: the first token of
-    the picture's window, for a long input, None for a window around the query."""
+    """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal:
+    how the open part computes scores, by default as the model does; first: the first token of the picture's window, for
+    a long input, None for a window around the query."""
 
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
@@ -25,7 +24,6 @@ class Params:
     part: Param[str] = choice("attention", ("attention", "ffn"))
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
-    temperature: Param[float] = number(1.0, LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE)
     first: Param[int | None] = whole_number(None, 0, url="from")
 
 

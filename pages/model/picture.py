@@ -35,7 +35,7 @@ def draw(view: View, show: str) -> None:
     picture = with_parts(
         picture, view.trace, place, part=part, component=state.get(PlaceParams.component),
         neuron=state.get(PlaceParams.neuron), pooling=state.get(PlaceParams.pooling), model=view.loaded,
-        variant=selected_variant(view, params), temperature=params.temperature, reference=reference, why_not=why_not,
+        variant=selected_variant(view, params), reference=reference, why_not=why_not,
     )  # fmt: skip
     said, ending = switches.effect(view)
     more = {"switches": switches.header(view), "effect": said, "ending": ending, "curves": show == "stream"}

@@ -6,6 +6,7 @@ from functools import partial
 from encoder import causal, classify
 from encoder.edits import AblateHead, CausalMask, DropPositions, Edit, Zero
 from encoder.figures.numbers import three_digits
+from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams
 from pages.core.view.view import View, ViewParams
@@ -34,8 +35,8 @@ def header(view: View) -> dict[str, list[dict[str, object]]]:
     """The switches as the picture draws them: in its bar, and as power buttons of the open layer."""
     chosen = edited.active(state.newest(EditParams.recipe))
     known = {name: edit in chosen for name, edit in edits_of(view).items()}
-    pre = view.loaded.config.norm_placement == "pre"
-    bar = [_switch("norm", "Pre-norm", "LayerNorm before each sublayer; off: after the addition (post-norm)", pre)]
+    pre, name = view.loaded.config.norm_placement == "pre", NORM_NAMES[view.loaded.config.norm_kind]
+    bar = [_switch("norm", "Pre-norm", f"{name} before each sublayer; off: after the addition (post-norm)", pre)]
     if "causal" in known:
         bar.append(_switch("causal", "Causal mask", "Hide later tokens, as a decoder does", known["causal"]))
     if "positions" in known:

@@ -7,9 +7,7 @@ from encoder.explain.source import array
 from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.widgets import answer
-from pages.core.words import formulas
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain, table
+from pages.core.words import formulas, number, plain, table
 from pages.norms.selected import EFFECTS, Figures, Selected, select_component
 
 

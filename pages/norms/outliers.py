@@ -11,11 +11,10 @@ from encoder.measure import norms
 from pages.components import on_click, plot
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
-from pages.core.words import about
-from pages.core.words.formulas import number
+from pages.core.words import about, number
 from pages.norms.params import Params
 from pages.norms.selected import Figures, Selected, select_component
-from pages.state.url_state import state
+from pages.state import state
 
 HINT = "Select a bar or a cell for another component."
 

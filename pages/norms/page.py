@@ -9,17 +9,15 @@ from encoder.measure import norms
 from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
 from pages.core.view.place import PlaceParams
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain
+from pages.core.widgets import Export, title
+from pages.core.words import opening, plain
 from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias, one_token
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
-from pages.state import links
-from pages.state.url_state import controlled, state
+from pages.state import controlled, links, state
 
 view = current_view()
 trace, config = view.trace, view.loaded.config

@@ -1,7 +1,6 @@
 """The address parameters of the page “Norms”."""
 
-from pages.state.params import Param, choice, string
-from pages.state.url_state import state
+from pages.state import Param, choice, state, string
 
 #: The parts of the page: key -> title.
 PARTS = {"every": "Every token", "one": "One token", "others": "Outliers, RMSNorm, BatchNorm"}

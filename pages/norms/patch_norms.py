@@ -3,13 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
-from encoder.measure.patches import PatchNorms
-from encoder.trace.trace import Trace
 from pages.components import plot
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.words import about
 
 #: Maps side by side.
@@ -41,7 +39,7 @@ def draw(view: View) -> None:
     st.caption(about.text(__file__, "Outlier tokens and registers", times=f"{patches.OUTLIER:g}"))
 
 
-def _said(found: PatchNorms, grid: patches.PatchGrid) -> str:
+def _said(found: patches.PatchNorms, grid: patches.PatchGrid) -> str:
     """How many outliers there are, and where; without any, the largest ratio to the median."""
     medians = found.cutoffs / patches.OUTLIER
     ratios = found.patches / np.maximum(medians, np.finfo(np.float32).tiny)[:, None]

@@ -7,13 +7,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, explain, figures
 from encoder.measure import norms
-from encoder.measure.norms import NormStatistics
 from encoder.model.layers import NORM_NAMES
 from pages.components.events import PlotEvent
+from pages.core.view import View
 from pages.core.view.place import PlaceParams
-from pages.core.view.view import View
 from pages.core.words import token_names
-from pages.state.url_state import state
+from pages.state import state
 
 #: Kind of norm -> what every vector has after it, before gain and bias.
 EFFECTS = {"layer": "mean 0 and standard deviation 1", "rms": "root mean square 1"}
@@ -29,7 +28,7 @@ class Selected:
     """
 
     view: View
-    statistics: NormStatistics
+    statistics: norms.NormStatistics
     norm: str
     token: int
     component: int | None

@@ -8,15 +8,12 @@ from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds
-from pages.core.view import selection, token_rows
-from pages.core.view.view import MapParams, ViewParams
+from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import answer
-from pages.core.words import about, references
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import about, number, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
-from pages.state.url_state import state
+from pages.state import state
 
 #: A second example of the batch: it moves the outputs of BatchNorm only.
 NEIGHBOUR = "The old wooden cabinet fell into the river."

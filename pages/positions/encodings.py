@@ -10,11 +10,11 @@ from encoder import figures
 from encoder.measure import patches
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
-from pages.core.view.view import View, ViewParams
+from pages.core.view import View, ViewParams
 from pages.core.widgets import answer
 from pages.core.words import about, references, token_names
 from pages.positions.params import Params
-from pages.state.url_state import state
+from pages.state import state
 
 #: kind of encoding -> [N, E] vectors of the positions 0 .. N-1.
 Tables = dict[str, np.ndarray]

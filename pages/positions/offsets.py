@@ -11,12 +11,10 @@ import streamlit as st
 from encoder import figures
 from encoder.measure import positions
 from pages.components import on_click, plot
-from pages.core.view import token_rows
-from pages.core.view.view import View, ViewParams
-from pages.core.words import about, formulas, gestures, token_names
-from pages.core.words.markdown import plain
+from pages.core.view import View, ViewParams, token_rows
+from pages.core.words import about, formulas, gestures, plain, references, token_names
 from pages.positions.encodings import select_position
-from pages.state.url_state import state
+from pages.state import state
 
 #: Largest offset at which a query and a key are shown.
 MOST_APART = 128
@@ -101,7 +99,8 @@ def signed(offset: int) -> str:
 
 def relative_bias(view: View, farthest: int) -> None:
     """All heads as a map, the selected head as a curve; nothing where the model adds no such number."""
-    found = positions.distance_biases(view.loaded.encoder, farthest)
+    config = view.loaded.config
+    found = positions.distance_biases(view.loaded.encoder, farthest, view.layer)
     if found is None:
         return
     offsets, biases = found
@@ -123,13 +122,76 @@ def relative_bias(view: View, farthest: int) -> None:
             on_event=on_click(row=lambda head: state.put(ViewParams.head, head)),
         )
         origin = "random" if view.model.scratch is not None else "learned"
-        gestures.caption(
-            f"One row per head: a {origin} number for each of {view.loaded.config.relative_buckets} buckets of offsets "
-            "j − i. Large offsets share a bucket. All layers use the same numbers. "
-            f"{gestures.CLICK} a row to select a head."
+        kind = (
+            "One row per head: minus its slope times the distance. Nothing is learned."
+            if config.position == "alibi"
+            else f"One row per head: a {origin} number for each of {config.relative_buckets} buckets of offsets j − i. "
+            "Large offsets share a bucket."
         )
+        whose = "Each layer has its own numbers." if config.relative_per_layer else "All layers use the same numbers."
+        gestures.caption(f"{kind} {whose} {gestures.CLICK} a row to select a head.")
     with head:
         _curve(
             f"head {view.head}", offsets, bias, "added to the score", across=OFFSET, key="bias",
             alt="The number that the selected head adds to a score, by the offset j − i.",
         )  # fmt: skip
+
+
+def grid_bias(view: View) -> None:
+    """The number that the selected head adds for the rows and columns between two patches."""
+    biases = positions.grid_biases(view.loaded.encoder, view.layer)
+    assert biases is not None
+    bias, reach = biases[view.head], biases.shape[1] // 2
+    row, column = (int(at) - reach for at in np.unravel_index(bias.argmax(), bias.shape))
+    st.header("Added to the scores for rows and columns", anchor=False)
+    st.markdown(
+        f"L{view.layer} H{view.head}: largest **{formulas.number(float(bias.max()))}** for a key {signed(row)} rows "
+        f"and {signed(column)} columns away; for the patch itself **{formulas.number(float(bias[reach, reach]))}**."
+    )
+    plot(
+        figures.offset_map(
+            bias, title=f"L{view.layer} H{view.head}", across="columns, key minus query", down="rows, key minus query",
+            first=(-reach, -reach),
+        ),
+        key="grid-bias", height=420,
+        alt="The number that the selected head adds to a score, by the rows and columns from query to key.",
+    )  # fmt: skip
+    st.caption("A learned number for each pair of offsets. Three further numbers belong to [CLS].")
+
+
+def disentangled(view: View) -> None:
+    """DeBERTa's parts of the scores: as maps of the selected head, and by offset for the selected pair."""
+    query, key = token_rows.pair(view)
+    trace, layer, head = view.trace, view.layer, view.head
+    size = min(trace.n_tokens, MOST_APART)
+    start = max(0, min(query - size // 2, trace.n_tokens - size))
+    part = slice(start, start + size)
+    terms = {name: term[:, part] for name, term in positions.score_terms(trace, layer, head, part).items()}
+    limit = max(figures.robust_limit(term) for term in terms.values())
+    values = {name: float(term[query - start, min(key - start, size - 1)]) for name, term in terms.items()}
+    st.header("The parts of the scores", anchor=False)
+    names = " → ".join(token_names.word(trace.labels[at]) for at in (query, key))
+    if part.start <= key < part.stop:
+        said = " + ".join(f"{name} **{formulas.number(value)}**" for name, value in values.items())
+        st.markdown(f"L{layer} H{head}, {names}: {said} = **{formulas.number(sum(values.values()))}**, the score.")
+    for column, (name, term) in zip(st.columns(len(terms)), terms.items(), strict=True):
+        with column:
+            plot(
+                figures.offset_map(
+                    term, title=name.capitalize(), across="key", down="query", first=(start, start), limit=limit,
+                    labels=trace.labels
+                ),
+                key=f"terms-{name.replace(' ', '-')}", height=340,
+                alt=f"{name.capitalize()}: its part of the score of {size} queries and keys.",
+            )  # fmt: skip
+    references.caption("The maps sum to the scores, before the softmax (He et al. 2021). All have the same colours.")
+    offsets, curves = positions.terms_by_offset(trace, layer, head, query, key, min(trace.n_tokens, MOST_APART))
+    plot(
+        figures.distance_curve(
+            {name: pd.DataFrame({"distance": offsets, "mean": curve}) for name, curve in curves.items()},
+            unit="part of the score", across=OFFSET,
+        ),
+        key="terms-by-offset", height=340,
+        alt="What the offset of the selected query and key adds to their score, by the offset j − i.",
+    )  # fmt: skip
+    st.caption(f"The same query and key ({names}) at every offset. Content to position depends on the query only.")

@@ -17,14 +17,12 @@ from pages.components import plot
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
-from pages.core.widgets.export import Export, title
-from pages.core.words import about, formulas, references, token_names
-from pages.core.words.markdown import plain
+from pages.core.widgets import Export, title
+from pages.core.words import about, formulas, plain, references, token_names
 from pages.positions.encodings import encodings, patch_positions
-from pages.positions.offsets import relative_bias, rotary
+from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.params import Params
-from pages.state.links import next_page
-from pages.state.url_state import state
+from pages.state import next_page, state
 
 #: More positions are not drawn: the similarity map would have more than 262,144 cells.
 MOST_POSITIONS = 512
@@ -77,8 +75,12 @@ def main() -> None:
         rotary(view, n_positions)
     if config.position in FORMULAS:
         formulas.show(FORMULAS[config.position])
-    if config.relative_buckets:
+    if config.relative_buckets or config.position == "alibi":
         relative_bias(view, min(n_positions, config.relative_max_distance * 2))
+    if config.relative_grid:
+        grid_bias(view)
+    if config.disentangled is not None and config.disentangled.n_terms > 1:
+        disentangled(view)
     if added is None:  # the sines are for comparison only
         encodings(view, tables)
     exported().draw()
@@ -115,8 +117,10 @@ def encoding_in_words(added: np.ndarray | None) -> str:
         kind = "untrained"
     elif kind == "learned" and added is not None and positions.are_stored_sines(added):
         kind = "stored"
-    elif kind == "none" and config.relative_buckets:
-        kind = "relative"
+    elif kind == "none" and config.disentangled is not None:
+        kind = "disentangled"
+    elif kind == "none" and config.table_rows:
+        kind = "grid" if config.relative_grid else "relative"
     values = {"name": view.loaded.name, "longest": f"{config.max_tokens:,}", "input": words_of(trace).input}
     return about.text(__file__, kind, **values)
 
@@ -128,8 +132,10 @@ def details() -> str:
     if norms is not None:
         added, tokens = (three_digits(norm) for norm in norms)
         said.append(f"Mean norm in this {words_of(trace).input}: position vectors {added}, token embeddings {tokens}.")
-    if config.relative_buckets and config.position != "none":
+    if config.table_rows and config.position != "none":
         said.append("Each head also adds a number to every score that depends on the offset: see below.")
+    if config.disentangled is not None and config.position != "none":
+        said.append("Each head also compares queries and keys with vectors of offsets: see below.")
     window = config.window_of_layer(view.layer)
     if window is not None:
         said.append(f"Attention window in layer {view.layer}: {window} tokens to either side.")

@@ -1,7 +1,6 @@
 """The address parameters of the page “Positions”."""
 
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.state import Param, choice, state
 
 
 @state.register

@@ -13,18 +13,17 @@ from encoder.export import tables
 from encoder.figures.difference import attention_difference
 from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
-from encoder.measure import align, stream
+from encoder.measure import align
+from encoder.measure.map_comparison import Comparison
 from pages.components import head_grid, plot
 from pages.core.stores import cache
-from pages.core.view import map_window, selection
+from pages.core.view import View, map_window, selection
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
-from pages.core.view.view import View, state
-from pages.core.widgets import answer
+from pages.core.widgets import Export, answer, place
 from pages.core.widgets import comparison as compare
-from pages.core.widgets.export import Export, place
 from pages.core.words import gestures, token_names
 from pages.pre_post.params import Params
-from pages.state.params import Param, ZoomWindow
+from pages.state import Param, ZoomWindow, state
 
 SIGNS = {"pre": "●", "post": "■"}
 #: What the maps of one head show: value -> title.
@@ -48,17 +47,23 @@ def attention(view: View, traces: PairTraces) -> None:
             f"Open L{layer} H{head}, which differs most", key="open-most", icon=":material/difference:",
             on_click=selection.open_head, args=(layer, head),
         )  # fmt: skip
-    one_head(view, traces, float(moved[view.layer, view.head]))
-    exported(view, traces.pair.keys).draw()
+    sides = sides_of(view, traces.pair.keys)
+    one_head(view, traces, sides, float(moved[view.layer, view.head]))
+    exported(view, sides).draw()
 
 
-def exported(view: View, keys: Mapping[str, cache.ModelKey]) -> Export:
+def sides_of(view: View, keys: Mapping[str, cache.ModelKey]) -> compare.Sides:
     """The head in both norm placements. keys: placement -> the encoder with it; A is post-norm, B pre-norm."""
     first, second = (
         compare.Side(keys[placement], view.text, view.pair, view.layer, view.head, name)
         for name, placement in (("A", "post"), ("B", "pre"))
     )
-    sides = compare.Sides("models", first, second)
+    return compare.Sides("models", first, second)
+
+
+def exported(view: View, sides: compare.Sides) -> Export:
+    """The head in both norm placements."""
+    first, second = sides.first, sides.second
 
     def frame() -> pd.DataFrame:
         names = align.step_labels(first.trace, second.trace, sides.alignment)
@@ -76,7 +81,7 @@ def exported(view: View, keys: Mapping[str, cache.ModelKey]) -> Export:
         }
 
     return Export(
-        dataclasses.replace(view, model=keys["post"]),
+        dataclasses.replace(view, model=first.model),
         f"L{view.layer} H{view.head} in post-norm and pre-norm",
         frame,
         figures=drawn,
@@ -103,11 +108,11 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     )  # fmt: skip
 
 
-def one_head(view: View, traces: PairTraces, moved: float) -> None:
+def one_head(view: View, traces: PairTraces, sides: compare.Sides, moved: float) -> None:
     """The selected head: both maps and their difference, or one map whose placement you switch."""
     layer, head = view.layer, view.head
     st.header(f"L{layer} H{head} in both placements", anchor=False)
-    found = traces.of_both(("difference", layer, head), lambda a, b: stream.map_difference(a, b, layer, head))
+    found = sides.compared("show")
     shown = state.segmented(Params.maps, "Maps", MAPS, label_visibility="collapsed")
     st.markdown(differences(view, found, traces.trace("pre").labels, moved))
     with answer.area():
@@ -124,7 +129,7 @@ def one_head(view: View, traces: PairTraces, moved: float) -> None:
         difference_map(view, traces, found)
 
 
-def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
+def side_by_side(view: View, traces: PairTraces, found: Comparison) -> None:
     """Pre-norm minus post-norm, then both maps on the same scale."""
     difference_map(view, traces, found)
     for column, placement in zip(st.columns(2, gap="small"), PLACEMENTS, strict=True):
@@ -135,7 +140,7 @@ def side_by_side(view: View, traces: PairTraces, found: stream.MapDifference) ->
 def one_map(
     view: View,
     traces: PairTraces,
-    found: stream.MapDifference,
+    found: Comparison,
     placement: str,
     *,
     key: str,
@@ -144,7 +149,7 @@ def one_map(
     """The selected head in one placement, with the weight of the selected pair below it."""
     labels = traces.trace(placement).labels
     name(placement)
-    weights = {"pre": found.pre, "post": found.post}[placement]
+    weights = found.second if placement == "pre" else found.first
     plot(
         figures.attention_heatmap(
             weights, labels, colours=view.colours, selected=(view.i, view.j), block=found.block
@@ -157,13 +162,13 @@ def one_map(
     st.markdown(f"{in_words(labels, found.block, row, column)}: **{weights[row, column]:.3f}**")
 
 
-def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) -> None:
+def difference_map(view: View, traces: PairTraces, found: Comparison) -> None:
     """Pre-norm minus post-norm, with the difference of the selected pair below it."""
     labels = traces.trace("pre").labels
     st.markdown("**pre-norm − post-norm**")
     plot(
         attention_difference(
-            found.values, labels, names=("post-norm", "pre-norm"), weights=(found.post, found.pre),
+            found.difference, labels, names=("post-norm", "pre-norm"), weights=(found.first, found.second),
             selected=(view.i, view.j), block=found.block,
         ),
         key="map-difference", on_event=lambda event: selection.select_from(event, found.block),
@@ -171,14 +176,13 @@ def difference_map(view: View, traces: PairTraces, found: stream.MapDifference) 
         "post-norm.",
     )  # fmt: skip
     row, column = pair(view, found)
-    st.markdown(f"{in_words(labels, found.block, row, column)}: **{signed(found.values[row, column])}**")
+    st.markdown(f"{in_words(labels, found.block, row, column)}: **{signed(float(found.difference[row, column]))}**")
 
 
-def pair(view: View, found: stream.MapDifference) -> tuple[int, int]:
+def pair(view: View, found: Comparison) -> tuple[int, int]:
     """The cell of the selected pair, by default that of the largest difference."""
-    if view.i is None or view.j is None:
-        return found.largest
-    return view.i // found.block, view.j // found.block
+    query, key = (found.most.query, found.most.key) if view.i is None or view.j is None else (view.i, view.j)
+    return query // found.block, key // found.block
 
 
 def in_words(labels: tuple[str, ...], block: int, row: int, column: int) -> str:
@@ -186,15 +190,15 @@ def in_words(labels: tuple[str, ...], block: int, row: int, column: int) -> str:
     return " → ".join(token_names.quoted(labels, place * block) for place in (row, column))
 
 
-def differences(view: View, found: stream.MapDifference, labels: tuple[str, ...], moved: float) -> str:
+def differences(view: View, found: Comparison, labels: tuple[str, ...], moved: float) -> str:
     """The largest difference of the two maps, or that of the selected pair, in words."""
-    if np.abs(found.values).max() < 5e-4:
+    if abs(found.most.difference) < 5e-4:
         return "Both maps are the same to three decimals: both placements compute the same up to here."
     row, column = pair(view, found)
     title = "largest difference" if view.i is None or view.j is None else "selected pair"
-    unit = "" if found.block == 1 else f" (each cell is the largest of {found.block} × {found.block} weights)"
+    unit = "" if found.block == 1 else f" (each the largest of {found.block} × {found.block} weights)"
     return (
         f"Share of this head's attention that moved: **{moved:.0%}**; {title}: "
-        f"{in_words(labels, found.block, row, column)}, {found.pre[row, column]:.3f} in pre-norm, "
-        f"{found.post[row, column]:.3f} in post-norm{unit}."
+        f"{in_words(labels, found.block, row, column)}, {found.second[row, column]:.3f} in pre-norm, "
+        f"{found.first[row, column]:.3f} in post-norm{unit}."
     )

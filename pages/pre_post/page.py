@@ -5,19 +5,16 @@ import streamlit as st
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
+from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import current_view, heading
-from pages.core.view import norm_pair
-from pages.core.view.norm_pair import PairTraces
-from pages.core.view.view import ViewParams, state
-from pages.core.words import about, glossary
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.view import ViewParams, norm_pair
+from pages.core.words import about, errors_said, glossary, number, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
 from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
-from pages.state.links import next_page
+from pages.state import next_page, state
 
 #: Three stages of one question: does the place of the norms matter?
 STAGES = {"heads": "1 Same sentence, both placements", "stream": "2 Residual stream", "curves": "3 Training"}
@@ -29,19 +26,22 @@ def main() -> None:
     part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
-        recorded.recorded_training()
+        with errors_said(st.info, icon=None):
+            recorded.recorded_training()
+    elif view.loaded.config.parallel:
+        st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
-        traces = PairTraces(norm_pair.pair_of(view), view.text, view.pair)
+        traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.text, view.pair)
         introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
     with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
-        diagrams(view.loaded.config.n_layers)
+        diagrams(view.loaded.config.n_layers, NORM_NAMES[view.loaded.config.norm_kind])
         st.markdown(about.text(__file__, "Which one is “the Transformer”"))
     next_page("training", "Train, with and without warm-up")
 
 
-def introduction(traces: PairTraces, part: str) -> None:
+def introduction(traces: norm_pair.PairTraces, part: str) -> None:
     """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
     glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
     if traces.pair.kind == "rewired":
@@ -58,7 +58,7 @@ def introduction(traces: PairTraces, part: str) -> None:
             )  # fmt: skip
 
 
-def growth(traces: PairTraces) -> str:
+def growth(traces: norm_pair.PairTraces) -> str:
     """The norm of the residual stream after the embeddings and after the last layer, in each placement."""
     found = {p: traces.of_one(p, "stream", stream.measure) for p in norm_pair.PLACEMENTS}
     said = ", ".join(
@@ -68,7 +68,7 @@ def growth(traces: PairTraces) -> str:
     return f"How does the norm of the residual stream grow, from the embeddings to the last layer? {said}."
 
 
-def what_differs(traces: PairTraces) -> str:
+def what_differs(traces: norm_pair.PairTraces) -> str:
     """What the two encoders have in common, and what a difference between them may mean."""
     kind = traces.pair.kind
     if kind == "rewired":
@@ -88,7 +88,7 @@ def what_differs(traces: PairTraces) -> str:
     return about.text(__file__, "trained", shared=shared, **names)
 
 
-def takes_text(traces: PairTraces) -> bool:
+def takes_text(traces: norm_pair.PairTraces) -> bool:
     """Whether both read text, and not images."""
     return traces.trace("pre").kind == "text"
 

@@ -1,8 +1,7 @@
 """The values of the page “Pre-norm vs post-norm” in the address."""
 
 from encoder.model.config import NORM_PLACEMENTS
-from pages.state.params import Param, choice, flag
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, state
 
 SIDES = ("heads", "stream", "curves")
 

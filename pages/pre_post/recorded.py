@@ -3,16 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
 from encoder.figures import placements as drawn
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train import curves
 from pages.components import plot
-from pages.core.view.view import state
-from pages.core.widgets.export import Export
+from pages.core.widgets import Export
 from pages.core.words import about
-from pages.core.words.markdown import say_error
 from pages.pre_post.params import Params
+from pages.state import state
 
 CURVES = {
     "held_out_loss": ("held-out loss", "nats"),
@@ -26,11 +24,7 @@ DASHES = {(True, False): "solid", (False, False): "dash", (True, True): "dashdot
 
 def recorded_training() -> None:
     """Controls, the chart, and all runs at the same step."""
-    try:
-        table = curves.recorded()
-    except EncoderError as error:
-        say_error(error, st.info, icon=None)
-        return
+    table = curves.recorded()
     depths = sorted({int(depth) for depth in table.n_layers})
     shown = {"all": depths, "shallow": depths[:1], "deep": depths[-1:]}
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,4 +1,4 @@
-"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies, LayerNorms."""
+"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies, norms."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,10 +11,11 @@ from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
+from encoder.model.layers import NORM_NAMES
 from pages.components import plot
+from pages.core.view import View
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, origin
+from pages.core.widgets import Export, origin
 
 #: Heading -> the picture below it, for the report.
 Pictures = dict[str, go.Figure]
@@ -23,11 +24,12 @@ Measures = dict[str, stream.StreamMeasures]
 
 
 def residual_stream(view: View, traces: PairTraces) -> None:
-    """Four charts over the layers, then the input of every LayerNorm."""
+    """Four charts over the layers, then the input of every norm."""
+    name = NORM_NAMES[view.loaded.config.norm_kind]
     found = {p: traces.of_one(p, "stream", stream.measure) for p in PLACEMENTS}
     left, right = st.columns(2, gap="medium")
     with left:
-        pictures = norms(found)
+        pictures = norms(found, name)
     with right:
         pictures |= updates(found)
     left, right = st.columns(2, gap="medium")
@@ -35,7 +37,7 @@ def residual_stream(view: View, traces: PairTraces) -> None:
         pictures |= cosines(found)
     with right:
         pictures |= entropies({p: traces.entropy(p) for p in PLACEMENTS}, traces.trace("pre").n_real)
-    exported(view, traces, pictures | layer_norms(found)).draw()
+    exported(view, traces, pictures | layer_norms(found, name)).draw()
 
 
 def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
@@ -65,8 +67,8 @@ def chart(figure: go.Figure, title: str, alt: str, caption: str, key: str) -> Pi
     return {title: figure}
 
 
-def norms(found: Measures) -> Pictures:
-    """The norm of the residual stream."""
+def norms(found: Measures, name: str) -> Pictures:
+    """The norm of the residual stream. name: of the model's norms."""
     ticks = ["embedding", *(f"L{layer}" for layer in range(len(found["pre"].cosine)))]
     values = "; ".join(
         f"{PLACEMENT_NAMES[p]} {three_digits(f.length[0])} after the embeddings, {three_digits(f.length[-1])} after "
@@ -80,7 +82,7 @@ def norms(found: Measures) -> Pictures:
         ),
         "Norm of the residual stream",
         "Mean norm of a token's vector after the embeddings and after each layer, a line for each placement.",
-        f"Mean over the tokens: {values}. In pre-norm no LayerNorm rescales the residual stream between the layers.",
+        f"Mean over the tokens: {values}. In pre-norm no {name} rescales the residual stream between the layers.",
         "stream-length",
     )  # fmt: skip
 
@@ -135,16 +137,16 @@ def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> Pictures:
     )
 
 
-def layer_norms(found: Measures) -> Pictures:
-    """The input of every LayerNorm, and its gain."""
-    st.header("Input and gain of each LayerNorm", anchor=False)
+def layer_norms(found: Measures, name: str) -> Pictures:
+    """The input of every norm, and its gain. name: of the model's norms."""
+    st.header(f"Input and gain of each {name}", anchor=False)
     labels = {p: [figures.norm_label(name) for name in f.norms] for p, f in found.items()}
     rows = {
         "mean of the input": {p: (labels[p], f.norm_mean, None) for p, f in found.items()},
         "standard deviation of the input": {p: (labels[p], f.norm_std, None) for p, f in found.items()},
         "gain": {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()},
     }
-    pictures = {f"LayerNorm: {title}": drawn.norm_curves(values, title) for title, values in rows.items()}
+    pictures = {f"{name}: {title}": drawn.norm_curves(values, title) for title, values in rows.items()}
     for column, (title, figure), key in zip(
         st.columns(3, gap="small"), pictures.items(), ("mean", "std", "gain"), strict=True
     ):

@@ -7,11 +7,9 @@ from encoder import figures
 from encoder.classify import Span, answers
 from pages.components import plot
 from pages.core.inputs import edited
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said
+from pages.core.view import View
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said, opening
 
 #: Answers with a bar.
 SHOWN = 8

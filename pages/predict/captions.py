@@ -5,9 +5,9 @@ import streamlit as st
 import encoder
 from pages.core.inputs import image_input, unknown_words
 from pages.core.widgets import examples
-from pages.core.words.markdown import plain
+from pages.core.words import plain
 from pages.predict.params import CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 #: Captions that are compared, and the characters of one.
 MOST, LONGEST = 20, 300

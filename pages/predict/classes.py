@@ -9,11 +9,9 @@ from encoder import classify, figures
 from encoder.inputs.sound_files import wav_bytes
 from pages.components import plot
 from pages.core.inputs import edited
-from pages.core.view.view import View
-from pages.core.widgets import class_head, occlusion, over_image
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, class_head, occlusion, over_image, title
+from pages.core.words import errors_said, opening, plain
 from pages.state import links
 
 #: Classes with a bar, and the pixels of one.

@@ -1,33 +1,98 @@
 """Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
-from encoder.model.mlm import MaskedPrediction
 from pages.components import plot
 from pages.core.inputs import edited
-from pages.core.stores import model_store, trained
-from pages.core.view import text_words
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain, say_error
+from pages.core.stores import cache, model_store, trained
+from pages.core.view import View, norm_pair, text_words
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
-from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
-from pages.predict.shown import Shown, shown, with_edits
-from pages.state.url_state import controlled, state
+from pages.predict.params import EXAMPLE, LEAST_WORDS, MOST_WORDS, Params
+from pages.state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
 MOST_BUTTONS, MOST_MASKS = 40, 8
 
 #: Name of a model -> its prediction at one mask.
 Predictions = dict[str, MaskedPrediction]
+
+
+MASK = "[MASK]"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """keys: name -> model; mask: its mask token; text, pair: the sentence; hidden: the word that the mask replaces;
+    word: its number among the words of the sentence; of_page: whether the sentence is the page's own."""
+
+    keys: dict[str, cache.ModelKey]
+    mask: str
+    text: str
+    pair: str | None
+    hidden: str = ""
+    word: int | None = None
+    of_page: bool = False
+
+    def view(self, view: View) -> View:
+        """The view with this sentence, in the reader's model if that predicts, otherwise in the first one."""
+        first = next(iter(self.keys.values()))
+        key = next((key for key in self.keys.values() if replace(key, edits=()) == view.model), first)
+        return replace(view, model=key, text=self.text, pair=self.pair)
+
+
+def shown(view: View, params: Params) -> Shown:
+    """What the page shows for this view. A model without a masked-word head is replaced by the twins."""
+    keys = models(view)
+    mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
+    words = text_words.words(view.trace, mask)
+    has_mask = mask in f"{view.text}{view.pair or ''}"
+    number = params.word if params.word is not None and params.word < len(words) else None
+    if number is None and not has_mask and params.sentence == EXAMPLE:
+        number = usual(view, words)
+    if number is not None:
+        word = words[number]
+        return Shown(keys, mask, word.replaced_by(mask, view.text), view.pair, word.text, number)
+    if has_mask:
+        return Shown(keys, mask, view.text, view.pair, params.hidden)
+    return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
+
+
+def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
+    """The word that is hidden until the reader chooses: that of the selected token, else a long one."""
+    source = view.trace.source
+    if source is None or not words:
+        return None
+    start, end = source.offsets[view.i] if view.i is not None else (0, 0)
+    of_token = [number for number, word in enumerate(words) if word.start <= start < end <= word.end]
+    return (of_token or text_words.by_meaning(words))[0]
+
+
+def with_edits(chosen: Shown, view: View) -> Shown:
+    """The same models with the recipe's edits, where they fit; not for another model or sentence than the reader's."""
+    if chosen.of_page or view.loaded.mlm_head is None:
+        return chosen
+    active = edited.applied(chosen.view(view)).model.edits
+    return replace(chosen, keys={name: replace(key, edits=active) for name, key in chosen.keys.items()})
+
+
+def models(view: View) -> dict[str, cache.ModelKey]:
+    """Name -> model: the selected model only, or both twins for a twin and for a model that cannot predict."""
+    if view.loaded.mlm_head is not None and view.model.source not in norm_pair.TWINS:
+        return {view.loaded.name: view.model}
+    if view.loaded.mlm_head is None:
+        twin = cache.ModelKey(source="twin-pre", device=view.model.device, dtype=view.model.dtype)
+        view = replace(view, model=twin)
+    return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
 
 
 def show(view: View) -> None:
@@ -83,15 +148,11 @@ def masked_sentence(chosen: Shown) -> None:
 
 def predict(chosen: Shown, top: int) -> None:
     """The words at every mask, or what to do where there is none."""
-    try:
+    with errors_said(st.info, icon=":material/edit:"):
         found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
-    except EncoderError as error:
-        say_error(error, st.info, icon=":material/edit:")
-        return
-    by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-    draw(
-        {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}, by_mask, top, chosen
-    )
+        by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
+        placements = {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}
+        draw(placements, by_mask, top, chosen)
 
 
 def no_head(view: View) -> str:

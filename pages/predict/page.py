@@ -7,13 +7,13 @@ import streamlit as st
 
 from encoder.load import first_bundled
 from pages.core.frame.frame import current_view, heading
-from pages.core.inputs import chosen_input, image_input, other_input
+from pages.core.inputs import chosen_input, image_input
 from pages.core.stores import model_store
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets import class_head
 from pages.predict import answer, classes, masked, of_pair, vocabulary
 from pages.predict.params import TASKS, Params
-from pages.state.url_state import controlled, state
+from pages.state import controlled, state
 
 SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show, "answer": answer.show,
         "sparse": vocabulary.show}  # fmt: skip
@@ -34,7 +34,7 @@ def main(view: View) -> None:
         SHOW[task](view)
         return
     kinds = BUNDLED[task]
-    view = other_input.instead(view, first_bundled(*kinds), CANNOT[task], "image" if len(kinds) > 1 else "")
+    view = chosen_input.instead(view, first_bundled(*kinds), CANNOT[task], "image" if len(kinds) > 1 else "")
     controls, shown = st.columns([1, 4], gap="medium")
     with controls:
         image_input.IMAGES.controls(view.loaded)

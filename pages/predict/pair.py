@@ -1,8 +1,7 @@
 """The image or sound above the page and the captions of the page in one model, and what it computes of them."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,15 +9,13 @@ import numpy as np
 
 import encoder
 from encoder.measure import pair_scores
-from encoder.measure.pair_scores import Scores, Vectors
-from encoder.trace.trace import Trace
 from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, input_kinds, model_store
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.work.compute_turns import LONG_FLOPS
 from pages.predict import captions
 from pages.predict.params import CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Pair:
         return input_kinds.of(self.model.other)
 
     @cached_property
-    def scores(self) -> Scores:
+    def scores(self) -> pair_scores.Scores:
         """Of the image with each caption, [1, N]."""
         return pair_scores.scores(self.model, self.image_vector[None], self.vectors(self.texts), self.times)
 
@@ -62,36 +59,33 @@ class Pair:
         return asked if isinstance(asked, int) and asked < len(self.texts) else best
 
     @property
-    def image_vector(self) -> Vectors:
+    def image_vector(self) -> pair_scores.Vectors:
         """Of the reader's image or sound, [E]."""
-        found: Vectors = self.view.derived("image vector", self.model.other_vector)
-        return found
+        return self.view.derived("image vector", self.model.other_vector)
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str]) -> pair_scores.Vectors:
         """Of texts, [N, E], computed once for all sessions."""
         config = self.model.text.config
         work = estimates.flops(config, config.max_tokens) * len(texts)
-        found: Vectors = cache.computed(
+        return cache.computed(
             ("caption vectors", self.view.model, tuple(texts)),
             lambda: self.model.embed_texts(texts),
             heavy=work > LONG_FLOPS,
         )
-        return found
 
     @cached_property
     def caption(self) -> cache.TracedText:
         """The selected caption in the encoder of texts."""
-        key = dataclasses.replace(self.view.model, tower="text")
+        key = replace(self.view.model, tower="text")
         return cache.TracedText(key, self.texts[self.chosen], None)
 
     def over_patches(self) -> np.ndarray:
         """[T, R, C]: cosines of the selected caption's tokens with the image's patches."""
 
-        def make(image: Trace) -> np.ndarray:
+        def make(image: encoder.Trace) -> np.ndarray:
             return pair_scores.token_patches(self.model, image, self.caption.trace).numpy()
 
-        found: np.ndarray = self.view.derived(("words over patches", self.caption.text), make)
-        return found
+        return self.view.derived(("words over patches", self.caption.text), make)
 
     @property
     def examples(self) -> dict[str, str]:
@@ -102,14 +96,13 @@ class Pair:
         found = {name: title for name, title in known.items() if not name.startswith("hard")}
         return found if self.view.text in found else found | {self.view.text: f"this {self.model.other.takes}"}
 
-    def example_vectors(self) -> Vectors:
+    def example_vectors(self) -> pair_scores.Vectors:
         """Of `examples`, [I, E]."""
         model, names = self.model, tuple(self.examples)
-        found: Vectors = cache.computed(
+        return cache.computed(
             ("example vectors", self.view.model, names),
             lambda: model.embed([self.source.find(model.other, name) for name in names]),
         )
-        return found
 
 
 def of(view: View) -> Pair:

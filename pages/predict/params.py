@@ -1,8 +1,7 @@
 """The values of the page “Predict” in the address."""
 
 from encoder.inputs.captions import WORDS, filled
-from pages.state.params import Param, choice, number, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, number, state, string, whole_number
 
 TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
 LEAST_WORDS, MOST_WORDS = 1, 20

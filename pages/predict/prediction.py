@@ -1,6 +1,6 @@
 """The words that a masked-word head predicts, and the rank of one among them."""
 
-from encoder.model.mlm import MaskedPrediction
+from encoder import MaskedPrediction
 from pages.core.stores import cache, model_store
 
 #: With at most this many masks, the head ranks the whole vocabulary; with more, the most probable words only.

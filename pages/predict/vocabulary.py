@@ -8,10 +8,9 @@ from encoder.figures.token_bars import word_bars
 from encoder.model.pooling import SparseConfig
 from pages.components import plot
 from pages.core.inputs import edited
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.widgets import Export, title
+from pages.core.words import errors_said, opening, plain
 from pages.predict import prediction
 
 #: Words with a bar.

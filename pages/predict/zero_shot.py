@@ -2,22 +2,20 @@
 
 import streamlit as st
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.inputs import spoken_digits
 from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS, filled
 from encoder.inputs.digits import encode
 from encoder.measure import pair_scores
 from encoder.measure.zero_shot import ZeroShot, held_out_vectors, of_held_out
-from encoder.trace.trace import Trace
 from pages.components import on_click, plot
 from pages.core.inputs import image_input
 from pages.core.stores import cache
-from pages.core.words import gestures
-from pages.core.words.markdown import plain
+from pages.core.words import gestures, plain
 from pages.predict import captions
 from pages.predict.pair import Pair
 from pages.predict.params import CELLS, CaptionParams
-from pages.state.url_state import state
+from pages.state import state
 
 ROW, AROUND = 28, 130
 OF_IMAGES = "No image was in training; all ten words were."

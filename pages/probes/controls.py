@@ -3,20 +3,20 @@
 import streamlit as st
 
 from encoder import probe
-from encoder.probe import Task
 from pages.components.lazy import popover
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams, state
+from pages.core.view import View, ViewParams
 from pages.core.words import about
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
 from pages.probes.work import Subject
+from pages.state import state
 
 TITLES = {**probe.TITLES, "file": "Your file"}
 
 
-def task() -> Task | None:
+def task() -> probe.Task | None:
     """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = state.bound(
@@ -39,7 +39,7 @@ def task() -> Task | None:
     return _file() if name == "file" else probe.bundled(name)
 
 
-def _file() -> Task | None:
+def _file() -> probe.Task | None:
     given = kept_file.upload(
         f"{kept_file.formats('text', 'label')}. With a third column, word, the label belongs to that word.",
         "probes:file", "probes:task", kept_file.TABLES, limits.PROBE_FILE.value,

@@ -3,21 +3,18 @@
 import streamlit as st
 
 from encoder import classify
-from encoder.errors import EncoderError
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
 from pages.components.lazy import expander
 from pages.core.access import limits
-from pages.core.view.view import View
-from pages.core.widgets import class_head
-from pages.core.widgets.export import file_name
-from pages.core.words.markdown import plain, say_error
+from pages.core.view import View
+from pages.core.widgets import class_head, file_name
+from pages.core.words import errors_said, plain
 from pages.probes import work
 from pages.probes.params import VIEWS
-from pages.probes.work import Subject
 
 
-def save(view: View, task: Task, pooled: str, layer: int, subject: Subject) -> None:
+def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject) -> None:
     """Train the selected probe on all texts, use it here, and offer its file."""
     if subject.key != view.model.of_model:
         st.info("Choose this model above first.", icon=":material/info:")
@@ -63,12 +60,9 @@ def opened(view: View) -> None:
         if given is None:
             return
         if st.session_state.get("probes:opened") != given.file_id:  # closed, it opens again when it is uploaded again
-            try:
+            with errors_said():
                 found, made_with = classify.head_from_bytes(given.getvalue())
                 classify.with_head(view.loaded, found)
-            except EncoderError as error:
-                say_error(error)
-                return
-            st.session_state["probes:opened"] = given.file_id
-            class_head.put(found, made_with, given.name)
-            st.rerun()
+                st.session_state["probes:opened"] = given.file_id
+                class_head.put(found, made_with, given.name)
+                st.rerun()

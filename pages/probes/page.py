@@ -10,18 +10,14 @@ from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.components.lazy import expander
 from pages.core.frame.frame import current_view, heading
-from pages.core.view.view import View, state
-from pages.core.widgets import answer
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain, table
+from pages.core.view import View
+from pages.core.widgets import Export, answer, title
+from pages.core.words import about, errors_said, number, plain, table
 from pages.probes import controls, head, work
 from pages.probes.params import VIEWS, Params
-from pages.probes.work import Subject
-from pages.state.links import next_page
+from pages.state import next_page, state
 
-Curves = dict[tuple[Subject, str], Curve]
+Curves = dict[tuple[work.Subject, str], Curve]
 
 
 def main(view: View) -> None:
@@ -53,7 +49,7 @@ def _about(task: Task) -> None:
     )
 
 
-def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None:
+def show(view: View, task: Task, subjects: list[work.Subject], found: Curves) -> None:
     """The answer, the curves, the selected probe and the exports."""
     names = list(found)
     place, layer = _selected(names, found)
@@ -82,14 +78,14 @@ def show(view: View, task: Task, subjects: list[Subject], found: Curves) -> None
     _export(view, task, found)
 
 
-def _drawn(name: tuple[Subject, str], found: Curve, subjects: list[Subject]) -> ProbeCurve:
+def _drawn(name: tuple[work.Subject, str], found: Curve, subjects: list[work.Subject]) -> ProbeCurve:
     subject, view = name
     label = VIEWS[view] if len(subjects) == 1 else f"{subject.name}, {VIEWS[view]}"
     low, high = found.interval.T
     return ProbeCurve(label, found.accuracy, low, high, found.control)
 
 
-def _selected(names: list[tuple[Subject, str]], found: Curves) -> tuple[int, int]:
+def _selected(names: list[tuple[work.Subject, str]], found: Curves) -> tuple[int, int]:
     """(curve, layer): what was clicked, or the best point of the reader's model."""
     wanted, layer = state.get(Params.view), state.get(Params.layer)
     own = [place for place, (subject, _) in enumerate(names) if subject == names[0][0]]
@@ -100,14 +96,14 @@ def _selected(names: list[tuple[Subject, str]], found: Curves) -> tuple[int, int
     return place, min(layer, len(found[names[place]].accuracy) - 1)
 
 
-def _select(event: PlotEvent, names: list[tuple[Subject, str]]) -> None:
+def _select(event: PlotEvent, names: list[tuple[work.Subject, str]]) -> None:
     curve = event.get("trace", 0) % len(names)
     if event.get("trace", 0) < 2 * len(names) and names[curve][0] == names[0][0]:
         state.put(Params.view, names[curve][1])
         state.put(Params.layer, event.get("point"))
 
 
-def _answer(task: Task, name: tuple[Subject, str], found: Curve, layer: int) -> None:
+def _answer(task: Task, name: tuple[work.Subject, str], found: Curve, layer: int) -> None:
     """The selected probe in numbers, and its easiest and hardest classes."""
     subject, view = name
     score, control = found.scores[layer], found.control[layer]

@@ -1,8 +1,7 @@
 """The values of the page “Probes” in the address. The reader's own file stays out of it."""
 
 from encoder.load import BUNDLED
-from pages.state.params import Param, choice, several, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, several, state, whole_number
 
 TASKS = ("word_pos", "pos", "lexname", "file")
 VIEWS = {"token": "One token", "mean": "Mean", "cls": "[CLS]", "max": "Maximum"}

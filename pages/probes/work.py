@@ -5,14 +5,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from encoder import probe
-from encoder.encoders.text import TextEncoder
+from encoder import TextEncoder, probe
 from encoder.load import BUNDLED
 from encoder.probe import Curve, Features, Task
 from encoder.probe import recorded as recordings
 from encoder.trace import gradual
 from pages.core.stores import cache, model_store, results
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.work import long_work
 
 CURVES, FEATURES = "probes:curves", "probes:features"

@@ -1,22 +1,32 @@
-"""Texts: your own texts by meaning."""
+"""Texts: your own texts by meaning, as a list, as points of a plane, and in the order of a cross-encoder."""
 
+import hashlib
+
+import numpy as np
 import streamlit as st
 
 from encoder import search
-from encoder.search import Collection
+from encoder.figures.search import text_plane
+from encoder.trace import gradual
+from pages.components import plot
+from pages.components.lazy import expander
+from pages.core.access import visitors
 from pages.core.inputs import kept_file
-from pages.core.view.view import View, ViewParams, state
-from pages.core.widgets.export import file_name
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain
-from pages.search import indexed, plane, reranked, sources
-from pages.search.params import Params
-from pages.state import links
+from pages.core.stores import cache, model_access, model_store, results
+from pages.core.view import View, ViewParams, selection
+from pages.core.widgets import file_name
+from pages.core.words import about, errors_said, number, plain
+from pages.core.work import long_work
+from pages.search import sources
+from pages.search.params import PLANES, Params
+from pages.state import links, state
 
 #: Hits on the page.
 SHOWN = 8
 #: Characters of a hit that the page shows.
 BRIEF = 200
+#: Points of the map.
+MOST_POINTS = 4_000
 
 
 def show(view: View) -> None:
@@ -35,13 +45,13 @@ def show(view: View) -> None:
     sources.say_limits()
 
 
-def _draw(view: View, found: Collection) -> None:
+def _draw(view: View, found: search.Collection) -> None:
     """The query, its nearest texts, the map of all texts, and the files."""
     typed = state.bound(
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
     )
     query = typed if typed.strip() else view.text
-    searched = indexed.of(found)
+    searched = sources.indexed(found)
     hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
     if found.n_cut:
         st.caption(
@@ -52,21 +62,25 @@ def _draw(view: View, found: Collection) -> None:
         st.info("Type a query above.", icon=":material/search:")
     for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
         hit(query, found.texts[place], rank, cosine)
-    plane.draw(found, [place for place, _ in hits[:SHOWN]])
-    reranked.draw(view, found, query, hits)
+    draw_plane(found, [place for place, _ in hits[:SHOWN]])
+    draw_reranked(view, found, query, hits)
     files(view, found)
 
 
 def hit(query: str, text: str, rank: int, cosine: float) -> None:
     """One text and its cosine; a button opens the similarity of query and text."""
-    brief = text if len(text) <= BRIEF else text[:BRIEF] + " …"
     words, way = st.columns([4, 1], vertical_alignment="center")
-    words.markdown(f"{rank}. **{number(cosine)}** {plain(brief)}")
+    words.markdown(f"{rank}. **{number(cosine)}** {plain(brief(text))}")
     if links.exists("similarity"):
         way.button(
             "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
             on_click=explain, args=(query, text),
         )  # fmt: skip
+
+
+def brief(text: str, most: int = BRIEF) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= most else text[:most] + " …"
 
 
 def explain(query: str, text: str) -> None:
@@ -77,7 +91,7 @@ def explain(query: str, text: str) -> None:
     links.open_later("similarity")
 
 
-def files(view: View, found: Collection) -> None:
+def files(view: View, found: search.Collection) -> None:
     """Downloads, from which this page makes the same collection again."""
     name = file_name(f"collection-{view.loaded.name}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -90,3 +104,112 @@ def files(view: View, found: Collection) -> None:
             "application/octet-stream", key="search:save-vectors", on_click="ignore", icon=":material/download:",
         )  # fmt: skip
         st.caption("“A saved collection” above opens these two files.")
+
+
+def draw_plane(found: search.Collection, nearest: list[int]) -> None:
+    """All texts as points, the nearest to the query in another colour."""
+    if len(found) < 3:
+        st.caption("A map needs at least 3 texts.")
+        return
+    points, shares = None, None
+    if _wants_umap():
+        with errors_said():
+            points = _umap(found)
+        if points is None:
+            return
+        said = "UMAP keeps neighbours near each other. Neither the axes nor distances between groups have a meaning."
+        alt = "All texts as points: UMAP keeps neighbours near each other"
+    else:
+        points, shares = _pca(found)
+        said = f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
+        alt = "All texts as points in the plane of their two largest principal components"
+    shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
+    near = [shown.index(place) for place in nearest]
+    plot(
+        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), key="search:map",
+        alt=f"{alt}; the nearest to the query have another colour.",
+    )  # fmt: skip
+    part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
+    st.caption(part + said)
+
+
+def _wants_umap() -> bool:
+    """The control of the map. A shared server has none: UMAP takes a process of its own for each visitor."""
+    if not visitors.for_one_person() or not search.umap_is_installed():
+        if state.get(Params.plane) == "umap":
+            st.caption('Shown: PCA. UMAP works on your own machine: pip install "encoderscope[umap]".')
+        return False
+    return state.segmented(Params.plane, "Map", PLANES, label_visibility="collapsed") == "umap"
+
+
+def _pca(found: search.Collection) -> tuple[np.ndarray, np.ndarray]:
+    """Points, and shares of the variance; computed once for a collection."""
+    return results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
+
+
+def _umap(found: search.Collection) -> np.ndarray | None:
+    """Points; None while they wait for a click."""
+    # UMAP does not say how far it is: the bar nears its end, and never reaches it.
+    return results.of_work(
+        "search-umap", found,
+        lambda: gradual.reported(search.iter_umap(found), lambda took: (took / (took + 60), f"UMAP: {took:.0f} s")),
+        label="Compute UMAP", ask="UMAP takes a minute, or minutes for many texts:", own=True, most=1,
+    )  # fmt: skip
+
+
+def draw_reranked(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]]) -> None:
+    """The part of the page, closed at first. hits: (place, cosine), the nearest first."""
+    part = expander("Rank the first 20 again with a cross-encoder", "search-rerank")
+    if part is None:
+        return
+    with part:
+        st.markdown(about.text(__file__, "What a cross-encoder does"))
+        name = state.bound(
+            st.text_input, Params.cross, "Cross-encoder: folder or Hub id", help=model_access.source_help(),
+            placeholder="such as cross-encoder/ms-marco-MiniLM-L6-v2",
+        )  # fmt: skip
+        if not name.strip() or not hits:
+            return
+        with errors_said():
+            _table(view, found, query, hits, name)
+
+
+def _table(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
+    key = cache.ModelKey(model_access.allowed_source(name), device=view.model.device, dtype=view.model.dtype)
+    with st.spinner("Loading the cross-encoder …", show_time=False):
+        model = model_store.model(key)
+    search.check_cross_encoder(model)
+    places = [place for place, _ in hits]
+    texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()
+
+    def work() -> long_work.Work[tuple[search.Reranked, ...]]:
+        parts = search.iter_rerank(model, query, found.texts, places)
+        return gradual.reported(parts, lambda share: (share, "Reading the pairs …"))
+
+    ranked = results.of_work("rerank", (key, query, texts), work, own=True)
+    if ranked is None:
+        return
+    moved = sum(hit.before != rank for rank, hit in enumerate(ranked, 1))
+    st.markdown(f"Hits that move: **{moved}** of {len(places)}. Left: the new rank; “was”: the rank by cosine.")
+    for rank, hit in enumerate(ranked, 1):
+        _hit(query, found.texts[hit.place], rank, hit, name)
+
+
+def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> None:
+    arrow = "↑" if hit.before > rank else "↓" if hit.before < rank else "="
+    words, way = st.columns([6, 1], vertical_alignment="center")
+    words.markdown(f"{rank}. {arrow} was {hit.before}, score **{number(hit.score, 2)}** {plain(brief(text, 120))}")
+    way.button(
+        "Attention", icon=":material/grid_view:", key=f"search:cross:{rank}", type="tertiary",
+        help="The attention of the cross-encoder across query and text", on_click=_attention, args=(query, text, name),
+    )  # fmt: skip
+
+
+def _attention(query: str, text: str, name: str) -> None:
+    """Let “Heads” open with the pair in the cross-encoder. For callbacks."""
+    state.put_all({
+        ViewParams.text: query, ViewParams.pair: text, ViewParams.model: "other", ViewParams.source: name,
+        ViewParams.norm: "trained",
+    })  # fmt: skip
+    selection.clear()
+    links.open_later("heads")

@@ -3,8 +3,7 @@
 from pages.core.frame.frame import current_view, heading
 from pages.search import of_texts, words
 from pages.search.params import KINDS, Params
-from pages.state import links
-from pages.state.url_state import state
+from pages.state import links, state
 
 with heading():
     kind = state.segmented(Params.kind, "Search for", KINDS, label_visibility="collapsed")

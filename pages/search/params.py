@@ -1,7 +1,6 @@
 """The values of the page “Search” in the address. The texts are the reader's own and stay out of it."""
 
-from pages.state.params import Param, choice, flag, number, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, number, state, string, whole_number
 
 KINDS = {"texts": "Texts", "words": "Words"}
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}

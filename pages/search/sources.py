@@ -7,19 +7,19 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder import probe, search
-from encoder.errors import EncoderError
+from encoder import EncoderError, probe, search
 from encoder.search import Collection, Index, Limits
 from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import results
-from pages.core.view.view import View, state
+from pages.core.view import View
 from pages.core.words import about
 from pages.core.work import long_work
 from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
+from pages.state import state
 
 #: Numbers of a vector that a file of vectors has room for, and bytes of its header.
 WIDTH, HEADER = 800, 1_000_000
@@ -120,3 +120,21 @@ def say_limits() -> None:
     }
     values = {name: f"{value:,}" for name, value in most.items()}
     part.markdown(about.text(__file__, "Where the texts are kept", **values))
+
+
+def indexed(found: Collection) -> Collection | Index:
+    """The collection, or its index if the reader has built one. Below `search.WORTH_IT` texts there is none."""
+    if len(found) < search.WORTH_IT:
+        return found
+    if not search.is_installed():
+        st.caption('Every query compares all texts. For an index: pip install "encoderscope[index]".')
+        return found
+    index = results.of_work(
+        "search-index", found,
+        lambda: gradual.reported(search.iter_index(found), lambda share: (share, f"Texts in the index: {share:.0%}")),
+        label="Build an index",
+        ask="Every query compares all texts. An index takes minutes once, and makes queries faster:", own=True, most=1,
+    )  # fmt: skip
+    if index is not None:
+        st.caption("Index: approximate neighbours, exact cosines.")
+    return index or found

@@ -1,30 +1,64 @@
 """Words: the tokens of a corpus whose vectors are nearest to that of a token of the sentence."""
 
-import dataclasses
+from collections import Counter
+from dataclasses import asdict, dataclass
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from encoder.corpus import Atlas, TokenHit
+from encoder import figures
+from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.load import first_bundled
+from encoder.measure import telling
+from pages.components.lazy import popover
 from pages.core.corpora import atlas_building, atlases
-from pages.core.corpora.atlases import AtlasParams
-from pages.core.inputs import other_input
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said, plain
-from pages.search import token_hits, token_query
-from pages.search.params import TokenParams
-from pages.state.url_state import state
+from pages.core.inputs import chosen_input
+from pages.core.view import View, ViewParams, first_view, selection
+from pages.core.widgets import Export, title
+from pages.core.words import errors_said, number, opening, plain, token_names
+from pages.core.work.compute_turns import TURNS
+from pages.search.params import TARGETS, TokenParams
+from pages.state import controlled, links, state
+
+#: Words that are buttons; those of a longer text are a list. Tokens that are found.
+BUTTONS, FOUND = 48, 10
+#: Characters of a sentence before and after the token.
+BEFORE, AFTER = 60, 40
+#: Values of a label, and next tokens, that are named.
+NAMED = 4
+
+
+@dataclass(frozen=True)
+class Query:
+    """place: of the token in the sentence; at: number of the layer; where: the filter."""
+
+    view: View
+    atlas: Atlas
+    place: int
+    at: int
+    where: Behaves | None
+    others: bool
+
+    @property
+    def token(self) -> str:
+        """The token that is searched."""
+        return str(self.view.trace.tokens[self.place])
+
+    def hits(self) -> list[TokenHit]:
+        """The nearest tokens of the corpus. Raises EncoderError."""
+        vector = token_vector(self.view.trace, self.at, self.place)
+        loaded = atlases.tokens(self.atlas, self.at)
+        with TURNS.turn():
+            return loaded.nearest(vector, FOUND, self.where, without=self.token if self.others else None)
 
 
 def show(view: View) -> None:
     """The page for words: a token of the sentence, and the tokens of a corpus that are used like it."""
     opening("Where does a corpus use a word as your sentence does, by the cosine of two token vectors?")
     with errors_said():
-        if not state.newest(AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
-            view = other_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")
+        if not state.newest(atlases.AtlasParams.atlas) and not _has_vectors(atlases.of_model(view)):
+            view = chosen_input.instead(view, first_bundled("text"), "has no atlas with vectors of tokens")
         atlas = atlases.choose(view)
         if atlas is not None and _fits(view, atlas):
             _draw(view, atlas)
@@ -51,22 +85,22 @@ def _fits(view: View, atlas: Atlas) -> bool:
 
 def _draw(view: View, atlas: Atlas) -> None:
     """The token, the filter, the hits, what they share, and the export panel."""
-    place = token_query.choose_token(view)
+    place = choose_token(view)
     if place is None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        at = token_query.choose_layer(view, atlas)
-        where = token_query.choose_filter(view)
+        at = choose_layer(view, atlas)
+        where = choose_filter(view)
         state.bound(st.toggle, TokenParams.others, "Other words only")
-    asked = token_query.Query(view, atlas, place, at, where, state.get(TokenParams.others))
+    asked = Query(view, atlas, place, at, where, state.get(TokenParams.others))
     hits = asked.hits()
-    token_hits.answer(asked, hits)
+    answer(asked, hits)
     if hits:
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            texts = token_hits.sentences(asked, hits)
+            texts = sentences(asked, hits)
         with right:
-            token_hits.shared(asked, hits)
+            shared(asked, hits)
     tokens = atlases.tokens(atlas, at)
     how = "" if tokens.graph is None else ", by an index that may miss a neighbour"
     st.caption(
@@ -77,11 +111,11 @@ def _draw(view: View, atlas: Atlas) -> None:
         exported(asked, hits, texts).draw()
 
 
-def exported(asked: token_query.Query, hits: list[TokenHit], texts: list[str]) -> Export:
+def exported(asked: Query, hits: list[TokenHit], texts: list[str]) -> Export:
     """The hits. texts: the sentence of each one."""
 
     def frame() -> pd.DataFrame:
-        rows = pd.DataFrame([dataclasses.asdict(hit) for hit in hits]).drop(columns="place")
+        rows = pd.DataFrame([asdict(hit) for hit in hits]).drop(columns="place")
         return rows.assign(sentence=texts)
 
     where = f", corpus.{asked.where!r}" if asked.where is not None else ""
@@ -94,6 +128,143 @@ def exported(asked: token_query.Query, hits: list[TokenHit], texts: list[str]) -
         f"atlas = corpus.open_atlas({atlases.python(asked.atlas)})\n"
         f"tokens = corpus.load_tokens(atlas, layer={asked.at})\n"
         f"vector = corpus.token_vector(trace, {asked.at}, {asked.place})\n"
-        f"hits = tokens.nearest(vector, {token_query.FOUND}{where}{without})",
+        f"hits = tokens.nearest(vector, {FOUND}{where}{without})",
         settings={"Texts": atlases.texts_of(asked.atlas), "Vectors after layer": asked.at, "Token": asked.token},
     )
+
+
+def choose_token(view: View) -> int | None:
+    """Draw the words of the sentence; the place of the selected one, None without any."""
+    words = [place for place, one in enumerate(telling.is_word(view.trace)) if one]
+    if not words:
+        st.info("This text has no word: type a sentence.", icon=":material/edit:")
+        return None
+    place = view.i if view.i in words and not first_view.suggests(view.i) else _usual(view, words)
+    names = [figures.isolated(name) for name in figures.disambiguate(view.trace.labels)]
+    few = len(words) <= BUTTONS
+    return controlled(  # type: ignore[no-any-return]
+        st.pills if few else st.selectbox, "Search for this word, as it is in your sentence", words,
+        key="search:token", value=place, take=partial(state.put, ViewParams.i), **({"required": True} if few else {}),
+        format_func=names.__getitem__ if few else lambda place: f"{place} · {names[place]}",
+    )  # fmt: skip
+
+
+def _usual(view: View, words: list[int]) -> int:
+    """The longest word that carries a meaning: pronouns and grammar have neighbours that tell little."""
+    tokens = [token.lower() for token in view.trace.tokens]
+    own = [place for place in words if tokens[place] not in telling.GRAMMAR | telling.PRONOUNS]
+    return max(own or words, key=lambda place: len(tokens[place]))
+
+
+def choose_layer(view: View, atlas: Atlas) -> int:
+    """Draw the choice among the layers that the atlas has; the last one by default."""
+    known, last = atlas.vector_layers, view.loaded.config.n_layers
+    if state.newest(TokenParams.at) not in known:
+        state.put(TokenParams.at, known[-1])
+    names = {0: "0, the embeddings", last: f"{last}, the output"}
+    return int(
+        state.bound(
+            st.selectbox,
+            TokenParams.at,
+            "Vectors after layer",
+            options=list(known),
+            width=180,
+            format_func=lambda at: names.get(at, str(at)),
+        )
+    )
+
+
+def choose_filter(view: View) -> Behaves | None:
+    """Draw the filter by the behaviour of the open head."""
+    params = state.read(TokenParams)
+    head = f"L{view.layer} H{view.head}"
+    on = "" if params.target == "any" else f": {TARGETS[params.target]} in {head}"
+    part = popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")
+    if part is not None:
+        with part:
+            for place, (param, last) in zip(
+                st.columns(2),
+                ((ViewParams.layer, view.loaded.config.n_layers), (ViewParams.head, view.loaded.config.n_heads)),
+                strict=True,
+            ):
+                state.bound(place.number_input, param, param.name.capitalize(), min_value=0, max_value=last - 1)
+            st.markdown(f"Only tokens of the corpus that, in **{head}**, attend to")
+            state.bound(
+                st.selectbox, TokenParams.target, "Attends to", list(TARGETS), format_func=TARGETS.get,
+                label_visibility="collapsed",
+            )  # fmt: skip
+            state.bound(
+                st.slider, TokenParams.least, "with a weight of at least", 0.0, 1.0, step=0.05,
+                help="Weights are known to 1/255.",
+            )  # fmt: skip
+    params = state.read(TokenParams)
+    return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)
+
+
+def answer(query: Query, hits: list[TokenHit]) -> None:
+    """One line: how many of the hits are the same token, and the largest cosine."""
+    name = token_names.bold(query.view.trace.labels, query.place)
+    if not hits:
+        st.info("No token of the corpus passes this filter: lower its weight.", icon=":material/filter_alt_off:")
+        return
+    same = sum(hit.token == query.token for hit in hits)
+    said = "other words only" if query.others else f"the same token: {same} of {len(hits)}"
+    st.markdown(f"{name}: largest cosine **{number(hits[0].cosine)}**; {said}.")
+
+
+def sentences(query: Query, hits: list[TokenHit]) -> list[str]:
+    """A line for each hit; a click opens its sentence in Heads. Returns the whole sentences."""
+    texts = query.atlas.texts([hit.text for hit in hits])
+    with st.container(gap=None, key="atlas-lines"):
+        for rank, hit in enumerate(hits):
+            st.button(
+                f"**{number(hit.cosine, 2)}** {_marked(texts[hit.text], hit)}", key=f"token-hit:{rank}",
+                type="tertiary", on_click=_open, args=(texts[hit.text], hit.position),
+            )  # fmt: skip
+    return [texts[hit.text] for hit in hits]
+
+
+def _marked(text: str, hit: TokenHit) -> str:
+    """The sentence with the token in bold; a long one is cut on both sides."""
+    first, last = max(0, hit.start - BEFORE), min(len(text), hit.end + AFTER)
+    # Whole words: from the blank after the first one to that before the last one, where there are such.
+    first = first and max(first, text.find(" ", first, hit.start) + 1)
+    last = last if last == len(text) else max(text.rfind(" ", hit.end, last), hit.end)
+    before, after = ("… " if first else ""), (" …" if last < len(text) else "")
+    inside = plain(text[hit.start : hit.end]) or "·"
+    return f"{before}{plain(text[first : hit.start])}**{inside}**{plain(text[hit.end : last])}{after}"
+
+
+def _open(text: str, position: int) -> None:
+    """Let “Heads” open with a sentence and the token's row. For callbacks."""
+    state.put_all({ViewParams.text: text, ViewParams.pair: ""})
+    selection.select(position, None)
+    links.open_later("heads")
+
+
+def shared(query: Query, hits: list[TokenHit]) -> None:
+    """What the hits have in common: the token, the next one, labels of their texts."""
+    st.markdown("**What they share**")
+    rows = [("Token", hit.token) for hit in hits]
+    rows += [("Next token", hit.following or "(end)") for hit in hits]
+    of_texts = query.atlas.rows([hit.text for hit in hits])
+    rows += [
+        (f"Label {name}", of_texts[hit.text].labels[place] or "(none)")
+        for place, name in enumerate(query.atlas.labels)
+        for hit in hits
+    ]
+    counts = Counter(rows)
+    kept = [
+        (what, value, count) for what in dict.fromkeys(one for one, _ in rows) for value, count in _most(counts, what)
+    ]
+    st.dataframe(
+        pd.DataFrame(kept, columns=["What", "Value", "Of the hits"]), hide_index=True, width="stretch",
+        height="content",
+        column_config={"Of the hits": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=len(hits))},
+    )  # fmt: skip
+
+
+def _most(counts: Counter[tuple[str, str]], what: str) -> list[tuple[str, int]]:
+    """The values that two hits or more have in common."""
+    some = Counter({value: count for (name, value), count in counts.items() if name == what and count > 1})
+    return some.most_common(NAMED) or [("(all differ)", 0)]

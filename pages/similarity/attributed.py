@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from encoder import similarity
-from encoder.errors import EncoderError
-from encoder.similarity import Attribution, MethodComparison
+from encoder import EncoderError, similarity
 from encoder.trace import gradual
 from pages.core.stores import cache, results
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.work import long_work
 from pages.similarity.controls import reference
 from pages.similarity.params import Params
@@ -54,7 +52,7 @@ def n_tokens(view: View, params: Params) -> tuple[int, int]:
     return a, b
 
 
-def attribution(view: View, params: Params) -> Attribution | None:
+def attribution(view: View, params: Params) -> similarity.Attribution | None:
     """The attribution, computed once for all sessions; None while it waits for a click.
 
     Raises EncoderError for sentences that are too long, and where the engine refuses.
@@ -74,18 +72,18 @@ def attribution(view: View, params: Params) -> Attribution | None:
     return results.of_work("similarity", key, lambda: _work(view, key), label="Compute the map", ask=ask)
 
 
-def _work(view: View, key: Asked) -> long_work.Work[Attribution]:
+def _work(view: View, key: Asked) -> long_work.Work[similarity.Attribution]:
     steps = "auto" if key.steps == "auto" else int(key.steps)
     parts = similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference)  # type: ignore[arg-type]
     return gradual.reported(parts, lambda one: (one.share, f"Steps on the path: {one.steps}"))
 
 
-def methods(view: View, key: Asked, found: Attribution) -> MethodComparison | None:
+def methods(view: View, key: Asked, found: similarity.Attribution) -> similarity.MethodComparison | None:
     """The measures next to the attribution, computed once; None while they wait for a click."""
     n_words = sum(len(set(sentence.words) - {-1}) for sentence in (found.a, found.b))
     ask = "" if n_words <= WORDS_AT_ONCE else f"This runs the model {n_words} times, once without each word."
 
-    def work() -> long_work.Work[MethodComparison]:
+    def work() -> long_work.Work[similarity.MethodComparison]:
         yield 0.0, "Leaving words out …"
         return similarity.compare_methods(view.loaded, found)
 

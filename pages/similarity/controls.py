@@ -4,9 +4,10 @@ import streamlit as st
 
 import encoder
 from pages.components.lazy import popover
-from pages.core.view.view import View, state
+from pages.core.view import View
 from pages.core.widgets import examples
 from pages.similarity.params import STEPS, Params
+from pages.state import state
 
 REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
 

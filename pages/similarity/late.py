@@ -7,9 +7,8 @@ from encoder.similarity import LateInteraction, late_interaction
 from pages.components import plot
 from pages.components.lazy import expander
 from pages.core.stores import cache
-from pages.core.view.view import View
-from pages.core.words import references
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.words import errors_said, plain, references
 
 #: Tokens of a sentence that are drawn.
 MOST, AROUND, ROW = 64, 150, 22

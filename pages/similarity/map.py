@@ -5,11 +5,10 @@ import streamlit as st
 from encoder.figures.similarity import similarity_heatmap
 from encoder.similarity import TOLERANCE, Attribution, Cells
 from pages.components import on_click, plot
-from pages.core.view.view import state
 from pages.core.widgets import answer
-from pages.core.words import about, formulas, token_names
-from pages.core.words.markdown import table
+from pages.core.words import about, formulas, table, token_names
 from pages.similarity.params import Params
+from pages.state import state
 
 #: Pairs in the list of the largest.
 LARGEST = 5

@@ -8,8 +8,7 @@ from encoder.export.similarity import method_frame
 from encoder.figures.similarity import agreement_chart
 from encoder.similarity import MethodComparison
 from pages.components import plot
-from pages.core.words import about
-from pages.core.words.formulas import number
+from pages.core.words import about, number
 
 #: Names of the measures; "attribution" is the map's.
 NAMES = {

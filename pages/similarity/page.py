@@ -8,13 +8,12 @@ from encoder.export import similarity as export
 from encoder.export.document import Section
 from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import current_view, heading
-from pages.core.view.view import View
-from pages.core.widgets.export import Export, title
-from pages.core.words import about
-from pages.core.words.markdown import errors_said
+from pages.core.view import View
+from pages.core.widgets import Export, title
+from pages.core.words import about, errors_said
 from pages.similarity import attributed, controls, late, map, measures
 from pages.similarity.params import Params
-from pages.state.links import next_page
+from pages.state import next_page
 
 
 def main(view: View) -> None:

@@ -1,8 +1,7 @@
 """The values of the page “Sentence similarity” in the address."""
 
 from encoder.similarity import REFERENCES
-from pages.state.params import Param, choice, flag, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, state, string, whole_number
 
 STEPS = ("auto", "8", "16", "32", "64", "128")
 OTHER_SENTENCE = "The dog stayed on the pavement because it was exhausted."

@@ -24,6 +24,8 @@ P, T = TypeVar("P"), TypeVar("T")
 
 #: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
+#: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
+FORMAT, VERSION = "v", "1"
 #: Values that an address of any page may have.
 OF_ANY_PAGE = frozenset({"present", "room"})
 
@@ -142,6 +144,8 @@ class UrlState:
         first_run = not values
         contents, query = _contents(), st.query_params.to_dict()
         token = query.pop(kept.TOKEN, "")
+        if query.pop(FORMAT, VERSION) != VERSION and first_run:
+            self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
             texts = kept.take(token)
             st.session_state[_TEXTS] = {digest: text for digest, text in texts.items() if digest == _digest(text)}

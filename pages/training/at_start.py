@@ -9,12 +9,9 @@ from encoder.model.config import NORM_PLACEMENTS
 from encoder.train import gradients
 from pages.components import plot
 from pages.core.stores import cache
-from pages.core.widgets.export import Export, arguments
-from pages.core.words import about
-from pages.core.words.formulas import number
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import errors_said
-from pages.state.url_state import controlled, state
+from pages.core.widgets import Export, arguments
+from pages.core.words import about, errors_said, number, opening
+from pages.state import controlled, state
 from pages.training.params import DEPTHS, GRADIENT_WIDTHS, MOST_HEADS, MOST_SEEDS, GradientParams
 
 SETTINGS = {"theory": "As in the theory", "real": "As in real encoders"}

@@ -7,13 +7,11 @@ import streamlit as st
 
 from encoder.figures import placements as drawn
 from encoder.train import blocks
-from encoder.train.blocks import PRESETS, Interval
 from encoder.train.tasks import make
 from pages.components import plot
-from pages.core.view.view import state
-from pages.core.widgets.export import Export
-from pages.core.words import about
-from pages.core.words.glossary import opening
+from pages.core.widgets import Export
+from pages.core.words import about, opening
+from pages.state import state
 from pages.training import runs
 from pages.training.params import Params
 
@@ -22,11 +20,11 @@ def show() -> None:
     """The page with this part."""
     opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
     chosen = state.bound(
-        st.pills, Params.history, "Models", list(PRESETS), selection_mode="multi",
+        st.pills, Params.history, "Models", list(blocks.PRESETS), selection_mode="multi",
         help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and training "
         "are not the model’s. Nothing selected: the first and the last.",
     )  # fmt: skip
-    names = chosen or [next(iter(PRESETS)), list(PRESETS)[-1]]
+    names = chosen or [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Train these with 5 seeds", type="primary", icon=":material/play_arrow:", key="train-history",
@@ -36,10 +34,10 @@ def show() -> None:
             st.caption(f"The first {runs.MOST_PRESETS} of {len(names)} train.")
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):
         with place:
-            st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(PRESETS[name])}</ol></section>')
+            st.html(f'<section class="enc-block"><h3>{name}</h3><ol>{boxes(blocks.PRESETS[name])}</ol></section>')
     st.caption("One layer of each, from the bottom up. “+” adds a sublayer’s output to the residual stream.")
     st.header("What differs", anchor=False)
-    table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in PRESETS.items()}).T
+    table = pd.DataFrame({name: preset.row | {"Source": preset.source} for name, preset in blocks.PRESETS.items()}).T
     st.dataframe(table.rename_axis("Model"))
     results()
     about.expander(__file__, "What this shows, and what it does not", ":material/help:")
@@ -62,7 +60,7 @@ def boxes(preset: blocks.Preset) -> str:
 def results() -> None:
     """The recorded accuracies of all presets, with their intervals, and the export."""
     recording = blocks.recorded()
-    found = {make(task).title: {name: Interval.of(values) for name, values in rows.items()}
+    found = {make(task).title: {name: blocks.Interval.of(values) for name, values in rows.items()}
              for task, rows in recording.accuracy.items()}  # fmt: skip
     st.header("On two small tasks", anchor=False)
     figure = drawn.intervals(found, "held-out accuracy")

@@ -7,8 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import figures
-from encoder.errors import ConfigError
+from encoder import ConfigError, figures
 from encoder.figures import placements as drawn
 from encoder.train import progress
 from encoder.train.blocks import accuracies
@@ -16,8 +15,9 @@ from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from pages.components.curves import CurveRun, SampleSequence, curves, refresh
 from pages.core.server import channel
-from pages.core.view.view import ViewParams, state
-from pages.core.words.markdown import plain
+from pages.core.view import ViewParams
+from pages.core.words import plain
+from pages.state import state
 from pages.training import runs
 from pages.training.params import Params
 

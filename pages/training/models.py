@@ -7,12 +7,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder.errors import LoadError
+from encoder import LoadError
 from encoder.train.run_view import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
-from pages.core.widgets.export import Export, arguments
-from pages.core.words import about
-from pages.core.words.markdown import plain, say_error
+from pages.core.widgets import Export, arguments
+from pages.core.words import about, plain, say_error
 from pages.training import runs
 from pages.training.live import curve_figures
 

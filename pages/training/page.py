@@ -4,7 +4,7 @@ import itertools
 
 import streamlit as st
 
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.train.blocks import SEEDS, SWITCHES
 from encoder.train.recorded import recorded
@@ -13,11 +13,8 @@ from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS, make
 from pages.core.frame import placement_toggle
 from pages.core.frame.frame import heading
-from pages.core.view.view import state
-from pages.core.words import about
-from pages.core.words.glossary import opening
-from pages.core.words.markdown import plain
-from pages.state.links import next_page
+from pages.core.words import about, opening, plain
+from pages.state import next_page, state
 from pages.training import at_start, history, live, runs
 from pages.training import params as limits
 from pages.training.models import open_file, open_or_save

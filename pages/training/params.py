@@ -4,8 +4,7 @@ from encoder.model.config import POSITION_KINDS
 from encoder.train.blocks import PRESETS, SEEDS, SWITCHES
 from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS
-from pages.state.params import Param, choice, flag, number, several, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, number, several, state, string, whole_number
 
 #: Smallest and largest values on the page; larger runs take minutes instead of seconds.
 LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8, 128)

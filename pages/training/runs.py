@@ -1,16 +1,15 @@
 """Live training: the runs that start together, kept by an id in the link, and the models that they leave."""
 
 import copy
-import dataclasses
 import itertools
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
 
-from encoder.errors import ConfigError
+from encoder import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
 from encoder.train.blocks import BASE, SEEDS, SWITCHES
 from encoder.train.blocks import PRESETS as MODELS
@@ -23,9 +22,9 @@ from pages.core.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.view import norm_pair, selection
-from pages.core.view.view import ViewParams, check_width, state
-from pages.state.params import Param
+from pages.core.view import ViewParams, check_width, norm_pair, selection
+from pages.state import Param, state
+from pages.state.params import declared
 from pages.training.params import WIDTHS, Params
 
 #: Seconds without a poll after which runs stop by themselves: enough for a reload.
@@ -47,10 +46,9 @@ PRESETS: dict[str, Values] = {
     "Learning rate 1": {Params.rate: 1.0, Params.warm: ["without"], Params.steps: 100},
 }  # fmt: skip
 #: The values that an experiment sets.
-_SET = (Params.task, Params.norms, Params.warm, Params.encodings, Params.kinds, Params.ffns, Params.attention,
-        Params.contrast, Params.history, Params.seeds, Params.rate, Params.rise, Params.steps,
-        Params.length, Params.symbols, Params.layers, Params.heads, Params.width, Params.shown_layer,
-        Params.shown_head)  # fmt: skip
+_SET = [
+    one for one in declared(Params).values() if one not in (Params.part, Params.seed, Params.shown_mean, Params.runs)
+]
 
 
 @dataclass
@@ -169,7 +167,7 @@ def described(params: Params) -> dict[str, TaskSettings]:
             f"{limits.TRAINING_RUNS.value}."
         )
     return {
-        f"{name}, seed {trial + 1}" if trial else name: dataclasses.replace(one, trial=trial)
+        f"{name}, seed {trial + 1}" if trial else name: replace(one, trial=trial)
         for name, one in alike.items()
         for trial in range(params.seeds)
     }
@@ -188,7 +186,7 @@ def variants(params: Params, base: TaskSettings) -> dict[str, TaskSettings]:
         named = f"{warm} warm-up", position, kind, ffn, part
         words += [word for word, several in zip(named, choices[1:], strict=True) if len(several) > 1]
         changes = SWITCHES["Norm placement"][placement] | SWITCHES["Norm"][kind] | SWITCHES["FFN"][ffn]
-        found[", ".join(words)] = dataclasses.replace(
+        found[", ".join(words)] = replace(
             base, position=encoding, warmup_steps=params.rise if warm == "with" else 0, attention=attention[part],
             **changes,
         )  # fmt: skip
@@ -197,9 +195,7 @@ def variants(params: Params, base: TaskSettings) -> dict[str, TaskSettings]:
 
 def dashes(settings: dict[str, TaskSettings]) -> dict[str, str]:
     """A dash for each kind of run; colour tells the two placements of a kind apart."""
-    alike = {
-        name: dataclasses.replace(one, norm_placement="pre", sandwich=False, trial=0) for name, one in settings.items()
-    }
+    alike = {name: replace(one, norm_placement="pre", sandwich=False, trial=0) for name, one in settings.items()}
     kinds = list(dict.fromkeys(alike.values()))
     return {name: DASHES[kinds.index(one) % len(DASHES)] for name, one in alike.items()}
 
@@ -258,7 +254,7 @@ def _remember_partners(here: RunGroup) -> None:
     """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms only."""
     kept = {run.settings: here.kept[name][1] for name, run in here.runs.items() if name in here.kept}
     for settings, post in kept.items():
-        pre = kept.get(dataclasses.replace(settings, norm_placement="pre"))
+        pre = kept.get(replace(settings, norm_placement="pre"))
         if settings.norm_placement == "post" and pre is not None:
             norm_pair.remember_partners(trained.TRAINED + pre, trained.TRAINED + post)
 

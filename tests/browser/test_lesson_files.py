@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from encoder.export.document import document
+from encoder.export.document import Section, document
 from encoder.export.javascript import joined
+from encoder.export.report import footer
 from pages.core.frame.frame import import_params
-from pages.core.teaching.lessons import codes, library
+from pages.core.teaching.lessons import codes, library, path
 from pages.lessons import material
 
 if TYPE_CHECKING:
@@ -20,14 +23,42 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
+def written(folder: Path, sections: Iterable[Section]) -> Path:
+    css = (material.HERE / "material.css").read_text(encoding="utf-8")
+    scripts = (joined(material.HERE / "student.js"),)
+    file = folder / "file.html"
+    file.write_text(document("A title", list(sections), footer=footer(), scripts=scripts, css=css), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str) -> None:
+    import_params()
+    lessons = {one.name: one for one in library.lessons()[0]}
+    steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
+    page = browser.new_page()
+    page.goto(written(tmp_path, material._worksheet(steps)).as_uri())
+    expect(page.locator("ol.sheet li")).to_have_count(sum(step.question is not None for *_, step in steps))
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))) == 1
+    page.close()
+
+
+def test_an_open_part_stays_in_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
+    import_params()
+    lesson = library.find("03b-from-weight-to-output")
+    assert lesson is not None
+    page = browser.new_page(viewport={"width": 1000, "height": 768})
+    page.goto(written(tmp_path, material._student(lesson)).as_uri())
+    expect(page.locator(".enc-model-opened:not([hidden])")).not_to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") == 1000
+    page.close()
+
+
 def test_a_lesson_runs_without_a_server(browser: Browser, tmp_path: Path) -> None:
     import_params()
     lesson = library.find("03b-from-weight-to-output")
     assert lesson is not None
-    css = (material.HERE / "material.css").read_text(encoding="utf-8")
-    scripts = (joined(material.HERE / "student.js"),)
-    file = tmp_path / "lesson.html"
-    file.write_text(document("A lesson", list(material._student(lesson)), scripts=scripts, css=css), encoding="utf-8")
+    file = written(tmp_path, material._student(lesson))
     context = browser.new_context(offline=True)
     page, complaints = context.new_page(), []
     page.on(
@@ -42,7 +73,7 @@ def test_a_lesson_runs_without_a_server(browser: Browser, tmp_path: Path) -> Non
     expect(picture).to_be_hidden()
     first.get_by_role("spinbutton").fill("4")
     first.get_by_role("button", name="Answer").click()
-    expect(first.get_by_role("status")).to_contain_text("Not quite. The model says: 3.")
+    expect(first.get_by_role("status")).to_contain_text("Not quite. The answer is: 3.")
     expect(picture).to_be_visible()
     forms.nth(3).get_by_role("combobox").nth(0).select_option("animal")
     forms.nth(3).get_by_role("button", name="Answer").click()

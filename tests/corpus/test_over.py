@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+import encoder
 from encoder import EncoderError, TextEncoder, causal, corpus, measure
 from encoder.corpus.plan import Settings
 
@@ -63,6 +67,43 @@ def test_a_run_goes_on_and_is_opened_again(model, tmp_path: Path):
     assert np.array_equal(found.mean, again.mean)
     with pytest.raises(EncoderError, match="other"):
         corpus.over(model, TEXTS, entropy, out, settings=SETTINGS)
+
+
+def test_pairs_of_texts_are_patched(model, tmp_path: Path):
+    pairs = [("the cat sat", "the dog sat"), ("the dog ran", "the cat ran"), ("the mat", "")]
+    source = corpus.Source(pairs, pair="corrupted")
+    found = corpus.over(model, source, causal.patch, tmp_path / "patched", settings=SETTINGS)
+    single = np.stack([causal.patch(model, *pair).numpy() for pair in pairs[:2]])
+    np.testing.assert_allclose(found.mean, single.mean(0), atol=1e-6)
+    again = corpus.over(model, source, causal.patch, tmp_path / "patched", settings=SETTINGS)
+    assert np.array_equal(found.values, again.values)
+    file = tmp_path / "pairs.csv"
+    file.write_text(
+        "clean,corrupted,noun\nthe cat sat,the dog sat,cat\nthe dog sat,the cat sat,dog\n", encoding="utf-8"
+    )
+    of_file = corpus.Source(file, "clean", ("noun",), pair="corrupted")
+    heads = corpus.over(model, of_file, partial(causal.patch, where="head"), settings=SETTINGS)
+    assert heads.mean.shape == (model.config.n_layers, model.config.n_heads)
+    np.testing.assert_allclose(heads.by("noun")["cat"].mean, causal.patch(model, *pairs[0], where="head"), atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
+@pytest.mark.skipif(find_spec("ray") is None, reason="the extra “corpus” is not installed")
+def test_workers_give_the_same_numbers(tmp_path: Path):
+    model = encoder.load("twin-pre", device="cpu")
+    threads, before = 1, torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        source = corpus.Source([("a cat sat", "a dog sat"), ("the dog ran", "the cat ran")] * 5, pair="corrupted")
+        cluster = corpus.Cluster("twin-pre", 2, threads)
+        settings = dataclasses.replace(SETTINGS, block_texts=3)
+        there = corpus.over(model, source, causal.patch, tmp_path / "there", cluster=cluster, settings=settings)
+        here = corpus.over(model, source, causal.patch, settings=settings)
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(there.values, here.values)
+    assert np.array_equal(there.low, here.low)
 
 
 def test_a_text_that_fails_is_named(model):

@@ -125,12 +125,10 @@ def every_formula(name: str) -> dict[str, explain.Formula]:
         "score": explain.score(trace, place),
         "unscaled": explain.score(trace, place, Variant(scaled=False)),
         "softmax": explain.softmax(trace, place),
-        "warm": explain.softmax(trace, place, 2.0),
         "mixing": explain.weighted_sum(trace, place),
         "heads": explain.output_projection(trace, place),
         "attention": explain.add_norm(trace, place, "attention"),
         "ffn": explain.feed_forward(trace, place),
-        "journey": explain.journey(trace, place),
         "pooled": explain.pooled(trace, "mean", place),
     }
     formulas = {key: step.formula for key, step in found.items()}

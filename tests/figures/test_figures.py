@@ -81,6 +81,9 @@ MAKERS = {
     "curve with a mark": lambda labels, n: figures.distance_curve(
         {"q · k": curve(n)[["distance", "mean"]]}, unit="q · k", across="key minus query", mark=(0, 1.5, labels[-1])
     ),
+    "biases by rows and columns": lambda labels, n: figures.offset_map(
+        rows_of(5, 5), title="head 1", across="columns", down="rows", first=(-2, -2)
+    ),
     "biases of heads": lambda labels, n: figures.head_biases(rows_of(4, n), np.arange(n) - n // 2, selected=3),
     "order": lambda labels, n: figures.order_bars(
         np.clip(rows_of(1, n)[0], -1, 1), labels, moved=np.arange(n) % 2 == 0, selected=0

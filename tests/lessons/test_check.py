@@ -60,6 +60,58 @@ options: [a, b]
 ```
 """
 
+VIEW = """```view
+page: heads
+text: The animal didn't cross the street because it was too tired.
+layer: 3
+head: 1
+```
+"""
+GOOD = f"""---
+title: A title
+minutes: 5
+level: any
+goals: [one]
+needs: nothing
+---
+## One
+
+Only what the steps say.
+
+{VIEW}
+```question
+kind: number
+ask: How many weights has a row?
+quantity: n_tokens
+within: 0
+why: A row of weights.
+```
+
+## Two
+
+Text.
+
+{VIEW}
+```question
+kind: token
+ask: To which word does “it” attend most in L3 H1?
+query: it
+```
+
+## Three
+
+Text.
+
+{VIEW}
+```question
+kind: number
+ask: How large is this weight in L3 H1?
+quantity: {{weight: {{query: it, key: animal}}}}
+within: 0.1
+why: Right up to 0.1.
+```
+"""
+
 
 def test_a_new_lesson_is_written_and_has_no_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "my-lesson.md"
@@ -93,6 +145,31 @@ def test_the_command_line_hands_all_paths_on(tmp_path: Path, capfd: pytest.Captu
     assert encoderscope(["lesson", "check", *map(str, missing)]) == 2
     said = capfd.readouterr().err
     assert all(f"{path}: " in said for path in missing)
+
+
+@pytest.mark.parametrize(
+    ("good", "broken", "reason"),
+    [
+        ("Only what the steps say.", "The token is “animal”.", "stands in its own text"),
+        ("why: A row of weights.", "why: It attends to “animal”.", "stands in the step before"),
+        ("Only what the steps say.", "A FLOP is work.", "“FLOP” is used before it is introduced"),
+        ("layer: 3", "layer: 4", "the view opens L4 H1"),
+        ("because it was", "because she was", "“it” is not in the text of the view"),
+        ("within: 0.1", "within: 0.0001", "the answer as it is shown"),
+        ("Right up to 0.1.", "The weight is 0.69.", "why says 0.69"),
+    ],
+)  # fmt: skip
+def test_a_broken_lesson_fails_with_its_reason(
+    tmp_path: Path, good: str, broken: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.lessons.check._check_view", lambda step: iter(()))  # it opens the whole app
+    file = tmp_path / "mine.md"
+    file.write_text(GOOD, encoding="utf-8")
+    assert list(check(file)) == []
+    assert good in GOOD
+    file.write_text(GOOD.replace(good, broken), encoding="utf-8")
+    assert any(reason in finding.reason for finding in check(file))
+    assert command.main(["check", str(file)]) == 1
 
 
 def test_check_names_line_and_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,12 @@ def said(text: str) -> str:
         (step(TOKEN + "\nwhy: The token “animal”.") + step(TOKEN), "stands in the step before"),
         (step(NUMBER, "These are 16 tokens."), "stands in its own text"),
         (step(NUMBER) + step(NUMBER), "same number"),
+        (
+            step("kind: conclusion\nask: What?\nlook: true")
+            + step(NUMBER.replace("n_tokens", "{n_pieces: {text: street}}")),
+            "picture of the step before",
+        ),
+        (step(NUMBER, view="step: ids").replace("page: heads", "page: model"), "add i"),
         (step("kind: head\nask: Which?\nquantity: {weight: {query: it, key: animal}}"), "opens the head"),
         (
             step("kind: sentence\nask: Write.\nquantity: n_tokens\nthan: 5\nexample: " + TEXT.replace("tired", "wide")),

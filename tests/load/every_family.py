@@ -110,6 +110,11 @@ def exact_sines(model: Any) -> None:
     table.data = torch.cat((angle.sin(), angle.cos()), dim=1)
 
 
+def in_order(pixels: Tensor) -> dict[str, Any]:
+    """ViT-MAE sorts its patches by this noise."""
+    return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
+
+
 YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
 LLAMA3 = {
     "rope_type": "llama3",
@@ -224,6 +229,13 @@ TEXTS = {
     "ernie, tasks": Case("ERNIE", "Ernie", {**SIZES, **IDS, "use_task_id": True}),
     "megatron": Case("MegatronBERT", "MegatronBert", {**SIZES, **IDS}),
     "rembert": Case("RemBERT", "RemBert", {**SIZES, **IDS, "input_embedding_size": 24, "output_embedding_size": 30}),
+    "dpr": Case(
+        "DPR",
+        "DPR",
+        {**SIZES, **IDS},
+        "DPRQuestionEncoder",
+        encode=lambda model: model.question_encoder.bert_model,
+    ),
     "splinter": Case("Splinter", "Splinter", {**SIZES, **IDS}),
     "layoutlm": Case("LayoutLM, text", "LayoutLM", {**SIZES, **IDS, "max_2d_position_embeddings": 20}),
     "bros": Case(
@@ -344,9 +356,7 @@ IMAGES = {
     "data2vec-vision": Case("Data2Vec, images", "Data2VecVision", {**IMAGE, "use_relative_position_bias": True}),
     "dinov3": Case("DINOv3", "DINOv3ViT", {**IMAGE, "num_register_tokens": 2}),
     "dinov3, gated": Case("DINOv3", "DINOv3ViT", {**IMAGE, "use_gated_mlp": True, "hidden_act": "silu"}),
-    "vit_mae": Case(
-        "ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=lambda pixels: {"noise": torch.arange(36.0)[None]}
-    ),
+    "vit_mae": Case("ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order),
     "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
 }
@@ -360,6 +370,25 @@ SOUNDS = {
     ),
     "wav2vec2": Case("Wav2Vec2", "Wav2Vec2", SOUND),
     "hubert": Case("HuBERT", "Hubert", {**SOUND, **sounds.STABLE}),
+    "data2vec-audio": Case(
+        "Data2Vec, sound",
+        "Data2VecAudio",
+        {**SOUND, "num_conv_pos_embeddings": 3, "conv_pos_kernel_size": 6},
+    ),
+    "moonshine": Case(
+        "Moonshine",
+        "Moonshine",
+        {
+            "hidden_size": 48,
+            "intermediate_size": 52,
+            "encoder_num_hidden_layers": 3,
+            "decoder_num_hidden_layers": 1,
+            "encoder_num_attention_heads": 4,
+            "decoder_num_attention_heads": 4,
+            "vocab_size": 99,
+        },
+        encode=lambda model: model.get_encoder(),
+    ),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }

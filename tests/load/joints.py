@@ -18,6 +18,7 @@ IMAGE = {**IMAGES, "hidden_size": 24, "num_attention_heads": 3, "intermediate_si
 FAMILIES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "clip": ("CLIP", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "clip-gelu": ("CLIP", {"eos_token_id": 2, "hidden_act": "gelu"}, {"hidden_act": "gelu"}, {"projection_dim": 17}),
+    "metaclip2": ("MetaClip2", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "siglip": ("Siglip", {"projection_size": 24}, {}, {}),
 }
 TEXTS = ["w17 w5 w80", "w6", "w33 w34 w35 w36 w37 w38 w39 w40 w41 w42 w43", "w70 w71"]
@@ -29,7 +30,7 @@ def config_of(family: str) -> Any:
 
     name, text, image, both = FAMILIES[family]
     text, image = {**TEXT, **text}, {**IMAGE, **image}
-    if name == "CLIP":
+    if name != "Siglip":
         text, image = ({**one, "projection_dim": both["projection_dim"]} for one in (text, image))
     return getattr(transformers, f"{name}Config")(text_config=text, vision_config=image, **both)
 

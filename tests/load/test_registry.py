@@ -14,8 +14,8 @@ from encoder.load.measured_parity import REFUSED, measured
 from tests.load.every_family import ALL
 from tests.load.test_every_family import LOOSER
 
-#: Towers of CLIP and SigLIP, and DINOv2 with registers' sibling: parity.md has them.
-ELSEWHERE = {"clip_text_model", "clip_vision_model", "siglip_text_model", "siglip_vision_model"}
+#: Towers of CLIP, MetaCLIP 2 and SigLIP: parity.md has them.
+ELSEWHERE = {f"{pair}_{tower}_model" for pair in JOINTS for tower in ("text", "vision")}
 
 
 def test_every_family_is_measured_and_keeps_its_limits():

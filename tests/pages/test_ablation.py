@@ -120,7 +120,7 @@ def test_an_outcome_that_does_not_fit_says_what_to_do() -> None:
 
 
 def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
-    from pages.interventions import effects
+    from pages.interventions import ablation
     from pages.interventions.params import Params
     from pages.state.url_state import state
 
@@ -129,13 +129,13 @@ def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
     patch.setattr(state, "newest", lambda param: found.get(param.name, param.default))
     patch.setattr(state, "put", lambda param, value: found.update({param.name: value}))
     try:
-        effects._clicked(2, 3)
+        ablation._clicked(2, 3)
         assert found["edits"] == (Step(AblateHead(2, 3)),)
         assert (found["layer"], found["head"]) == (2, 3)
-        effects._clicked(2, 3)
+        ablation._clicked(2, 3)
         assert found["edits"] == ()
         found[Params.click.name] = "open"
-        effects._clicked(4, 1)
+        ablation._clicked(4, 1)
         assert found["edits"] == ()
         assert (found["layer"], found["head"]) == (4, 1)
     finally:

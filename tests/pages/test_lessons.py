@@ -18,7 +18,7 @@ def test_the_list_starts_a_lesson_with_its_first_view() -> None:
     good, broken = library.lessons()
     assert len(good) == 12
     assert broken == []
-    app.button(key="lessons:04-heads").click().run()
+    app.button(key="lessons:start:04-heads").click().run()
     assert app.query_params["lesson"] == "04-heads"
     assert not app.exception
     assert not app.error
@@ -85,7 +85,7 @@ def test_a_reader_simulates_before_she_answers_and_reads_the_reason_of_a_mistake
 
 def test_a_lesson_opens_with_the_model_and_ends_with_a_conclusion() -> None:
     app = visit("lessons")
-    app.button(key="lessons:04-heads").click().run()
+    app.button(key="lessons:start:04-heads").click().run()
     assert app.query_params["lesson_step"] == "0"
     app = visit("heads", lesson="04-heads", lesson_step="8")
     key = "lesson:04-heads:8"
@@ -142,4 +142,4 @@ def test_the_answer_and_the_truth_are_whole_numbers_in_full() -> None:
     app.button(key=f"{key}:again").click().run()
     app.text_input(key=f"{key}:number").set_value("4321").run()
     app.button(key=f"{key}:give").click().run()
-    assert "You said: 4,321. The model says: 1,536." in app.warning[0].value.replace("\\", "")
+    assert "You said: 4,321. The answer is: 1,536." in app.warning[0].value.replace("\\", "")

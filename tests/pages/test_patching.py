@@ -9,12 +9,14 @@ import encoder
 from encoder import causal
 from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import parse_recipe
+from pages.core.widgets import examples
 from pages.core.words.formulas import number
-from pages.interventions.pair import EXAMPLES, MASKED_EXAMPLES, Example
+from pages.interventions import pair
 from pages.interventions.params import WHERE
 from tests.pages.apps import assert_well, press, sentences, visit, written
 from tests.pages.test_ablation import changed
 
+EXAMPLES = examples.read(pair.__file__, "masked")
 HE, SHE = "The nurse said that he was late.", "The nurse said that she was late."
 
 
@@ -73,19 +75,20 @@ def test_sentences_that_do_not_align_say_what_to_do() -> None:
     assert "128" in sentences(app)
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *MASKED_EXAMPLES])
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_each_offered_pair_aligns_and_differs(minilm: encoder.TextEncoder, name: str) -> None:
-    example: Example = (EXAMPLES | MASKED_EXAMPLES)[name]
-    for model in (minilm,) if not example.word else (encoder.load("twin-pre"), encoder.load("twin-post")):
-        outcome = causal.MaskedWord(example.word, example.minus or None) if example.word else None
-        yours, other = model.trace(example.text), model.trace(example.other)
-        ends = causal.both_outcomes(model, other, yours, outcome or causal.Similarity(example.other))
-        assert abs(ends[0] - ends[1]) > (0.02 if outcome is None else 1.0)
+    example = EXAMPLES[name]
+    word, text, other = example.get("outcome_word"), example["text"], example["patch_with"]
+    for model in (minilm,) if word is None else (encoder.load("twin-pre"), encoder.load("twin-post")):
+        outcome = causal.Similarity(other) if word is None else causal.MaskedWord(word, example["outcome_minus"])
+        yours, theirs = model.trace(text), model.trace(other)
+        ends = causal.both_outcomes(model, theirs, yours, outcome)
+        assert abs(ends[0] - ends[1]) > (0.02 if word is None else 1.0)
 
 
 def test_an_example_opens_both_sentences() -> None:
     app = visit("interventions", intervention="patching", closed=True, patch_layer="2", patch_place="5")
-    app.selectbox(key="patching:example").set_value(next(iter(list(EXAMPLES)[1:]))).run()
+    app.selectbox(key="patching:example").set_value(list(EXAMPLES)[1]).run()
     assert_well(app)
     assert app.query_params["text"] == HE
     assert SHE in written(app)

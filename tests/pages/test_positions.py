@@ -13,6 +13,7 @@ import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.core.words.formulas import number
+from tests.load import every_family
 from tests.pages.apps import assert_well, visit, written
 
 #: Said of a model whose output for the reversed text is the same.
@@ -149,3 +150,60 @@ def test_a_selected_position_names_the_most_similar_ones(minilm: encoder.TextEnc
         f"position {first} (cosine **{cosines[first]:.2f}**) and {second} (cosine **{cosines[second]:.2f}**)" in shown
     )
     assert "Position 2" not in written(visit("positions", text="The cat sat"))
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tiny checkpoints of families whose scores depend on positions."""
+    root = tmp_path_factory.mktemp("families")
+    for name in ("deberta-v2", "deberta, one term", "bloom", "beit", "umt5"):
+        case = every_family.ALL[name]
+        every_family.write(case, case.make(), root / name.replace(", ", "-").replace(" ", "-"))
+    return root
+
+
+def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, **values: str) -> str:
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
+    app = visit("positions", model="other", source=name, text="w7 w20 w33 w8", layer="1", head="2", **values)
+    assert_well(app)
+    return written(app)
+
+
+@pytest.mark.parametrize("name", ["deberta-v2", "deberta-one-term"])
+def test_deberta_shows_the_parts_of_a_score(families: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    shown = opened(families, monkeypatch, name, i="2", j="4")
+    model = encoder.load(families / name, device="cpu")
+    trace = model.trace("w7 w20 w33 w8")
+    score = float(trace.scores(1, 2)[2, 4])
+    assert f"**{number(score)}**, the score" in shown
+    assert "no positions" not in shown
+    terms = positions.score_terms(trace, 1, 2, slice(None))
+    assert len(terms) == model.config.disentangled.n_terms
+    np.testing.assert_allclose(sum(terms.values()), trace.scores(1, 2).numpy(), atol=1e-5)
+    offsets, curves = positions.terms_by_offset(trace, 1, 2, 2, 4, 5)
+    for term, curve in curves.items():
+        assert curve[list(offsets).index(4 - 2)] == pytest.approx(terms[term][2, 4], abs=1e-5)
+    with pytest.raises(encoder.EncoderError, match="DeBERTa"):
+        positions.score_terms(encoder.load("twin-pre", device="cpu").trace("a"), 0, 0, slice(None))
+
+
+def test_biases_of_alibi_and_of_rows_and_columns(families: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = opened(families, monkeypatch, "bloom")
+    offsets, biases = positions.distance_biases(encoder.load(families / "bloom", device="cpu").encoder, 3)
+    np.testing.assert_allclose(biases[2], -(2.0**-6) * np.abs(offsets))  # 6 heads: the slopes of 4, then others
+    assert "slope" in shown
+    shown = opened(families, monkeypatch, "beit")
+    model = encoder.load(families / "beit", device="cpu")
+    assert "rows and columns" in shown
+    assert "no positions" not in shown
+    found = positions.grid_biases(model.encoder, 1)
+    side, context = model.config.patches.side, model.trace_image(torch.zeros(3, 24, 24)).contexts[1]
+    query, key = 1 + 2 * side + 3, 1 + 4 * side + 1  # row 2, column 3; row 4, column 1; after [CLS]
+    np.testing.assert_allclose(found[:, side - 1 + 2, side - 1 - 2], context.bias()[:, query, key].detach().numpy())
+
+
+def test_biases_of_each_layer_are_its_own(families: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = opened(families, monkeypatch, "umt5")
+    _, biases = positions.distance_biases(encoder.load(families / "umt5", device="cpu").encoder, 6, layer=1)
+    assert f"largest **{number(float(biases[2].max()))}**" in shown
+    assert "Each layer has its own numbers" in shown

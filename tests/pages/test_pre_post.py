@@ -13,6 +13,7 @@ from encoder.explain import hidden_activations
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
 from encoder.measure import stream
+from encoder.measure.map_comparison import Cell
 from encoder.train import curves
 from pages.core.words import formulas
 from pages.pre_post import diagrams
@@ -35,13 +36,19 @@ def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     assert len(curves) == {"heads": 0, "stream": 7, "curves": 1}[sides]
 
 
+def most_different(pre: encoder.Trace, post: encoder.Trace, layer: int, head: int) -> Cell:
+    """The largest difference of a head's two maps; first: its weight in pre-norm."""
+    maps = [trace.attention(layer, head) for trace in (pre, post)]
+    query, key = divmod(int((maps[0] - maps[1]).abs().argmax()), pre.n_tokens)
+    return Cell(query, key, *(float(one[query, key]) for one in maps))
+
+
 def test_the_numbers_of_the_twins() -> None:
     text, layer, head = "the cat sat on the mat", 1, 1
     traces = [encoder.load(f"twin-{placement}", device="cpu").trace(text) for placement in ("pre", "post")]
-    found = stream.map_difference(*traces, layer, head)
-    row, column = found.largest
+    most = most_different(*traces, layer, head)
     app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
-    assert f"{found.pre[row, column]:.3f} in pre-norm, {found.post[row, column]:.3f} in post-norm" in written(app)
+    assert f"{most.first:.3f} in pre-norm, {most.second:.3f} in post-norm" in written(app)
     moved = [stream.head_differences(*traces, each) for each in range(4)]
     most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
     assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
@@ -130,11 +137,12 @@ def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:
     assert not [button for button in app.button if button.key == "open-most"]
 
 
+@pytest.mark.parametrize("name", ["LayerNorm", "RMSNorm"])
 @pytest.mark.parametrize("placement", diagrams.ORDER)
-def test_a_diagram_is_a_drawing_with_every_part(placement: str) -> None:
-    drawn = ElementTree.fromstring(diagrams.svg(placement, 4, "#000", "#fff"))
+def test_a_diagram_is_a_drawing_with_every_part(placement: str, name: str) -> None:
+    drawn = ElementTree.fromstring(diagrams.svg(placement, 4, name, "#000", "#fff"))
     texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    norms = texts.count("LayerNorm")
+    norms = texts.count(name)
     assert {"Attention", "FFN", "one of 4 layers"} <= set(texts)
     assert (norms, "final" in texts) == ((3, True) if placement == "pre" else (2, False))
     shade = PLACEMENT_COLOURS[placement]
@@ -146,8 +154,8 @@ def test_a_page_says_what_moving_the_norms_changed_most() -> None:
     query = {"text": text, "layer": str(layer), "head": str(head)}
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace(text) for each in (model, model.with_norm_placement("pre")))
-    found = stream.map_difference(pre, post, layer, head)
-    weights = float(found.post[found.largest]), float(found.pre[found.largest])
+    most = most_different(pre, post, layer, head)
+    weights = most.second, most.first
     common = [name for name in pre.norms if name in post.norms]
     was, now = (np.stack([one.norms[name].std.numpy() for name in common]) for one in (post, pre))
     widest = np.unravel_index(np.abs(now - was).argmax(), now.shape)

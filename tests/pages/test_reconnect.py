@@ -206,6 +206,32 @@ def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
     assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, 4, 5, later, 5, 6]
 
 
+LATE = """
+const first = connect();
+asks(first, 1);
+runs(first, STARTED, ENDED);
+asks(first, 2); // and the process ends
+const second = connect();
+classes.add("enc-joins"); // the room store is away, too
+runs(second, STARTED, ENDED);
+for (let seconds = 0; seconds < 60; seconds += 15) wait(1e6);
+wire.push("the store is back", Date.now() - window.__encoderscopeAsked() < 60_000);
+classes.clear();
+runs(second, STARTED, ENDED);
+wait();
+runs(second, STARTED, ENDED);
+console.log(JSON.stringify([...wire, window.__encoderscopeAsked()]));
+"""
+
+
+def test_a_click_waits_for_the_room_store_however_long_it_is_away(tmp_path: Path) -> None:
+    says = SAYS[: SAYS.index("const first")]
+    said = run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{says}{LATE}")
+    new = {"texts": {}, "seat": {}, "heard": False}
+    again = new | {"heard": True, "address": "heads?head=3"}
+    assert said == [new, 1, 2, again, 1, "the store is back", True, 2, 0]
+
+
 KEEPS = """
 const own = { member: "own" };
 keepText("d", "long");

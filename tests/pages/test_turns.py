@@ -273,3 +273,42 @@ def test_the_page_says_what_to_do():
     assert "fewer layers" in sentences(app)
     assert not app.exception
     assert "characters" in sentences(visit("heads", text="word " * 100_000))
+
+
+LONG = "the old cat sleeps near a green river " * 6
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "button"),
+    [
+        ("probes", {}, "probes:begin"),
+        ("similarity", {"text": LONG, "similar_to": LONG + "end"}, "similarity:begin"),
+        ("contribution", {"text": 3 * LONG, "beyond": "deletion"}, "deletion:run"),
+        ("training", {"train_part": "gradients"}, ""),
+        ("interventions", {"intervention": "ablation", "text": "seven grey cats"}, ""),
+    ],
+)
+def test_a_page_says_its_place_in_the_queue(
+    monkeypatch: pytest.MonkeyPatch, page: str, query: dict[str, str], button: str
+):
+    monkeypatch.setattr(compute_turns, "SAID", 0.0)
+    said, begin = [], Turns._begin
+
+    def begins(turns: Turns, long: bool, say: Callable[[str], None]) -> None:
+        def shows(sentence: str) -> None:
+            say(sentence)
+            said.append(sentence)
+            raise EncoderError("enough")
+
+        begin(turns, long, shows)
+
+    app = visit(page, **query) if button else None
+    monkeypatch.setattr(Turns, "_begin", begins)
+    end = threading.Event()
+    holder = running(compute_turns.TURNS, long=True, until=end)
+    wait_until(holder.began.is_set)
+    app = app.button(key=button).click().run() if app else visit(page, **query)
+    end.set()
+    holder.join(20)
+    assert said
+    assert not app.exception

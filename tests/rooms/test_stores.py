@@ -29,6 +29,7 @@ from pages.core.teaching.rooms import (
 )
 from pages.core.teaching.rooms.redis_store import RedisStore
 from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
+from pages.core.teaching.rooms.store import late_answers
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}
@@ -194,25 +195,30 @@ def test_a_hundred_answers_at_once_are_all_kept_once(store: RoomStore, room: Roo
     assert (len(answers), answers[members[0]]) == (100, "another")
 
 
-def test_only_members_answer_and_only_the_open_question(store: RoomStore, room: Room) -> None:
+def test_only_members_answer_and_what_comes_late_is_kept_apart(store: RoomStore, room: Room) -> None:
     store.join(room.code, Member("a"))
-    with pytest.raises(RoomError):
-        store.answer(room.code, f"{room.code}-1", "a", "1")
     first = store.change(room.code, lambda one: ask(one, {"kind": "number"})).question
     assert first
     with pytest.raises(RoomError):
         store.answer(room.code, first.id, "a stranger", "1")
     with pytest.raises(RoomError, match=f"{limits.ANSWER.value:,}"):
         store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2 + 1))
-    store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2))
+    assert store.answer(room.code, first.id, "a", "é" * (limits.ANSWER.value // 2))
     store.change(room.code, lambda one: dataclasses.replace(one, question=Asked(first.id, {}, revealed=True)))
+    assert not store.answer(room.code, first.id, "a", "2")
     with pytest.raises(RoomError):
-        store.answer(room.code, first.id, "a", "2")
+        store.answer(room.code, first.id, "a stranger", "1")
     second = store.change(room.code, lambda one: ask(one, {"kind": "token"})).question
     assert second
     assert second.id != first.id
     assert store.answers(room.code, second.id) == {}
-    assert set(store.answers(room.code, first.id)) == {"a"}
+    assert store.answers(room.code, first.id) == {"a": "é" * (limits.ANSWER.value // 2)}
+    assert not store.answer(room.code, "04-heads 5", "a", "3")
+    assert late_answers(store, room.code) == {first.id: {"a": "2"}, "04-heads 5": {"a": "3"}}
+    assert store.answer(room.code, second.id, "a", "4")
+    store.close(room.code)
+    assert store.open(room)
+    assert late_answers(store, room.code) == {}, "they are deleted with the room"
 
 
 def test_a_room_has_limits(store: RoomStore, room: Room) -> None:
@@ -250,6 +256,38 @@ def test_a_room_outlives_its_server_and_a_pause_of_redis(redis_server: RedisServ
     another_process = RedisStore(redis_server.url)
     assert another_process.find(room.code) == room
     assert another_process.members(room.code)["a"].nickname == "Ada"
+
+
+def test_no_answer_is_lost_when_redis_is_killed_in_both_votes(redis_server: RedisServer) -> None:
+    """What a session does: an answer waits while the store is away, and is sent when it is back."""
+    store, room = RedisStore(redis_server.url), new_room("key", view=VIEW)
+    assert store.open(room)
+    members = [f"member-{number}" for number in range(40)]
+    for one in members:
+        store.join(room.code, Member(one))
+    first = store.change(room.code, lambda one: ask(one, {"kind": "token"})).question
+    assert first
+    votes = [first]
+    for number in range(2):
+        if number:
+            again = store.change(room.code, lambda one: ask(one, {"kind": "token"}, before=first.id)).question
+            assert again
+            votes.append(again)
+        waits = []
+        for place, one in enumerate(members):
+            if place == 20:
+                redis_server.kill()
+            try:
+                assert store.answer(room.code, votes[number].id, one, f"{number} {one}")
+            except StoreUnavailable:
+                waits.append(one)
+            if place == 22:
+                redis_server.start()
+        assert waits == members[20:23]
+        for one in waits:
+            assert store.answer(room.code, votes[number].id, one, f"{number} {one}")
+    for number, vote in enumerate(votes):
+        assert store.answers(room.code, vote.id) == {one: f"{number} {one}" for one in members}
 
 
 def test_codes_have_no_lookalikes_and_are_read_as_typed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,7 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.protocol import Run
 from benchmarks.rooms import Follower
-from pages.core.teaching.rooms import new_secret
+from pages.core.teaching.rooms import StoreUnavailable, ask, new_secret
 from pages.core.words.markdown import plain
 from pages.state import url_state
 from pages.state.former import FORMER
@@ -25,6 +26,8 @@ WORDS = (
     "near after before seven letters music water bread stone window morning winter train teacher student question"
 ).split()
 LAYERS, HEADS = 6, 12
+#: What the teacher asks.
+QUESTION = {"kind": "number", "ask": "Which weight?", "quantity": {"softmax": {"scores": [0, 0], "at": 0}}, "within": 1}
 #: Numbers of the training's channel that this reader has: none, of two runs.
 UNSEEN = "layer=0&head=0&mean=0&seen=0,0,0,0,0,0"
 
@@ -35,6 +38,9 @@ class Person:
     page, values = "heads", dict[str, str]()
     #: Values of the address that others may change meanwhile.
     shared: tuple[str, ...] = ()
+    #: Share of the actions before which this visitor comes again without a cookie, to any process. Otherwise all would
+    #: soon be in the process that is never killed.
+    comes_again = 0.0
 
     def __init__(self, soak: Soak, number: int) -> None:
         self.soak, self.chance = soak, random.Random(f"{soak.seed} {number}")
@@ -54,6 +60,9 @@ class Person:
             await self.soak.begin()
             while True:
                 await asyncio.sleep(self.soak.thinking * self.chance.uniform(0.6, 1.4))
+                if self.chance.random() < self.comes_again:
+                    self.visitor.forget_process()
+                    self.soak.note("a reload", await self.visitor.reloads(), self.visitor.silence)
                 await self.act()
                 if not self.soak.left:
                     break
@@ -71,8 +80,8 @@ class Person:
         """Act, and note the wait; whether it came to its end. changes: the values of the address that this sets,
         None where another value may follow, as a token of a text that becomes shorter.
 
-        If the process ended: return, and look for the values of before and those of the act, which is sent again. If
-        the page works for long: leave it at that.
+        Afterwards the address has them. If the process ended: return, and look for the values of before, too; the act
+        is sent again. If the page works for long: leave it at that.
         """
         before = self.visitor.values
         try:
@@ -83,13 +92,24 @@ class Person:
         except (WebSocketException, OSError):
             seconds = await self.visitor.returns()
             self.soak.note("returns after the process ended", seconds, self.visitor.silence)
-            after, wanted = self.visitor.values, with_changes(before, changes)
-            kept = {name: value for name, value in wanted.items() if name not in self.shared and value is not None}
-            if missing := {name: value for name, value in kept.items() if after.get(name, default(name)) != value}:
-                self.soak.lose(f"{type(self).__name__} ({what}) returned without {missing}")
+            self._compare(what, with_changes(before, changes), sent_again=True)
             return False
         self.soak.note(what, run.seconds, self.visitor.silence)
+        if changes:
+            wanted = with_changes(before, changes)
+            own = {*changes, *(f"{url_state.KEPT}{name}" for name in changes)}
+            own &= {*before, *self.visitor.values}  # what the app chose stays out of the address if it is chosen again
+            self._compare(what, {name: value for name, value in wanted.items() if name in own})
         return True
+
+    def _compare(self, what: str, wanted: dict[str, str | None], *, sent_again: bool = False) -> None:
+        """Whether the address has these values; None: any value."""
+        self.soak.count("clicks sent again" if sent_again else "clicks")
+        after = self.visitor.values
+        kept = {name: value for name, value in wanted.items() if name not in self.shared and value is not None}
+        if missing := {name: value for name, value in kept.items() if after.get(name, default(name)) != value}:
+            how = "returned" if sent_again else "is"
+            self.soak.lose(f"{type(self).__name__} ({what}) {how} without {missing}")
 
 
 def with_changes(values: dict[str, str], changes: dict[str, object]) -> dict[str, str | None]:
@@ -112,6 +132,8 @@ def default(name: str) -> str | None:
 
 class Reader(Person):
     """Heads: another head, a cell, a sentence."""
+
+    comes_again = 0.1
 
     async def act(self) -> None:
         """One click."""
@@ -143,6 +165,8 @@ class LongReader(Reader):
 class Walker(Person):
     """All pages, one after another, in one session."""
 
+    comes_again = 0.1
+
     async def act(self) -> None:
         """Another page."""
         # An address of a former page is a link: it sets the values that it leaves out, too.
@@ -160,6 +184,7 @@ class Builder(Person):
         """Another seed, in a link that is opened."""
         values = self.visitor.values | {"seed": str(self.chance.randrange(10**6))}
         self.visitor.query = urlencode(values)
+        self.visitor.forget_process()
         self.soak.note("an untrained encoder", await self.visitor.reloads(), self.visitor.silence)
 
 
@@ -224,6 +249,7 @@ class Teacher(Reader):
     """Opens a room, and shows heads to it. After the process ended, the browser's key takes the room again."""
 
     page = "classroom"
+    comes_again = 0.0
 
     async def arrive(self) -> None:
         """Open a room and go to a page."""
@@ -233,9 +259,18 @@ class Teacher(Reader):
         self.soak.room.set_result(self.visitor.values["room"])
 
     async def act(self) -> None:
-        """One click; some freeze or release the class, which the room shows even if the process died meanwhile."""
-        if self.chance.random() < 0.5 or self.soak.away.is_set():
+        """One click; some freeze or release the class, which the room shows even if the process died meanwhile.
+
+        Some ask a question; students answer it on their pages.
+        """
+        choice = self.chance.random()
+        if choice < 0.4 or self.soak.away.is_set():
             await super().act()
+            return
+        if choice < 0.6:
+            with contextlib.suppress(StoreUnavailable):
+                code = await self.soak.room
+                await asyncio.to_thread(self.soak.store.change, code, lambda room: ask(room, QUESTION))
             return
         before, stops = await self.soak.look(), self.soak.stops
         assert before
@@ -244,7 +279,7 @@ class Teacher(Reader):
         await self.does("freezes", lambda: self.visitor.tell_room(press))
         room = await self.soak.look()
         if stops == self.soak.stops:  # else the line says that the store is away
-            self.soak.clicks += 1
+            self.soak.count("clicks of the teacher, in the room")
             if room is None or room.frozen != frozen:
                 self.soak.lose("a click of the teacher")
 
@@ -256,7 +291,7 @@ class Student(Person):
 
     def __init__(self, soak: Soak, number: int) -> None:
         super().__init__(soak, number)
-        self.member = new_secret()
+        self.member, self.answered = new_secret(), set[str]()
 
     async def live(self) -> None:
         """Join, and follow until the end."""
@@ -283,6 +318,8 @@ class Student(Person):
     async def _reload(self) -> None:
         """Reload while the store is away, and ask until it is back, as room_strip.js does."""
         began = time.perf_counter()
+        self.soak.count("members who reloaded while the store was away")
+        self.visitor.forget_process()
         await self.visitor.reloads()
         while not self.visitor.strip.get("member"):
             if time.perf_counter() - began > 30.0 or self.visitor.values.get("room") != self.code:
@@ -290,7 +327,6 @@ class Student(Person):
                 return
             await self.does("asks for the seat", lambda: self.visitor.tell_room({"event": "news"}))
             await asyncio.sleep(1.0)
-        self.soak.reloads += 1
         self.soak.note("joins after the store was away", time.perf_counter() - began, self.visitor.silence)
 
     async def _follow(self, version: int) -> None:
@@ -301,7 +337,29 @@ class Student(Person):
                 return
             if room.version == version and any(room.view.get(name) != seen.get(name) for name in self.shared):
                 self.soak.lose(f"a student sees {seen}, the class {dict(room.view)}")
-        self.soak.note("a change reaches a student", time.perf_counter() - began)
+            self.soak.note("a change reaches a student", time.perf_counter() - began)
+            if room.question and room.question.id not in self.answered:
+                await self._answer(room.question.id)
+
+    async def _answer(self, question: str) -> None:
+        """Answer as a person does, and find the answer in the store, also if the store or the process was away."""
+        key, number = f"room:{question}", self.chance.randrange(1, 1000)
+        if f"{key}:number" not in self.visitor.ids:
+            return  # the page shows a newer question
+        self.answered.add(question)
+        if not await self.does("types an answer", lambda: self.visitor.fill(f"{key}:number", str(number))):
+            return  # the field is empty after the process ended, and the person sees it
+        await self.does("answers", lambda: self.visitor.press(f"{key}:give"))
+        while self.soak.away.is_set():  # the page says that the answer waits
+            await asyncio.sleep(0.2)
+        await self.does("asks for news", lambda: self.visitor.tell_room({"event": "news"}))
+        room = await self.soak.look()
+        if room is None or room.question is None or room.question.id != question:
+            return  # it may have come too late
+        self.soak.count("answers, in the store")
+        given = await asyncio.to_thread(self.soak.store.answers, self.code, question)
+        if given.get(self.member) not in (str(number), f"{number}.0"):
+            self.soak.lose(f"an answer: {number}, the store has {given.get(self.member)}")
 
 
 #: One of each kind first; then the mixture of a class.

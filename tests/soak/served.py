@@ -17,8 +17,8 @@ from tests import ensure_servers
 from tests.conftest import ROOT, Server, free_port
 from tests.rooms.conftest import RedisServer
 
-#: Small enough that the caches are full before the memory is compared.
-CACHE_MB = "96"
+#: Small enough that traces and models have filled their stores before the memory is compared.
+STORES = {"ENCODERSCOPE_CACHE_MB": "96", "ENCODERSCOPE_MODELS_MB": "500"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def serve(workers: int) -> Iterator[Served]:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", program, "serve", *words], cwd=place, stdout=out,
                 stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                env={**os.environ, "HOME": place, "ENCODERSCOPE_CACHE_MB": CACHE_MB},
+                env={**os.environ, "HOME": place, **STORES},
             )  # fmt: skip
         server = Server(process, f"http://127.0.0.1:{port}", log)
         try:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import statistics
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from benchmarks.load import percentile
@@ -16,6 +16,11 @@ from tests.soak.served import Served
 
 #: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.
 LONGEST, GROWTH = 5.0, 1.10
+#: What is compared with what a visitor did: the address after a click, rooms and answers in the store.
+COMPARED = (
+    "clicks", "clicks sent again", "clicks of the teacher, in the room", "answers, in the store",
+    "members who reloaded while the store was away",
+)  # fmt: skip
 #: Seconds between two looks at the memory, and for which the store of rooms is away.
 LOOK, AWAY = 1.0, 3.0
 
@@ -38,8 +43,7 @@ class Soak:
     lost: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     kills: int = 0
-    clicks: int = 0  # whose effect in the room was checked
-    reloads: int = 0  # of members while the store was away
+    counts: Counter[str] = field(default_factory=Counter)  # what was compared, by its kind
     stops: int = 0  # of the store
 
     def __post_init__(self) -> None:
@@ -63,6 +67,10 @@ class Soak:
         """A visitor waited. silence: the longest part of it in which the page showed nothing new, such as progress."""
         self.waits[what].append(seconds)
         self.silences[what] = max(self.silences[what], seconds if silence is None else silence)
+
+    def count(self, what: str) -> None:
+        """Something was compared with what a visitor did; `lose` says where it differs."""
+        self.counts[what] += 1
 
     def lose(self, what: str) -> None:
         """Something that was kept is gone."""
@@ -127,6 +135,8 @@ class Soak:
                 found.append(f"a page showed nothing new for {silence:.1f} s ({what})")
         if self.growth > GROWTH:
             found.append(f"the memory grew by {self.growth - 1:.0%}")
+        if missing := [what for what in COMPARED if not self.counts[what]]:
+            found.append(f"too short to compare: {', '.join(missing)}")
         return found
 
     def table(self) -> str:
@@ -139,6 +149,6 @@ class Soak:
         fifths = [statistics.median(self.memory[k * fifth : (k + 1) * fifth] or [0]) / 1e6 for k in range(5)]
         lines.append(f"memory of process 1 in each fifth of the time, MB: {', '.join(f'{one:.0f}' for one in fifths)}")
         lines.append(f"killed: other processes {self.kills} times, the room store {self.stops} times")
-        lines.append(f"clicks of the teacher that were checked: {self.clicks}")
-        lines.append(f"members who reloaded while the store was away, and came back by themselves: {self.reloads}")
+        lines.append(f"compared: {', '.join(f'{what}: {self.counts[what]:,}' for what in COMPARED)}")
+        lines.append(f"lost: {len(self.lost)}")
         return "\n".join(lines)

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from tests.conftest import Server
 from tests.soak.__main__ import run
 from tests.soak.people import FIRST, Reader, Teacher
 from tests.soak.served import Served, serve
-from tests.soak.soak import Soak
+from tests.soak.soak import COMPARED, Soak
 
 CONNECTIONS: list[http.client.HTTPConnection] = []
 UPGRADE = {
@@ -117,11 +118,13 @@ def test_nothing_is_lost_when_a_process_ends(served: Served) -> None:
 def test_what_is_lost_late_or_larger_is_a_fault() -> None:
     soak = Soak.__new__(Soak)  # without a server
     soak.lost, soak.memory, soak.silences = [], [100] * 6 + [105] * 4, {"a head": 0.1}
+    soak.counts = Counter(COMPARED)
     assert not soak.faults()
     soak.lose("a text")
     soak.silences["a head"] = 5.1
     soak.memory[-2:] = [111, 111]
-    assert len(soak.faults()) == 3
+    soak.counts["answers, in the store"] = 0
+    assert len(soak.faults()) == 4
 
 
 def test_every_click_whose_process_died_is_there_with_all_else(served: Served) -> None:

@@ -72,6 +72,11 @@ class Visitor(Session):
         self._cookies["encoderscope"] = str(number)
         self.headers = {"Cookie": f"encoderscope={number}"}
 
+    def forget_process(self) -> None:
+        """Have no cookie of a process, as a new browser."""
+        self._cookies.pop("encoderscope", None)
+        self.headers = {}
+
     @property
     def values(self) -> dict[str, str]:
         """What the address says."""

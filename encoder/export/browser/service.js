@@ -1,6 +1,6 @@
-// Keeps the site for the next visit, which then needs no network. Weights are kept when a page has loaded them.
+// Keeps the site for the next visit, which then needs no network. Weights and lessons are kept when a reader has opened them.
 const [NAME, KEPT] = [VERSION, FILES];
-const LARGE = /models\//;
+const LARGE = /models\/|lessons\/./;
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(KEPT.filter((file) => !LARGE.test(file)))));

@@ -47,10 +47,18 @@ function address() {
   return `?${new URLSearchParams(kept)}`;
 }
 
+// Links to other pages and to the app open the same view there.
+function nameView() {
+  for (const link of document.querySelectorAll("nav a")) link.search = address();
+  const app = document.getElementById("app");
+  app.search = app.pathname === "/" ? `${address()}&start=1` : address(); // where the app has the page Model
+  app.textContent = app.href;
+}
+
 function change(values, { isNew = false } = {}) {
   state = { ...state, ...values };
   history[isNew ? "pushState" : "replaceState"](null, "", address());
-  for (const link of document.querySelectorAll("nav a")) link.search = address();
+  nameView();
   ask();
 }
 
@@ -208,6 +216,7 @@ if (first && !location.search) {
 }
 fill();
 ask();
+nameView();
 if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
   navigator.serviceWorker.register(site.service);
 }

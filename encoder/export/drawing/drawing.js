@@ -27,6 +27,9 @@ export function threeDigits(value) {
   return Number.isFinite(rounded) ? String(rounded).replace(/^-/, "−") : "no value";
 }
 
+// A part's name with the norm that the model has. Pictures saved by earlier versions do not name it.
+export const withNorm = (text, { normName = "LayerNorm" }) => text.replace("LayerNorm", normName);
+
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 // The opacity of a line and its width in pixels. A line thinner than a pixel is slower to draw and not visible.

@@ -247,19 +247,11 @@ export class LinesView extends Drawing {
 
   // A click selects one token only or clears it; with Shift it adds or removes one.
   select(side, token, shift) {
-    if (this.header.alwaysSelected) return this.selectBeside(side, token);
     const before = this.selected[side].has(token);
     const alone = before && this.selected[QUERY].size + this.selected[KEY].size === 1;
     if (!shift) this.selected = [new Set(), new Set()];
     if (shift ? before : alone) this.selected[side].delete(token);
     else this.selected[side].add(token);
-    this.sendSelection();
-  }
-
-  // One query is always selected; a key is selected next to it, or cleared.
-  selectBeside(side, token) {
-    const keys = side === KEY && !this.selected[KEY].has(token) ? [token] : [];
-    this.selected = [side === QUERY ? new Set([token]) : this.selected[QUERY], new Set(keys)];
     this.sendSelection();
   }
 
@@ -277,7 +269,7 @@ export class LinesView extends Drawing {
     const to = across[event.key] ?? (event.key in along ? [side, along[event.key]] : null);
     if (event.key === "Escape") {
       this.cursor = null;
-      this.selected = [this.header.alwaysSelected ? this.selected[QUERY] : new Set(), new Set()];
+      this.selected = [new Set(), new Set()];
       this.sendSelection();
     } else if (to && this.most) this.moveCursor(...(this.cursor ? to : [QUERY, 0]));
     else if (this.cursor && [" ", "Enter"].includes(event.key)) this.select(side, token, event.shiftKey);

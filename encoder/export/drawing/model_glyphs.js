@@ -1,5 +1,5 @@
 // The parts of the open layer as marks that open: norms, Q, K, V, z, W_O, additions, and a button above each.
-import { make, svg, threeDigits } from "./drawing.js";
+import { make, svg, threeDigits, withNorm } from "./drawing.js";
 
 // Where each part is, as a share of the open layer. The norms of the other placement slide to theirs.
 const PART_STOPS = {
@@ -91,7 +91,8 @@ export function placeChips(view) {
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
-      const [text, what] = CHIPS[key];
+      const [text, said] = CHIPS[key];
+      const what = withNorm(said, header);
       const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
       chip = make("button", { type: "button", "aria-label": label, title: label, "data-key": key }, text);
       chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
@@ -153,7 +154,7 @@ export function glyphs(header, place) {
       class: `enc-model-glyph enc-${key}`,
       "data-token": token,
       "data-open": key,
-    }, svg("title", {}, `${CHIPS[key][1]}: ${header.labels[token]}`)));
+    }, svg("title", {}, `${withNorm(CHIPS[key][1], header)}: ${header.labels[token]}`)));
   const size = Math.min(4.5, place.row * 0.28);
   header.labels.forEach((_, token) => {
     if (!place.shows(token)) return;
@@ -176,7 +177,7 @@ export function glyphs(header, place) {
       rx: header.norm === "pre" ? 5 : 1,
       class: `enc-model-norm enc-${header.norm}`,
       "data-open": key,
-    }, svg("title", {}, CHIPS[key][1])));
+    }, svg("title", {}, withNorm(CHIPS[key][1], header))));
   }
   return group;
 }

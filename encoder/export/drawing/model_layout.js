@@ -91,7 +91,7 @@ function rows(header, available, scale, tall) {
   };
 }
 
-// The rows fill the window, so that the whole picture is seen; large type needs rows of its size.
+// The rows fill the window, so that the whole picture fits; large type needs rows of its size.
 function rowHeight({ row, labels }, scale, tall) {
   if (!tall) return row * scale;
   const least = scale > 1 ? Math.max(row, 15 * scale) : Math.min(row, LEAST_ROW);

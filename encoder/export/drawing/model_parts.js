@@ -1,5 +1,5 @@
 // What opens inside the model's picture: the arithmetic of one part, with the numbers of the selected tokens.
-import { arrow, make, sum, threeDigits } from "./drawing.js";
+import { arrow, make, sum, threeDigits, withNorm } from "./drawing.js";
 import { formula } from "./formula.js";
 
 const MOST_ROWS = 6; // keys and components with a number each
@@ -28,7 +28,7 @@ export function partPanel(view) {
   const { part, header } = view;
   const known = header.parts?.[part] && view.isPartsOf(view.query, view.keyToken) ? header.parts[part] : null;
   const found = known ?? quick[part]?.(view);
-  const title = make("h2", { tabindex: "-1" }, found?.title ?? NAMES[part]);
+  const title = make("h2", { tabindex: "-1" }, found?.title ?? withNorm(NAMES[part], header));
   const close = button("✕", "Close, back to the whole picture", () => view.close());
   const head = make("header", {}, title, close);
   if (!found) {
@@ -61,9 +61,10 @@ function neighbours(view) {
   const order = Object.keys(view.header.parts ?? {});
   const at = order.indexOf(view.part);
   const nav = make("nav", { "aria-label": "Parts of the forward pass" });
+  const name = (place) => withNorm(NAMES[order[place]], view.header);
   const step = (key, text) => key && nav.append(button(text, null, () => view.open(key)));
-  if (at > 0) step(order[at - 1], `← ${NAMES[order[at - 1]]}`);
-  if (at >= 0 && at < order.length - 1) step(order[at + 1], `${NAMES[order[at + 1]]} →`);
+  if (at > 0) step(order[at - 1], `← ${name(at - 1)}`);
+  if (at >= 0 && at < order.length - 1) step(order[at + 1], `${name(at + 1)} →`);
   if (at < 0 && view.part === "softmax") step("scores", "How the score is made →");
   return nav;
 }

@@ -1,5 +1,5 @@
 // The story of a forward pass in twelve steps, with the reader's own tokens and numbers.
-import { threeDigits } from "./drawing.js";
+import { threeDigits, withNorm } from "./drawing.js";
 
 export function story(header, arrays) {
   const { labels, layers, heads, layer, head } = header;
@@ -59,11 +59,13 @@ const MEANS = { mean: "their mean", cls: "that of the first token", attention: "
 // A long word would make a sentence that nobody reads.
 const short = (label) => `“${[...label].length > 16 ? `${[...label].slice(0, 15).join("")}…` : label}”`;
 
-function normStep({ norm, norms }) {
-  if (!norms.length) return "This layer has no LayerNorm.";
-  return norm === "pre"
+function normStep(header) {
+  const { norm, norms } = header;
+  if (!norms.length) return withNorm("This layer has no LayerNorm.", header);
+  const said = norm === "pre"
     ? "Pre-norm: LayerNorm rescales only what a sublayer receives, so the residual stream itself may grow."
     : "Post-norm: LayerNorm rescales the residual stream after each addition, so its vectors keep their size.";
+  return withNorm(said, header);
 }
 
 function lastStep({ classes, pair, pooling, width }) {

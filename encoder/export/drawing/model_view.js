@@ -569,16 +569,19 @@ export class ModelView extends Drawing {
     const chip = this.chips.querySelector(`[data-key="${this.part === "scores" ? "softmax" : this.part}"]`);
     const x = chip ? Number(chip.dataset.at) : 0;
     if (this.place.turned) return this.placeBelow(x);
-    const right = x < this.body.clientWidth / 2;
-    this.opened.style.left = right ? `${x + 34}px` : "auto";
-    this.opened.style.right = right ? "auto" : `${this.body.clientWidth - x + 34}px`;
+    const width = this.body.clientWidth;
+    const right = x < width / 2;
+    const away = Math.max(0, Math.min((right ? x : width - x) + 34, width - this.opened.offsetWidth));
+    this.opened.style.left = right ? `${away}px` : "auto";
+    this.opened.style.right = right ? "auto" : `${away}px`;
     this.opened.style.top = `${this.place.top - 10}px`;
   }
 
   // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
-    this.opened.scrollIntoView({ block: "nearest" });
+    const isStill = document.documentElement.classList.contains("enc-in-room") && !this.root.matches(":hover");
+    if (!isStill) this.opened.scrollIntoView({ block: "nearest" }); // a class sees its question and result first
   }
 
   panelKey(event) {

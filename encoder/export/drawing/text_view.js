@@ -259,17 +259,12 @@ export class TextView extends Drawing {
   select(unit, shift) {
     if (!this.isSource(unit)) return;
     const before = this.selected.has(unit);
-    const remove = before && (shift || this.selected.size === 1) && !this.staysSelected();
+    const remove = before && (shift || this.selected.size === 1);
     if (!shift) this.selected.clear();
     if (remove) this.selected.delete(unit);
     else this.selected.add(unit);
     this.cursor = unit;
     this.sendSelection();
-  }
-
-  // Whether the only selected unit cannot be cleared.
-  staysSelected() {
-    return this.header.alwaysSelected && this.selected.size === 1;
   }
 
   sendSelection() {
@@ -286,7 +281,7 @@ export class TextView extends Drawing {
   key(event) {
     if (event.key === "Escape") {
       this.cursor = null;
-      if (!this.header.alwaysSelected && !this.isFixed) this.selected.clear();
+      if (!this.isFixed) this.selected.clear();
       this.sendSelection();
     } else if (/^(Arrow|Home$|End$)/.test(event.key)) this.moveCursor(event.key);
     else if (this.cursor !== null && [" ", "Enter"].includes(event.key)) this.select(this.cursor, event.shiftKey);

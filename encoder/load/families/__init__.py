@@ -38,6 +38,7 @@ class Joint:
 #: By model_type, too. Their towers are FAMILIES.
 JOINTS = {
     "clip": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
+    "metaclip_2": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
     "siglip": Joint(clip.SIGLIP_TEXT, clip.SIGLIP_IMAGE, bias="logit_bias"),
 }
 

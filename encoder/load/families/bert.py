@@ -208,6 +208,11 @@ DISTILBERT = BERT.but(
     dropped=HEADS_DROPPED,
 )  # fmt: skip
 
+#: Karpukhin et al. 2020: an encoder of questions or one of passages.
+DPR = BERT.but(
+    config=BERT_CONFIG.refusing(projection_dim=(0, "choose a model without a projection")),
+    prefixes=("question_encoder.bert_model.", "ctx_encoder.bert_model."),
+)
 SPLINTER = BERT.but(
     prefixes=("splinter.", ""), dropped=HEADS_DROPPED | {r"(splinter_)?qass\..*": "a question-answering head"}
 )  # Ram et al. 2021
@@ -354,6 +359,7 @@ FAMILIES = {
     "camembert": ROBERTA,
     "data2vec-text": DATA2VEC_TEXT,
     "distilbert": DISTILBERT,
+    "dpr": DPR,
     "electra": ELECTRA,
     "ernie": ERNIE,
     "esm": ESM,

@@ -129,9 +129,12 @@ SIGLIP_IMAGE = CLIP_IMAGE.but(
     preparation={"resample": 3},
 )  # fmt: skip
 
+#: MetaCLIP 2 (Chuang et al. 2025) is CLIP with another tokenizer and more words.
 FAMILIES = {
     "clip_text_model": CLIP_TEXT,
     "clip_vision_model": CLIP_IMAGE,
+    "metaclip_2_text_model": CLIP_TEXT,
+    "metaclip_2_vision_model": CLIP_IMAGE,
     "siglip_text_model": SIGLIP_TEXT,
     "siglip_vision_model": SIGLIP_IMAGE,
 }

@@ -1,4 +1,4 @@
-"""Encoders of sound: AST on a spectrogram, Whisper's on convolutions of one, Wav2Vec2 and those after it on samples."""
+"""Encoders of sound: AST on a spectrogram, Whisper's on convolutions of one, Wav2Vec2 and others on samples."""
 
 import dataclasses
 from typing import Any
@@ -7,6 +7,7 @@ from encoder.inputs.sound import MOST_SECONDS
 from encoder.load.families.family import ClassifierNames, Family
 from encoder.load.families.names import both, layer
 from encoder.load.families.reader import SIGNAL, Fields, Key, unsupported
+from encoder.load.families.rotary import rotary_fields
 from encoder.load.families.vit import VIT
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
@@ -189,9 +190,62 @@ WAV2VEC2 = Family(
     sounds=True,
 )  # fmt: skip
 
+POSITIONS = "encoder.pos_conv_embed.layers"
+#: Baevski et al. 2022: norms in each convolution, and several convolutions for positions.
+DATA2VEC_AUDIO = WAV2VEC2.but(
+    {f"embedding.positions.convolution.layers.{index}.{kind}": f"{POSITIONS}.{index}.conv.{kind}"
+     for index in range(16) for kind in ("weight", "bias")},
+    config=WAV2VEC2.config.but(
+        position_kernel=Key("conv_pos_kernel_size", 19), position_layers=Key("num_conv_pos_embeddings", 5)
+    ).taking(feat_extract_norm="layer"),
+    prefixes=("data2vec_audio.", ""),
+)  # fmt: skip
+
+
+def three_convolutions(fields: Fields) -> dict[str, Any]:
+    """Moonshine's convolutions of the samples. Its rotary positions have no limit: 30 s are read."""
+    width = fields.integer("hidden_size")
+    found = Convolutions(
+        channels=1, widths=(width, 2 * width, width), kernels=(127, 7, 3), strides=(64, 3, 2), first_bias=False,
+        first_activation="tanh", norm="whole",
+    )  # fmt: skip
+    heads = fields.integer("num_attention_heads")
+    return {
+        **rotary_fields(fields),
+        "convolutions": found,
+        "max_positions": found.n_tokens(int(MOST_SECONDS * RATE)),
+        "n_kv_heads": fields.unless_null("encoder_num_key_value_heads", heads),
+    }
+
+
+#: Jeffries et al. 2024: pre-norm, rotary positions of which neighbours rotate. The decoder is left out.
+MOONSHINE = Family(
+    config=SIGNAL.but(
+        three_convolutions, activation=Key("encoder_hidden_act", "gelu"), norm_eps=1e-5, norm_bias=False,
+        rotary_interleaved=True, qkv_bias=Key("attention_bias", False), attention_bias=False, dropout=0.0,
+        attention_dropout=Key("attention_dropout", 0.0),
+    ).allowing("is_encoder_decoder").taking(partial_rotary_factor=0.9).renaming(
+        encoder_num_hidden_layers="num_hidden_layers", encoder_num_attention_heads="num_attention_heads"
+    ),
+    names={
+        **both("embedding.tokens.convolutions.0", "encoder.conv1"),
+        **both("embedding.tokens.convolutions.1", "encoder.conv2"),
+        **both("embedding.tokens.convolutions.2", "encoder.conv3"),
+        **both("embedding.tokens.norms.0", "encoder.groupnorm"),
+        **layer("encoder.layers.{l}.self_attn", "q_proj k_proj v_proj o_proj"),
+        **layer("encoder.layers.{l}", ffn="mlp.fc1 mlp.fc2", norms="input_layernorm post_attention_layernorm"),
+        **both("final_norm", "encoder.layer_norm"),
+    },
+    prefixes=("model.", ""),
+    dropped={r"(decoder|proj_out)\..*": "the decoder, which writes the text"},
+    sounds=True,
+)  # fmt: skip
+
 FAMILIES = {
     "audio-spectrogram-transformer": AST,
+    "data2vec-audio": DATA2VEC_AUDIO,
     "hubert": WAV2VEC2,
+    "moonshine": MOONSHINE,
     "unispeech": WAV2VEC2,
     "unispeech-sat": WAV2VEC2,
     "wav2vec2": WAV2VEC2,

@@ -12,16 +12,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from encoder import corpus
-from encoder.corpus import Atlas
-from encoder.errors import EncoderError
+from encoder import EncoderError, corpus
 from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.corpora import atlases
 from pages.core.corpora.atlas_folders import Folder
 from pages.core.inputs import kept_file
-from pages.core.view.view import View
-from pages.core.words.markdown import errors_said, plain
+from pages.core.view import View
+from pages.core.words import errors_said, plain
 from pages.core.work import long_work
 
 SOURCES = {"lines": "Lines", "file": "A file", "wordnet": "WordNet’s sentences"}
@@ -94,7 +92,7 @@ def _given(source: str) -> Given | None:
     return Given(given.data, given.name, tuple(one.strip() for one in columns.split(",") if one.strip()))
 
 
-def _work(view: View, given: Given) -> long_work.Work[tuple[Atlas, Folder]]:
+def _work(view: View, given: Given) -> long_work.Work[tuple[corpus.Atlas, Folder]]:
     """Build the atlas in a new folder."""
     folder = Folder(limits.ATLASES.value)
     source = corpus.Source(given.data or corpus.BUNDLED, None, given.labels, limits.ATLAS_TEXTS.value, given.name)
@@ -130,7 +128,7 @@ def _of_session() -> None:
         st.button("Delete it", key="atlas:delete", icon=":material/delete:", on_click=atlases.drop_built)
 
 
-def _zipped(atlas: Atlas) -> bytes:
+def _zipped(atlas: corpus.Atlas) -> bytes:
     """The folder in one file. Its tables are compressed already."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as file:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 
 PREFIX, LOCK = "encoderscope-atlas-", "lock"
 #: A folder without a lock is being made, or its server was killed in that moment: it is removed after so many seconds.

@@ -8,17 +8,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from encoder import corpus
+from encoder import EncoderError, corpus
 from encoder.corpus import Atlas, Tokens
-from encoder.errors import AtlasError, EncoderError
+from encoder.errors import AtlasError
 from encoder.load import BUNDLED, inside
 from encoder.measure.heads import HeadMeasures, head_measures
 from pages.core.access import visitors
 from pages.core.stores import cache
-from pages.core.view.view import View
-from pages.core.words.markdown import plain, say_error, screen_name
-from pages.state.params import Param, string
-from pages.state.url_state import state
+from pages.core.view import View
+from pages.core.words import plain, say_error, screen_name
+from pages.state import Param, state, string
 
 ROOT = "ENCODERSCOPE_ATLASES_ROOT"
 #: What the choice is called in the address: the model's own, the session's, a typed folder, one of the operator's.

@@ -7,10 +7,8 @@ import streamlit as st
 from encoder.corpus import Atlas
 from encoder.measure.head_definitions import BY_NAME
 from pages.core.corpora import atlases
-from pages.core.view import head_measures
-from pages.core.view.view import View
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.view import View, head_measures
+from pages.core.words import number, plain
 from pages.state import links
 
 #: What the line says of a head without a type over the corpus.

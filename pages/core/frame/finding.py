@@ -8,12 +8,11 @@ from encoder.load import BUNDLED
 from pages.components.find import find
 from pages.core.frame.navigation import Page
 from pages.core.teaching.lessons import library, progress
-from pages.core.view import selection
-from pages.core.view.view import EXAMPLES, SOURCES, ViewParams
+from pages.core.view import SOURCES, ViewParams, selection
+from pages.core.view.view import EXAMPLES
 from pages.core.words.glossary_terms import TERMS
-from pages.state import links
+from pages.state import links, state
 from pages.state.former import current
-from pages.state.url_state import state
 
 #: Values of every page that the search offers, each with its name.
 _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of the maps"}

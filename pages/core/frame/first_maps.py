@@ -8,9 +8,8 @@ import streamlit as st
 
 from encoder import figures
 from pages.core.stores import cache, model_store
-from pages.core.view import small_maps
-from pages.core.view.view import ViewParams
-from pages.state.url_state import state
+from pages.core.view import ViewParams, small_maps
+from pages.state import state
 
 #: Pixels between two maps.
 GAP = 2

@@ -34,6 +34,11 @@ if (!window.__encoderscopeFrame) {
     start.tabIndex = -1;
     start.focus();
   }, true);
+  // A step of a lesson begins at the top of its page.
+  document.addEventListener("click", (event) => {
+    const turns = '.st-key-lesson-next, .st-key-lesson-back, [class*="st-key-lessons-start"]';
+    if (event.target.closest?.(turns)) document.querySelector(".stMain")?.scrollTo(0, 0);
+  }, true);
   // What a person does is one step of the history, however often the address changes because of it.
   let acted = false;
   const push = history.pushState.bind(history);

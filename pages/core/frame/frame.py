@@ -1,10 +1,9 @@
 """The frame of every page: input and model, notes about link and text; then the page itself."""
 
-import contextlib
 import functools
 import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,22 +11,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError, OutOfMemory
 from pages.components import fade
 from pages.components.kept_text import kept_text
 from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
-from pages.core.inputs import chosen_input, edited, long_text, other_input, unknown_words
+from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import first_view, norm_change
-from pages.core.view.view import PAGE_TAKES, View, ViewParams, model_key, padded
+from pages.core.view import View, ViewParams, first_view, model_key, norm_change, padded
+from pages.core.view.view import PAGE_TAKES
 from pages.core.widgets import glossary_panel
-from pages.core.words import glossary
-from pages.core.words.markdown import plain, say_error
+from pages.core.words import glossary, plain, say_error
 from pages.core.work import page_slots
-from pages.state.url_state import HOME, OF_ANY_PAGE, state
+from pages.state import state
+from pages.state.url_state import HOME, OF_ANY_PAGE
 
 _VIEW, _TITLE = "_current_view", "_current_title"
 #: Modules of core that register values, and that the frame imports for nothing else.
@@ -45,7 +44,11 @@ CAUSAL = (
 
 @functools.cache
 def import_params() -> None:
-    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once."""
+    """Register the values of all pages: their params.py, and the modules of core that declare shared ones; once.
+
+    Before them your own file runs, since its names are values, too. Raises EncoderError where it fails.
+    """
+    own.load()
     for name in SHARED_VALUES:
         importlib.import_module(f"pages.core.{name}")
     for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
@@ -65,7 +68,7 @@ def run(
     entry: Page,
     *,
     home: bool = False,
-    beside: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
+    beside: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
 ) -> None:
     """Draw the input, load the model, run the page, write the view into the address.
 
@@ -195,7 +198,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         key = model_key()
         with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model = model_store.model(key)
-        if not other_input.fits(model, key, entry.takes):
+        if not chosen_input.fits(model, key, entry.takes):
             stand_in.use(model, entry)
             st.rerun()
         if chosen_input.was_guessed(model.takes) or model_key() != key:
@@ -237,7 +240,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
 
 def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
     """A line that says what is waited for. quick: nothing is, so no thread is started that would draw the line."""
-    return contextlib.nullcontext() if quick else st.spinner(text, show_time=False)
+    return nullcontext() if quick else st.spinner(text, show_time=False)
 
 
 def _is_quick(model: NamedEncoder) -> bool:

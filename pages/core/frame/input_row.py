@@ -7,29 +7,16 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder.errors import EncoderError
 from encoder.model.config import POSITION_KINDS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
+from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
 from pages.core.view.selection import clear, open_head
-from pages.core.view.view import (  # fmt: skip
-    EXAMPLES,
-    FIRST_SENTENCE,
-    LEAST_WIDTH,
-    MOST_WIDTH,
-    SOURCES,
-    UntrainedParams,
-    View,
-    ViewParams,
-    is_pair,
-    model_key,
-    page_takes,
-)
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.core.view.view import EXAMPLES, FIRST_SENTENCE, LEAST_WIDTH, MOST_WIDTH, is_pair, page_takes
+from pages.state import Param, state
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
@@ -94,7 +81,7 @@ def options() -> None:
 
 def tower_controls() -> None:
     """Which encoder of a pair, where the page can show both."""
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
+    with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
         key = model_key()
         kinds = model_store.kinds(key)
         if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
@@ -242,11 +229,11 @@ def input_controls() -> None:
         open_head(0, 0)
     kind = chosen_input.remembered()
     if kind == "text":
-        with contextlib.suppress(EncoderError):
+        with contextlib.suppress(encoder.EncoderError):
             _fitting_sentence(model_key())
         sentence_controls()
         return
-    with contextlib.suppress(EncoderError):  # said where the model is loaded
+    with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
         input_kinds.SOURCES[kind].controls(model_store.model(model_key()))
 
 

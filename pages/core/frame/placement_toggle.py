@@ -5,7 +5,8 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from pages.core.view.view import ViewParams, state
+from pages.core.view import ViewParams
+from pages.state import state
 
 PAGE, SCRIPT = "pre_post", "pages/pre_post/page.py"
 _LAST, _PREVIOUS, _NORM = "_last_page", "_previous_page", "_norm_before_both"

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.core.view.view import ViewParams
-from pages.state.url_state import state
+from pages.core.view import ViewParams
+from pages.state import state
 
 #: At 1,920 pixels the smallest type of Streamlit has 20 pixels. --enc-type: the same for the drawing components. Sent
 #: in the mode only: a rule of the page that begins with html:has() costs milliseconds at each change of a drawing.

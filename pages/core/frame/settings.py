@@ -5,8 +5,9 @@ import streamlit as st
 from encoder.model.device import DTYPES, available_devices, memory_in_use
 from pages.components.lazy import popover
 from pages.core.stores import cache, sizes
-from pages.core.view.view import COLOURS, View, ViewParams
-from pages.state.url_state import state
+from pages.core.view import View, ViewParams
+from pages.core.view.view import COLOURS
+from pages.state import state
 
 _DEVICES = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (MPS)"}
 

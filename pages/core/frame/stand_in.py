@@ -8,12 +8,11 @@ import streamlit as st
 
 from encoder.encoders.named import NamedEncoder
 from pages.core.frame.navigation import Page
-from pages.core.inputs.other_input import FIRST
+from pages.core.inputs.chosen_input import FIRST
 from pages.core.stores import input_kinds
-from pages.core.view.view import SOURCES, ViewParams
-from pages.core.words.markdown import plain
-from pages.state import links
-from pages.state.url_state import state
+from pages.core.view import SOURCES, ViewParams
+from pages.core.words import plain
+from pages.state import links, state
 
 #: Whether the next run has to choose the stand-in, before its widgets; the page before and this one.
 _STANDS_IN, _ASKED, _PAGES = "_stand_in", "_stand_in_asked", "_page_before_and_page"

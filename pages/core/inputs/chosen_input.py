@@ -1,13 +1,22 @@
-"""Which input the chosen model processes: a sentence, or an input of another kind, and its name."""
+"""Which input the chosen model processes: a sentence, or another kind and its name; bundled models for the others."""
+
+import dataclasses
+from collections.abc import Collection
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
+from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
+from encoder.load import first_bundled
 from pages.core.stores import cache, input_kinds, model_store
-from pages.core.view.view import ViewParams, model_key
-from pages.state.url_state import state
+from pages.core.view import SOURCES, View, ViewParams, model_key
+from pages.core.words import plain
+from pages.state import state
 
+#: Kind of input -> a bundled model that accepts it.
+FIRST = {"text": first_bundled("text"), "image": first_bundled("image"), "sound": first_bundled("sound")}
+FIRST[input_kinds.PAIR] = first_bundled("text", "image")
 _KIND = "_input_kind"
 
 
@@ -51,3 +60,23 @@ def current(key: cache.ModelKey) -> tuple[str, str | None]:
     if (chosen := model_store.takes(key)) != "text":
         return input_kinds.SOURCES[chosen].current(model_store.model(key)), None
     return state.get(ViewParams.text), state.get(ViewParams.pair) or None
+
+
+def fits(loaded: NamedEncoder, key: cache.ModelKey, takes: Collection[str]) -> bool:
+    """Whether a page with these inputs can show a model."""
+    return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(key) is not None)
+
+
+def instead(view: View, source: str, why: str, tower: str = "") -> View:
+    """The view in a bundled model, where the reader's cannot do what she asks, and a line that says so.
+
+    why: what the reader's model lacks; tower: which encoder of a pair. A view of text keeps its text.
+    """
+    key = cache.ModelKey(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{plain(view.loaded.name)} {why}. You see **{SOURCES[source]}**.", width="content")
+        st.button(
+            "Use it on every page", key="instead:use", icon=":material/swap_horiz:", type="tertiary",
+            on_click=state.put, args=(ViewParams.model, source),
+        )  # fmt: skip
+    return dataclasses.replace(view, model=key, layer=0, head=0, i=None, j=None)

@@ -4,22 +4,16 @@ The page Interventions makes them. A page that declares `edits` in app.py shows 
 where it can; the others show the run without edits and say so.
 """
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from encoder import edits
-from encoder.edits import MOST_EDITS, Edit
-from encoder.errors import EncoderError, OutOfMemory
+from encoder import EncoderError, OutOfMemory, edits
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words import token_names
-from pages.core.words.markdown import plain, say_error
-from pages.state import links
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.core.view import View
+from pages.core.words import plain, say_error, token_names
+from pages.state import Param, links, state
 
 #: What marks an edit that is switched off, in the address.
 OFF = "!"
@@ -31,7 +25,7 @@ NAMED = 3
 class Step:
     """One edit of the recipe, and whether it is on."""
 
-    edit: Edit
+    edit: edits.Edit
     on: bool = True
 
 
@@ -60,22 +54,22 @@ class EditParams:
     recipe: Param[Recipe] = Param((), parse_recipe, format_recipe, "edits", typed=True)
 
 
-def active(recipe: Recipe) -> tuple[Edit, ...]:
+def active(recipe: Recipe) -> tuple[edits.Edit, ...]:
     """The edits that are switched on."""
     return tuple(step.edit for step in recipe if step.on)
 
 
-def add(edit: Edit) -> None:
+def add(edit: edits.Edit) -> None:
     """Add an edit; an edit of the same single weight makes room for it. For callbacks."""
     recipe = state.newest(EditParams.recipe)
     kept = tuple(step for step in recipe if step.edit != edit and not same_cell(step.edit, edit))
-    if len(kept) < MOST_EDITS:
+    if len(kept) < edits.MOST_EDITS:
         state.put(EditParams.recipe, (*kept, Step(edit)))
     else:
-        st.toast(f"{MOST_EDITS} edits are in use already. Remove one first.", icon=":material/tune:")
+        st.toast(f"{edits.MOST_EDITS} edits are in use already. Remove one first.", icon=":material/tune:")
 
 
-def same_cell(one: Edit, other: Edit) -> bool:
+def same_cell(one: edits.Edit, other: edits.Edit) -> bool:
     """Whether both set the weight of the same query and key in the same head."""
     if not isinstance(one, edits.SetWeight) or not isinstance(other, edits.SetWeight):
         return False
@@ -92,7 +86,7 @@ def applied(view: View) -> View:
     chosen = active(state.newest(EditParams.recipe))
     if not chosen:
         return view
-    changed = dataclasses.replace(view, model=dataclasses.replace(view.model, edits=chosen))
+    changed = replace(view, model=replace(view.model, edits=chosen))
     try:
         if not changed.trace.finite:
             raise EncoderError("The edited run holds NaN or infinity: use smaller numbers.")
@@ -105,7 +99,7 @@ def applied(view: View) -> View:
     return changed
 
 
-def describe(edit: Edit, labels: Sequence[str]) -> str:
+def describe(edit: edits.Edit, labels: Sequence[str]) -> str:
     """One edit in words, for Markdown: "L1 H3 off"."""
 
     def token(place: int) -> str:

@@ -10,12 +10,11 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from encoder import EncoderError
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import EncoderError
 from pages.core.stores.input_kinds import Input
-from pages.core.words.markdown import errors_said, plain
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.core.words import errors_said, plain
+from pages.state import Param, state
 
 #: Inputs that a session keeps.
 MOST_KEPT = 6
@@ -78,8 +77,7 @@ class FileInput(Input):
 
     def kept(self) -> dict[str, tuple[str, Any]]:
         """Name -> title and content of what this session keeps."""
-        found: dict[str, tuple[str, Any]] = st.session_state.get(f"_{self.kind}s", {})
-        return found
+        return st.session_state.get(f"_{self.kind}s", {})
 
     def keep(self, name: str, title: str, content: Any) -> str:
         """Keep an input in the session and return its name."""

@@ -17,8 +17,7 @@ from encoder.inputs import digits, image_files
 from pages.components.draw_digit import SIDE, draw_digit
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import input_kinds
-from pages.state.params import Param, choice, string
-from pages.state.url_state import state
+from pages.state import Param, choice, state, string
 
 WAYS = {"example": "Example", "draw": "Draw a digit", "file": "Image file", "camera": "Camera"}
 #: Two photographs of scikit-learn, for models of any image: name -> what you see.

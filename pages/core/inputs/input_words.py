@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from encoder import Trace
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound_layout import TimeSteps
-from encoder.trace.trace import Trace
 from pages.core.view.view import RANGES
 
 

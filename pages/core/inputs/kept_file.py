@@ -6,10 +6,10 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.inputs.read import FORMATS
 from pages.components.lazy import expander
-from pages.core.words.markdown import plain
+from pages.core.words import plain
 
 V = TypeVar("V")
 #: Endings of the files that `encoder.inputs.read` reads, and of those with columns.

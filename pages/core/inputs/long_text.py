@@ -7,9 +7,9 @@ import streamlit as st
 
 import encoder
 from pages.core.stores import cache
-from pages.core.view.view import View, ViewParams
-from pages.core.words.markdown import plain
-from pages.state.url_state import state
+from pages.core.view import View, ViewParams
+from pages.core.words import plain
+from pages.state import state
 
 #: The most windows that hold one token, at the smallest stride.
 MOST_SEEN = 20

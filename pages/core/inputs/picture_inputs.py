@@ -7,18 +7,15 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from encoder import EncoderError, JointEncoder, TextEncoder, Trace
 from encoder.classify import predict
-from encoder.encoders.joint import JointEncoder
 from encoder.encoders.signal import SignalEncoder
-from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
 from encoder.export.model_input import Given
 from encoder.export.model_picture import OtherEnd
 from encoder.inputs.layout import InputKind
-from encoder.trace.trace import Trace
 from pages.core.stores import cache, input_kinds, model_store
-from pages.core.view.view import View, ViewParams
-from pages.state.url_state import state
+from pages.core.view import View, ViewParams
+from pages.state import state
 
 
 class PictureInputs(TypedDict):
@@ -62,7 +59,6 @@ def _pair(view: View, joint: JointEncoder) -> OtherEnd:
             found = joint.text_vector(trace) if tower == "text" else joint.image_vector(trace)
             return found.cpu().numpy()  # type: ignore[no-any-return]
 
-        found: np.ndarray = one.derived(f"{tower} vector of a pair", make)
-        return found
+        return one.derived(f"{tower} vector of a pair", make)
 
     return OtherEnd(vector(view, own), vector(other, kind), other.title)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.stores import input_kinds
-from pages.core.view.view import View
-from pages.state.params import Param
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.state import Param, controlled, state
 
 #: Side of a picture, in pixels.
 PICTURE = 72

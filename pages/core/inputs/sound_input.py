@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from encoder import AudioEncoder
+from encoder import AudioEncoder, Sound
 from encoder.inputs import sound_files, spoken_digits
-from encoder.inputs.sound import MOST_BYTES, Sound
+from encoder.inputs.sound import MOST_BYTES
 from pages.core.inputs.file_input import FileInput
 from pages.core.stores import input_kinds
-from pages.state.params import Param, choice, string
-from pages.state.url_state import state
+from pages.state import Param, choice, state, string
 
 WAYS = {"example": "Example", "record": "Record", "file": "File"}
 

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import encoder
 from encoder.inputs.text import Tokenized
-from encoder.trace.trace import Trace
 
 #: Unknown words that are named.
 MOST_NAMED = 4
 
 
-def sentence(trace: Trace, model: encoder.TextEncoder) -> str | None:
+def sentence(trace: encoder.Trace, model: encoder.TextEncoder) -> str | None:
     """The unknown words of a trace and what they mean for the model; None where there are none."""
     return None if trace.source is None or model.takes != "text" else of_sources([trace.source], model)
 

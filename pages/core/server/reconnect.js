@@ -68,8 +68,16 @@ function begin(socket) {
   hasStarted = false;
   returning = socket;
   socket.say(done.data);
-  setTimeout(() => goOn(socket), LATEST);
+  late(socket);
 }
+
+// Without its seat in the room, a session would hear a click on the room's line and do nothing.
+function late(socket) {
+  setTimeout(() => joins() && returning === socket ? late(socket) : goOn(socket), LATEST);
+}
+
+// For the room's line: when the newest request without an answer was sent, 0 if all are answered.
+window.__encoderscopeAsked = () => waiting.at(-1)?.sent ?? 0;
 
 window.WebSocket = class extends WebSocket {
   constructor(url, protocols) {

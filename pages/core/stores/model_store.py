@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -25,7 +26,7 @@ from pages.core.work import log
 Checkpoint = NamedEncoder | JointEncoder
 
 #: Bytes of the models that stay loaded for all sessions, each norm placement counted.
-MODEL_BYTES = 2_000_000_000
+MODEL_BYTES = int(os.environ.get("ENCODERSCOPE_MODELS_MB", "2000")) * 1_000_000
 _MODELS = ByteCache(MODEL_BYTES, lambda key, _: _evicted(key))
 #: Called with the key of a model that has to make room.
 _ON_EVICT: list[Callable[[Hashable], None]] = []

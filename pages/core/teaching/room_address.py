@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from pages.state.params import Param, string
-from pages.state.url_state import state
+from pages.state import Param, state, string
 
 
 @state.register

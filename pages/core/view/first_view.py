@@ -4,21 +4,17 @@ They are computed on the visitor's own sentence (`measure.telling`), again for e
 address: the same sentence gives the same choice. From the first choice of a person on, nothing here changes a value.
 """
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from encoder.measure import telling
-from encoder.measure.telling import Choice
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View, ViewParams
 from pages.core.words import token_names
-from pages.state import not_chosen
-from pages.state.params import Param
-from pages.state.url_state import state
+from pages.state import Param, not_chosen, state
 
 _MADE, _OWN = "_first_view", "_head_or_token_chosen"
 HEAD: tuple[Param[Any], ...] = (ViewParams.layer, ViewParams.head)
@@ -30,7 +26,7 @@ class _Made:
     """A choice: for which model, text and pair; None where no word tells anything; the values that it set."""
 
     origin: tuple[cache.ModelKey, str, str | None]
-    choice: Choice | None
+    choice: telling.Choice | None
     values: Mapping[str, Any]
 
 
@@ -44,7 +40,7 @@ def choose(key: cache.ModelKey) -> None:
     made = st.session_state.get(_MADE)
     # Another norm placement or an edit keeps the choice: a reader compares the same head and token.
     scratch = key.scratch and key.scratch.replace(norm_placement="post", final_norm=None)
-    unchanged = dataclasses.replace(key, norm="trained", scratch=scratch, edits=())
+    unchanged = replace(key, norm="trained", scratch=scratch, edits=())
     origin = (unchanged, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
     if seen != reads:  # a link was opened, or another page has set values before
         own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)

@@ -8,16 +8,15 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from encoder import Trace
 from encoder.measure import head_types
-from encoder.measure.head_definitions import HEAD_MEASURES, OWN, Definition
+from encoder.measure.head_definitions import BY_NAME, OWN, Definition
 from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
 from encoder.measure.tokens import Queries
-from encoder.trace.trace import Trace
 from pages.core.view.view import View
-from pages.core.words.markdown import plain
-from pages.state.params import Param, choice, number
-from pages.state.url_state import state
+from pages.core.words import plain
+from pages.state import Param, choice, number, state
 
 #: Texts from this many tokens on take long to measure, so a spinner is shown.
 LONG_TEXT = 512
@@ -46,7 +45,7 @@ def offered(trace: Trace) -> dict[str, Definition]:
     An image or a sound has no words and no separators; it may have no special token, or several ([DIST], registers).
     """
     left_out = _left_out(trace)
-    return {one.name: _in_words(one, trace) for one in HEAD_MEASURES if one.name not in left_out}
+    return {one.name: _in_words(one, trace) for one in BY_NAME.values() if one.name not in left_out}
 
 
 def offered_types(trace: Trace) -> dict[str, HeadType]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.core.view.view import MapParams
-from pages.state.params import Param, ZoomWindow
-from pages.state.url_state import state
+from pages.state import Param, ZoomWindow, state
 
 #: Up to this many tokens a map has one cell per pair; above, a cell covers a block of tokens until you zoom in.
 EXACT_TOKENS = 256

@@ -4,16 +4,16 @@ import dataclasses
 
 import numpy as np
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.explain import hidden_activations
 from encoder.figures import norm_label
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.measure import norms, stream
-from encoder.trace.trace import Trace
+from encoder.measure import norms
+from encoder.measure.align import align_traces
+from encoder.measure.map_comparison import TracedHead, compare
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
-from pages.core.words import token_names
-from pages.core.words.formulas import change
+from pages.core.words import change, token_names
 
 #: What changed, in words; the number before and after.
 Change = tuple[str, float, float]
@@ -45,11 +45,11 @@ def sentence(view: View, measured: str) -> str:
 
 
 def _attention(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
-    """The weight of the open head that changed most; above 256 tokens, of blocks."""
-    found = stream.map_difference(trace, unmoved.trace, view.layer, view.head)
-    row, column = found.largest
-    pair = " → ".join(token_names.quoted(trace.labels, place * found.block) for place in (row, column))
-    return f"attention of L{view.layer} H{view.head}, {pair}", found.post[row, column], found.pre[row, column]
+    """The weight of the open head that changed most."""
+    was, now = (TracedHead(one, view.layer, view.head) for one in (unmoved.trace, trace))
+    cell = compare(was, now, align_traces(unmoved.trace, trace)).most
+    pair = " → ".join(token_names.quoted(trace.labels, place) for place in (cell.query, cell.key))
+    return f"attention of L{view.layer} H{view.head}, {pair}", cell.first, cell.second
 
 
 def _deviation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:

@@ -1,8 +1,7 @@
 """The two encoders that “Pre-norm vs post-norm” compares, and a sentence in both."""
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -36,12 +35,12 @@ class NormPair:
 
 def pair_of(view: View) -> NormPair:
     """The two encoders for the chosen model. Raises EncoderError if one cannot be loaded."""
-    key = dataclasses.replace(view.model, norm="trained")
+    key = replace(view.model, norm="trained")
     if key.source in PAIRS:
         stem = key.source.rpartition("-")[0]
-        return NormPair({p: dataclasses.replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
+        return NormPair({p: replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
     if partner := st.session_state.get(_PARTNERS, {}).get(key.source):
-        both = key, dataclasses.replace(key, source=partner)
+        both = key, replace(key, source=partner)
         return NormPair({model_store.model(one).config.norm_placement: one for one in both}, "trained")
     keys = {p: model_store.with_norms(key, p) for p in PLACEMENTS}
     return NormPair(keys, "rewired" if key.scratch is None else "scratch")

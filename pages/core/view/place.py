@@ -3,12 +3,10 @@
 from encoder.explain import Place, Recomputation
 from pages.core.view import token_rows
 from pages.core.view.view import View
-from pages.state.params import Param, choice, flag, string, whole_number
-from pages.state.url_state import state
+from pages.state import Param, choice, flag, state, whole_number
 
 #: The longest text, in tokens, for the check: it recomputes every number of the text.
 LONGEST_CHECK = 1_024
-SECOND, THIRD = "It was tired.", "Dogs bark."
 
 
 @state.register
@@ -18,8 +16,6 @@ class PlaceParams:
     component: Param[int | None] = whole_number(None)
     neuron: Param[int | None] = whole_number(None)
     pooling: Param[str] = choice("mean", ("cls", "mean", "attention"))
-    second: Param[str] = string(SECOND)
-    third: Param[str] = string(THIRD)
     check: Param[bool] = flag()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pages.components import GridEvent, PlotEvent, on_click
 from pages.core.view import first_view
 from pages.core.view.view import MOST_SELECTED, View, ViewParams
-from pages.state.url_state import state
+from pages.state import state
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
+from encoder import Trace
 from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
 from encoder.measure import aggregate, head_map, tiled_attention
-from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.model.overview import Overview
-from encoder.trace.trace import Trace
 from pages.core.stores import cache
 
 V = TypeVar("V")
@@ -29,12 +28,12 @@ def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED)
 
     Above WHOLE_TOKENS tokens, the options do not count.
     """
-    cells = options.cells if text.trace.n_tokens <= WHOLE_TOKENS else AS_COMPUTED.cells
+    cells = options.cells if text.trace.n_tokens <= head_map.WHOLE_TOKENS else AS_COMPUTED.cells
     if text.trace.n_tokens <= SIDE:
         return _of_every_layer(text, options)[layer]
 
     def make(trace: Trace) -> np.ndarray:
-        if trace.n_tokens > WHOLE_TOKENS:  # the large maps of these heads need the same overview
+        if trace.n_tokens > head_map.WHOLE_TOKENS:  # the large maps of these heads need the same overview
             return aggregate.to_uint8(layer_overview(text, layer).coarser(SIDE))
         if cells == AS_COMPUTED.cells:  # without a whole layer's weights in memory
             return aggregate.to_uint8(trace.layer_thumbnails(layer, SIDE))

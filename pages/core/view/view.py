@@ -1,20 +1,18 @@
 """The View: text, model and place that a page shows, read from the session and the address only."""
 
-import dataclasses
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 import encoder
-from encoder.errors import ConfigError
 from encoder.load import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
 from encoder.model.device import DEVICES, DTYPES
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.state.params import Param, ZoomWindow, choice, flag, string, token_positions, whole_number, zoom_window
-from pages.state.url_state import state
+from pages.state import Param, ZoomWindow, choice, flag, state, string, whole_number
+from pages.state.params import token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -130,8 +128,8 @@ def padded(view: View) -> View:
     length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} accepts batches of")
     if length <= view.trace.n_tokens:
         return view
-    model = dataclasses.replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
-    return dataclasses.replace(view, model=model)
+    model = replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
+    return replace(view, model=model)
 
 
 def scratch_config() -> encoder.EncoderConfig:
@@ -169,7 +167,7 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
         why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
     multiples = (width // step * step, (width // step + 1) * step)
     fitting = " or ".join(str(one) for one in multiples if bounds[0] <= one <= bounds[1])
-    raise ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
+    raise encoder.ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
 
 
 def model_key() -> cache.ModelKey:
@@ -188,7 +186,7 @@ def model_key() -> cache.ModelKey:
     if not is_pair(key):
         return key
     tower = input_kinds.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
-    return dataclasses.replace(key, tower=tower)
+    return replace(key, tower=tower)
 
 
 def is_pair(key: cache.ModelKey) -> bool:

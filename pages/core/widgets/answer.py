@@ -18,11 +18,9 @@ from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.lazy import popover
 from pages.core.inputs import edited
-from pages.core.view import selection
-from pages.core.view.view import View, ViewParams
+from pages.core.view import View, ViewParams, selection
 from pages.core.words import token_names
-from pages.state import links
-from pages.state.url_state import state
+from pages.state import links, state
 
 _TOGETHER = "_words_of_picture"
 #: Largest weights of a row that are named.

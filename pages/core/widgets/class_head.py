@@ -7,15 +7,11 @@ import html
 
 import streamlit as st
 
-from encoder import classify
-from encoder.encoders.text import TextEncoder
-from encoder.errors import EncoderError
+from encoder import EncoderError, TextEncoder, Trace, classify
 from encoder.figures.colours import SERIES
 from encoder.model.classifier import Classifier
-from encoder.trace.trace import Trace
-from pages.core.view.view import View
-from pages.core.words.formulas import number
-from pages.core.words.markdown import errors_said, plain, table
+from pages.core.view import View
+from pages.core.words import errors_said, number, plain, table
 
 _HEAD = "_opened_head"
 #: Classes that a sentence names.

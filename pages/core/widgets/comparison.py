@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from encoder import Trace
 from encoder.export import python_code
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
-from encoder.trace.trace import Trace
 from pages.core.stores import cache, input_kinds
 from pages.core.widgets import export
 

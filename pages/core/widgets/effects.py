@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder import EncoderError
 from encoder.causal import Progress
-from encoder.errors import EncoderError
 from pages.components import plot
 from pages.core.stores import results
 from pages.core.work import long_work

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 import yaml
 
-from pages.state.url_state import state
+from pages.state import state
 
 
 @cache
@@ -31,5 +31,5 @@ def draw(script: str, group: str, key: str, *, then: Callable[[], object] = lamb
                 state.put(param, param.default if text is None else param.parse(str(text)))
             then()
 
-    look = {"placeholder": "Try an example …"} | look
-    st.selectbox("Example", list(offered), index=None, key=key, label_visibility="collapsed", on_change=use, **look)
+    look = {"placeholder": "Try an example …", "label_visibility": "collapsed"} | look
+    st.selectbox("Example", list(offered), index=None, key=key, on_change=use, **look)

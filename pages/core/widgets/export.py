@@ -5,17 +5,15 @@ A page declares an `Export` where its numbers are made, and draws it at its end.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from encoder import edits
-from encoder.edits import Edit
 from encoder.export import python_code, report
 from encoder.export.document import Section, document
 from encoder.load import BUNDLED
@@ -25,7 +23,8 @@ from pages.core.access import limits
 from pages.core.stores import cache, input_kinds, trained
 from pages.core.stores.model_access import models_root
 from pages.core.teaching.room_address import RoomParams
-from pages.core.view.view import View, state
+from pages.core.view import View
+from pages.state import state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +168,7 @@ def again(view: View) -> str:
     return f"model.trace({given(view, view.text)}"
 
 
-def edits_lines(view: View, active: Sequence[Edit]) -> str:
+def edits_lines(view: View, active: Sequence[edits.Edit]) -> str:
     """Python that makes the name `edits`. Images and sounds that edits take values from are run by it."""
     parsed = f"encoder.edits.parse({edits.format(active)!r})"
     others = edits.sources(active)
@@ -185,17 +184,17 @@ def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey,
     source: name of the value that holds the typed folder. On a shared server a visitor sees this name, never the path.
     """
     if key.source.startswith(trained.TRAINED):
-        return dataclasses.replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
+        return replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
     if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
         typed = str(state.get(state.params[source])).strip() or SAVED
-        return dataclasses.replace(key, source=typed), "# A server folder: specify the path of your copy.\n"
+        return replace(key, source=typed), "# A server folder: specify the path of your copy.\n"
     return key, ""
 
 
 def changes(settings: Any) -> dict[str, object]:
     """The fields of a dataclass that differ from their defaults: name -> value."""
     usual = type(settings)()
-    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
 

@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from encoder import causal
+from encoder import Trace, causal
 from encoder.causal import Outcome, occlusion
-from encoder.causal.occlusion import Cover
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
-from encoder.trace.trace import Trace
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
+from pages.core.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
-from pages.core.words import references
-from pages.core.words.formulas import number
-from pages.state.params import Param, choice
-from pages.state.url_state import state
+from pages.core.words import number, references
+from pages.state import Param, choice, state
 
 COVERS = {"": "Usual", "black": "Black", "grey": "Grey", "mean": "Mean colour"}
 #: The longest input, in tokens, whose parts are covered.
@@ -45,7 +41,7 @@ class Occlusion:
     view: View
     given: Any
     outcome: Outcome
-    cover: Cover
+    cover: occlusion.Cover
     part: str
 
     @property
@@ -136,13 +132,13 @@ def controls(view: View) -> Occlusion:
     return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
 
 
-def _usual(view: View) -> Cover:
+def _usual(view: View) -> occlusion.Cover:
     """Black for images of ink, whose background is black; otherwise grey."""
     of_ink = view.loaded.takes == "image" and view.loaded.patches.channels == 1
     return "black" if of_ink else "grey"
 
 
-def cover_of(view: View) -> Cover:
+def cover_of(view: View) -> occlusion.Cover:
     """What covers a patch."""
     return state.newest(CoverParams.cover) or _usual(view)
 
@@ -189,8 +185,7 @@ def _gradient(found: Occlusion) -> np.ndarray | None:
     def make(trace: Trace) -> np.ndarray:
         return occlusion.gradient_by_part(model, found.given, trace, found.outcome, found.cover)
 
-    gradient: np.ndarray = found.view.derived(("gradient by part", found.outcome, found.cover), make)
-    return gradient
+    return found.view.derived(("gradient by part", found.outcome, found.cover), make)
 
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:

@@ -6,15 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from encoder import causal, classify, figures
-from encoder.causal import Outcome
-from encoder.trace.trace import Trace
+from encoder import Trace, causal, classify, figures
 from pages.core.inputs.input_words import words_of
-from pages.core.view.view import View
-from pages.core.words.formulas import change
-from pages.core.words.markdown import plain
-from pages.state.params import Param, choice, string, whole_number
-from pages.state.url_state import controlled, state
+from pages.core.view import View
+from pages.core.words import change, plain
+from pages.state import Param, choice, controlled, state, string, whole_number
 
 OUTCOMES = {
     "sentence": "Sentence vector",  # of another input: see `titles`
@@ -22,7 +18,7 @@ OUTCOMES = {
     "token": "Output vector of one token",
     "word": "Masked word",
     "class": "Class of a classification head",
-}
+} | {name: name for name in causal.registered()}
 UNITS = {
     "sentence": "Similarity to the original vector",
     "similarity": "Similarity to the second sentence",
@@ -49,11 +45,12 @@ def titles(view: View) -> dict[str, str]:
     if view.loaded.takes == "text":
         return OUTCOMES
     names = {"sentence": f"{words_of(view.trace).vector.capitalize()}", "token": OUTCOMES["token"]}
+    names |= {name: name for name in causal.registered()}
     head = view.loaded.classifier
     return names if head is None or not head.config.reads_output else {"class": OUTCOMES["class"], **names}
 
 
-def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
+def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> causal.Outcome:
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
     own = OutcomeParams
     offered = {kind: title for kind, title in titles(view).items() if kind in kinds}
@@ -77,13 +74,15 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> Outcome:
                 help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
             )  # fmt: skip
             return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
-    return causal.SentenceVector()
+    return causal.as_outcome(kind)
 
 
-def unit(outcome: Outcome) -> str:
+def unit(outcome: causal.Outcome) -> str:
     """The name of the outcome's number."""
     if isinstance(outcome, causal.ClassProbability):
         return f"{SCALES[outcome.scale]} of the class “{outcome.label}”"
+    if isinstance(outcome, causal.Named):
+        return outcome.name
     if not isinstance(outcome, causal.MaskedWord):
         return UNITS[outcome.code]
     if outcome.minus is None:
@@ -92,7 +91,7 @@ def unit(outcome: Outcome) -> str:
     return f"{what} of “{outcome.word}” minus “{outcome.minus}”"
 
 
-def with_edits(view: View, edited: Trace | None, outcome: Outcome) -> str:
+def with_edits(view: View, edited: Trace | None, outcome: causal.Outcome) -> str:
     """The outcome before and after the edits in one sentence; "" without edits.
 
     Raises EncoderError where the outcome does not fit.
@@ -121,7 +120,7 @@ def _token(view: View) -> int:
     return place
 
 
-def choose_class(view: View) -> Outcome:
+def choose_class(view: View) -> causal.Outcome:
     """Draw the controls of one class of the checkpoint's head."""
     if view.loaded.classifier is None:  # measuring it says what to do
         return causal.ClassProbability("")

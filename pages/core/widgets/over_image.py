@@ -4,19 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from encoder import figures
+from encoder import Trace, figures
 from encoder.figures.colours import signed_lut
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
 from encoder.measure.ranking import Weights
-from encoder.trace.trace import Trace
 from pages.components.patch_map import PatchEvent, patch_map
 from pages.core.inputs import image_input
-from pages.core.view import selection
-from pages.core.view.view import View
+from pages.core.view import View, selection
 from pages.core.widgets import answer
 from pages.core.widgets.occlusion import Occlusion
-from pages.core.words.markdown import plain
+from pages.core.words import plain
 
 #: Opacity of the colours, where nobody chooses it.
 OPACITY = 0.65

@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from encoder import figures
-from encoder.errors import EncoderError, OutOfMemory
+from encoder import EncoderError, OutOfMemory, figures
 
 #: Every character that begins a mark, an entity or a directive of Streamlit's (":red[...]").
 MARKS = frozenset(r"\`*_{}[]()#+-.!|<>$:~^&=")

@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.model.pauses import pausing
 from pages.core.work import log, page_slots
-from pages.core.work.page_slots import leave_if_asked
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000
@@ -94,7 +93,7 @@ class Turns:
                 if first and first != said and time.monotonic() > told_from:
                     say(f"Place {first} in the queue: longer computations take turns")
                     said = first
-                leave_if_asked()
+                page_slots.leave_if_asked()
         finally:
             if long:
                 with self._changed:
@@ -109,7 +108,7 @@ class Turns:
     def _pause(self, ends: bool) -> None:
         """Give way to the pages of others, and end if the visitor has asked for something else."""
         if ends:
-            leave_if_asked()
+            page_slots.leave_if_asked()
         deadline = time.monotonic() + GIVE_WAY
         while page_slots.n_drawn() > self.n_long and time.monotonic() < deadline:
             time.sleep(_STEP)

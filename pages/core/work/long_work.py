@@ -77,8 +77,7 @@ def result(key: str, what: Hashable, make: Callable[[], Work[V]], *, label: str 
     st.session_state.pop(name, None)
     if job.error is not None:
         raise job.error
-    value: V | None = job.value
-    return value
+    return job.value
 
 
 def _waiting(job: _Job, make: Callable[[], Work[Any]], sentence: str, label: str, key: str) -> None:

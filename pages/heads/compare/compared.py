@@ -8,11 +8,9 @@ from encoder.export.options import SPECIAL_WORDS
 from encoder.figures.numbers import three_digits
 from encoder.measure import align, map_comparison, ranking
 from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.map_comparison import Cell, Comparison
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.widgets.comparison import Side, Sides
-from pages.core.words.formulas import number
-from pages.core.words.markdown import plain
+from pages.core.words import number, plain
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Compared:
     """
 
     sides: Sides
-    found: Comparison
+    found: map_comparison.Comparison
     special: SpecialTokens
     range: str
     selected: tuple[int | None, int | None]
@@ -122,7 +120,7 @@ class Compared:
         return " ".join(lines)
 
 
-def weights(cell: Cell) -> str:
+def weights(cell: map_comparison.Cell) -> str:
     """The weights of both sides; a side may lack the pair."""
     return " and ".join(
         f"no such pair in {name}" if math.isnan(weight) else f"**{three_digits(weight)}** in {name}"

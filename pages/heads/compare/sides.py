@@ -5,17 +5,16 @@ from collections.abc import Callable
 import numpy as np
 
 import encoder
-from encoder.errors import EncoderError, LoadError
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
 from pages.components import PlotEvent, on_click
 from pages.core.inputs import second_input
 from pages.core.stores import cache, input_kinds, model_access, model_store
-from pages.core.view import selection
-from pages.core.view.view import MapParams, UntrainedParams, View, ViewParams, scratch_config, state
+from pages.core.view import MapParams, UntrainedParams, View, ViewParams, selection
+from pages.core.view.view import scratch_config
 from pages.core.widgets.comparison import Side, Sides
 from pages.heads.params import SideB
-from pages.state.params import Param
+from pages.state import Param, state
 
 
 def sides(view: View, params: SideB) -> Sides:
@@ -28,7 +27,7 @@ def sides(view: View, params: SideB) -> Sides:
         model = model_store.taking(other_model(view, params), view.loaded.takes)
     other = model_store.model(model)
     if other.takes != view.loaded.takes:
-        raise EncoderError(
+        raise encoder.EncoderError(
             f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
             f"{input_kinds.NOUNS[other.takes]}: choose a model B that accepts the same."
         )
@@ -60,7 +59,7 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
     if chosen == "other":
         if not params.source_b.strip():
-            raise LoadError("Type the folder or Hub id of model B above, or choose another model.")
+            raise encoder.LoadError("Type the folder or Hub id of model B above, or choose another model.")
         return cache.ModelKey(source=model_access.allowed_source(params.source_b), **place)
     return cache.ModelKey(source=chosen, **place)
 
@@ -111,7 +110,7 @@ def by_head(view: View) -> np.ndarray | None:
     """
     try:
         found = sides(view, state.read(SideB)).by_head(state.get(MapParams.special))  # type: ignore[arg-type]
-    except EncoderError:  # said where the maps would be
+    except encoder.EncoderError:  # said where the maps would be
         return None
     if found is None:
         return None

@@ -3,18 +3,22 @@
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder import EncoderError
 from encoder.export import tables
 from encoder.export.document import Section
 from encoder.export.options import SPECIAL_WORDS
-from pages.core.view.view import MapParams, View, state
-from pages.core.widgets import answer, comparison
-from pages.core.widgets.comparison import Sides
-from pages.core.widgets.export import Export
-from pages.core.words.markdown import errors_said
-from pages.heads.compare import controls, details, maps
+from encoder.load import BUNDLED
+from pages.core.inputs import second_input
+from pages.core.inputs.input_words import words_of
+from pages.core.stores import model_access, model_store
+from pages.core.view import MapParams, View
+from pages.core.widgets import Export, answer, comparison, examples
+from pages.core.words import errors_said
+from pages.heads.compare import maps
 from pages.heads.compare.compared import Compared
-from pages.heads.compare.sides import selected_steps, sides
-from pages.heads.params import SideB
+from pages.heads.compare.sides import clear_selection, other_head, other_model, selected_steps, sides
+from pages.heads.params import MODELS, WHAT, SideB
+from pages.state import controlled, state
 
 #: What is compared, in the title of the export.
 TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two models"}
@@ -22,7 +26,7 @@ TITLES = {"heads": "Two heads", "sentences": "Two {inputs}", "models": "Two mode
 
 def draw(view: View) -> Export | None:
     """The controls and the three maps; None where side B cannot run."""
-    controls.draw(view)
+    _controls(view)
     params, look = state.read(SideB), state.read(MapParams)
     with errors_said():
         with st.spinner("Comparing …", show_time=False):
@@ -38,11 +42,11 @@ def show(view: View, compared: Compared) -> Export:
     """The maps and what differs."""
     drawn = maps.figures_of(compared, view.colours)
     with answer.area():
-        details.draw_answer(compared)
+        maps.draw_answer(compared)
         maps.draw(compared, drawn)
     st.markdown(compared.differences())
     st.caption(compared.legend())
-    details.pairs(compared)
+    maps.pairs(compared)
     first, second = compared.sides.first, compared.sides.second
     return Export(
         view,
@@ -58,7 +62,7 @@ def show(view: View, compared: Compared) -> Export:
     )
 
 
-def notes(both: Sides, params: SideB) -> None:
+def notes(both: comparison.Sides, params: SideB) -> None:
     """Notes on side B; the frame gives those on side A: what was cut, changed or left empty."""
     side, config = both.second, both.second.loaded.config
     for name, asked, shown, count in (
@@ -99,3 +103,73 @@ def report_sections(compared: Compared, drawn: dict[str, go.Figure]) -> list[Sec
         *(Section(titles[name], figure=figure) for name, figure in drawn.items()),
         Section("The pairs that differ most", table=tables.cells_frame(compared.found.largest, compared.names)),
     ]
+
+
+def _controls(view: View) -> None:
+    """All controls. Side A is the open input, model and head."""
+    what = {name: title.format(input=words_of(view.trace).input) for name, title in WHAT.items()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        state.segmented(SideB.what, "What to compare", what, label_visibility="collapsed", width="content")
+        _side_b(view, state.read(SideB))
+        examples.draw(__file__, view.loaded.takes, "compare:example", then=clear_selection, width=200)
+
+
+def _side_b(view: View, params: SideB) -> None:
+    words = words_of(view.trace)
+    if params.what == "sentences" and view.loaded.takes != "text":
+        second_input.picture(view, view.text, "A")
+        other = second_input.choose(
+            view, SideB.input_b, f"{words.input.capitalize()} B",
+            help=f"{words.input.capitalize()} A is the open one. Both run through the same model; the same head "
+            "is shown.",
+        )  # fmt: skip
+        second_input.picture(view, other, "B")
+        return
+    if params.what == "sentences":
+        state.bound(
+            st.text_input, SideB.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
+            help="Sentence A is the open one. Both run through the same model; the same head is shown.",
+        )  # fmt: skip
+        return
+    if params.what == "models":
+        params = _choose_model(view)
+    _choose_head(view, params)
+
+
+def _choose_model(view: View) -> SideB:
+    def title(name: str) -> str:
+        return "Untrained, another seed" if name == "scratch" and view.model.scratch is not None else MODELS[name]
+
+    kind = view.loaded.takes
+    offered = [name for name in MODELS if name not in BUNDLED or kind in BUNDLED[name].kinds]
+    offered = [name for name in offered if name != "scratch" or kind == "text"]
+    chosen = state.selectbox(
+        SideB.model_b, "Model B", {name: title(name) for name in offered}, width=270,
+        help=f"Model A is the open one. Both read the same {words_of(view.trace).input}.",
+    )  # fmt: skip
+    if chosen == "other":
+        state.bound(
+            st.text_input, SideB.source_b, "Folder or Hub id of B", placeholder="org/name",
+            help=model_access.source_help(), width=270,
+        )  # fmt: skip
+    return state.read(SideB)
+
+
+def _choose_head(view: View, params: SideB) -> None:
+    """Layer and head of side B. While nobody chooses them the page does, and they stay out of the link."""
+    try:
+        other = view.model
+        if params.what != "heads":
+            other = model_store.taking(other_model(view, params), view.loaded.takes)
+        config = model_store.model(other).config
+    except EncoderError:
+        return  # the comparison below says what is wrong with model B
+    layer, head = other_head(view, params, config)
+    for param, label, value, count in (
+        (SideB.layer_b, "Layer B", layer, config.n_layers),
+        (SideB.head_b, "Head B", head, config.n_heads),
+    ):
+        controlled(
+            st.number_input, label, 0, count - 1, key=f"compare:{param.name}", value=value, width=130,
+            take=lambda chosen, param=param: state.put(param, chosen),
+        )  # fmt: skip

@@ -40,11 +40,10 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.questions import Question, QuestionError, read_question
-from pages.state import former
-from pages.state.url_state import state
+from pages.state import former, state
 
 #: Values of a link that name files, runs or the machine: a lesson has none of them.
 FORBIDDEN = ("source", "run", "device", "dtype")

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.load import BUNDLED
 from pages.core.access import limits
 from pages.core.stores import cache
 from pages.core.teaching.lessons import lesson
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.questions import Look, QuestionError
-from pages.core.view.view import ViewParams
+from pages.core.view import ViewParams
 
 SHIPPED = Path(__file__).parents[3] / "lessons" / "texts"
 #: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.

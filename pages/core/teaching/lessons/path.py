@@ -24,8 +24,7 @@ class Mark:
 @cache
 def written() -> Mapping[str, Any]:
     """The file: title, minutes, steps and weeks."""
-    found: Mapping[str, Any] = yaml.safe_load((library.SHIPPED.parent / "path.yml").read_text(encoding="utf-8"))
-    return found
+    return yaml.safe_load((library.SHIPPED.parent / "path.yml").read_text(encoding="utf-8"))
 
 
 @cache

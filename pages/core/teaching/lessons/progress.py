@@ -10,9 +10,8 @@ from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.params import Params
 from pages.core.teaching.room_address import RoomParams
-from pages.core.view.view import ViewParams
-from pages.state import links, not_chosen
-from pages.state.url_state import state
+from pages.core.view import ViewParams
+from pages.state import links, not_chosen, state
 
 _ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
 #: Values that a step leaves as the reader set them.
@@ -51,6 +50,15 @@ def current() -> Open | None:
     if lesson is None:
         return None
     return Open(lesson, lesson.nearest(state.get(Params.number)))
+
+
+def following(opened: Open) -> tuple[Lesson, int] | None:
+    """The lesson and number of the next step; after the last one, the beginning of the next lesson."""
+    if opened.number < opened.lesson.last:
+        return opened.lesson, opened.number + 1
+    lessons = library.lessons()[0]
+    after = lessons[lessons.index(opened.lesson) + 1 :]
+    return (after[0], after[0].first) if after else None
 
 
 def open_step(lesson: Lesson, number: int) -> None:

@@ -1,21 +1,21 @@
 """The widgets that take an answer, one function for each kind, and the result that follows."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.teaching.questions import concept_test, kinds, open_kinds
 from pages.core.teaching.questions.quantities import Look, QuestionError
-from pages.core.teaching.questions.question import Choosing, Question, Truth
-from pages.core.words.markdown import plain, say_error
+from pages.core.teaching.questions.question import Choosing, Grade, Question, Truth
+from pages.core.words import plain, say_error
 
-Give = Callable[[Any], None]
+Give = Callable[[Any], object]
 
 
 def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
@@ -39,12 +39,12 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         say_error(error, st.warning, icon=":material/help:")
         return
     if truth.value is None:
-        st.info("Your answer is kept.", icon=":material/check:")
+        st.info(f"Your answer is kept: {plain(str(answer))}", icon=":material/check:")
         return
     if grade.right:
         st.success(f"Right. {plain(true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
-        yours = plain(answer_text(question, look, answer))
+        yours = plain(answer_text(question, look, answer).rstrip("."))
         true = plain(true_value(question, look, truth))
         reason, _ = question.reason(answer, look)
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
@@ -53,10 +53,8 @@ def result(question: Question, look: Look, given: Any, key: str) -> None:
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
         row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
-    elif truth.numbers:
-        st.caption(
-            "  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in truth.numbers.items())
-        )
+    elif numbers := {**_own_number(question, grade), **further_numbers(truth)}:
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
     if question.why:
         st.write(plain(question.why))
     if truth.formula:
@@ -200,13 +198,23 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
         case "head":
             return f"L{answer[0]} H{answer[1]}"
         case "order":
-            return ", ".join(answer)
+            return " > ".join(answer)
         case "number":
             return exact_or_three_digits(answer)
         case "draw":
             return "the row below"
         case _:
             return str(answer)
+
+
+def _own_number(question: Question, grade: Grade) -> dict[str, float]:
+    """What the model computes for the reader's own sentence."""
+    return {f"{name}, yours": value for name, value in grade.numbers.items()} if question.kind == "sentence" else {}
+
+
+def further_numbers(truth: Truth) -> Mapping[str, float]:
+    """The numbers of a truth that are not the answer itself."""
+    return {} if [*truth.numbers.values()] == [truth.value] else truth.numbers
 
 
 def cell(text: str) -> str:
@@ -219,6 +227,10 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
     if question.kind == "draw":
         return "You see the model's row next to yours."
     listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
-    if question.kind == "concept":
-        return f"True is: {listed}"
-    return f"A sentence that works: “{listed}”." if question.kind == "sentence" else f"The model says: {listed}."
+    match question.kind:
+        case "concept":
+            return f"True is: {listed}"
+        case "sentence":
+            return f"A sentence that works: “{listed}”"
+        case _:
+            return f"The answer is: {listed.rstrip('.')}."

@@ -227,7 +227,8 @@ class TrueOrFalse(Choosing):
     def truth(self, look: Look) -> Truth:
         """True or False, with both numbers."""
         left, right = _number(self.left, look), _number(self.right, look)
-        return Truth(COMPARISONS[self.compare](left, right), {"left": left, "right": right})
+        names = (_name(self.left, self.right), _name(self.right, self.left))
+        return Truth(COMPARISONS[self.compare](left, right), dict(zip(names, (left, right), strict=True)))
 
     def choices(self, look: Look) -> dict[bool, str]:
         """Both."""
@@ -236,3 +237,13 @@ class TrueOrFalse(Choosing):
 
 def _number(quantity: Any, look: Look) -> float:
     return float(quantity) if isinstance(quantity, int | float) else read_quantity(quantity).value(look)
+
+
+def _name(quantity: Any, other: Any) -> str:
+    """What a compared number is: its quantity, with the arguments in which it differs from the other one."""
+    if isinstance(quantity, int | float):
+        return "compared with"
+    asked = read_quantity(quantity)
+    others = asked.arguments if isinstance(other, int | float) else read_quantity(other).arguments
+    differs = [f"{name} {value}" for name, value in asked.arguments.items() if others.get(name) != value]
+    return ", ".join([asked.quantity.name, *differs]).replace("_", " ")

@@ -6,19 +6,16 @@ quantity.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from encoder import causal
-from encoder.errors import EncoderError
+from encoder import EncoderError, Trace, causal
 from encoder.explain import cost as costs
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
-from encoder.trace.trace import Trace
 from pages.core.stores.cache import TracedText
 from pages.core.words import token_names
 
@@ -61,9 +58,7 @@ class Look(TracedText):
     def at(self, layer: int | None, head: int | None = None) -> Look:
         """The same text at another layer and head. Raises QuestionError outside of the model."""
         config = self.loaded.config
-        new = dataclasses.replace(
-            self, layer=self.layer if layer is None else layer, head=self.head if head is None else head
-        )
+        new = replace(self, layer=self.layer if layer is None else layer, head=self.head if head is None else head)
         if not (0 <= new.layer < config.n_layers and 0 <= new.head < config.n_heads):
             raise QuestionError(
                 f"No head L{new.layer} H{new.head}: this model has layers 0 to {config.n_layers - 1} and heads 0 to "
@@ -73,11 +68,11 @@ class Look(TracedText):
 
     def about(self, text: str | None) -> Look:
         """The same place with another text, or with its own."""
-        return self if text is None else dataclasses.replace(self, text=text, pair=None)
+        return self if text is None else replace(self, text=text, pair=None)
 
     def padded(self, length: int) -> Look:
         """The same text, padded to a number of tokens."""
-        return dataclasses.replace(self, model=dataclasses.replace(self.model, pad=length, padding=True))
+        return replace(self, model=replace(self.model, pad=length, padding=True))
 
     def row(self, query: str | int) -> np.ndarray:
         """Attention of a query over all tokens, [T] in float64."""
@@ -195,19 +190,19 @@ def _head_measure(look: Look, name: str) -> float:
 
 @_quantity(r"1 - \cos(s, s_{\mathrm{without\ the\ head}})", per_head=True)
 def _missed(look: Look) -> float:
-    effects = look.derived(
-        ("question", "effects"), lambda trace: causal.ablate_each_head(look.loaded, trace).cpu().numpy()
-    )
-    return -float(effects[look.layer, look.head])
+    return _fall(look, causal.SentenceVector())
 
 
 @_quantity("p - p_{\\mathrm{without\\ the\\ head}}", per_head=True)
 def _missed_word(look: Look, word: str) -> float:
     """The probability that a word behind the mask token loses without the head."""
-    outcome = causal.MaskedWord(word, scale="probability")
+    return _fall(look, causal.MaskedWord(word, scale="probability"))
+
+
+def _fall(look: Look, outcome: causal.Outcome) -> float:
+    """By how much the outcome falls without the head."""
     effects = look.derived(
-        ("question", "effects on a word", word),
-        lambda trace: causal.ablate_each_head(look.loaded, trace, outcome).cpu().numpy(),
+        ("question", "effects", outcome), lambda trace: causal.ablate_each_head(look.loaded, trace, outcome)
     )
     return -float(effects[look.layer, look.head])
 
@@ -250,7 +245,7 @@ def _softmax(look: Look, scores: Sequence[float], at: int) -> float:
     return float(powers[at] / powers.sum())
 
 
-@_quantity(r"\sum_j w_j v_j")
+@_quantity()  # arithmetic with given numbers, of which a sum of values is only one case
 def _weighted_sum(look: Look, weights: Sequence[float], values: Sequence[float]) -> float:
     return float(np.dot(weights, values))
 

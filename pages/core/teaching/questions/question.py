@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.questions import misconceptions
 from pages.core.teaching.questions.quantities import Look, QuestionError

@@ -3,6 +3,10 @@
 `before` runs before the page is chosen, `after` when the page has been drawn. The teacher's own change is published
 after the run that drew it; a run that applied somebody else's view publishes nothing, so two tabs of a teacher agree.
 Of two teachers the last one to choose a page wins, for everybody: the room's versions are the one order.
+
+A newer request interrupts a run, so a view counts as shown when `after` is reached: until then each run applies the
+room's view again. Which page a request names depends on what the browser had drawn when it was sent; `_chooses` tells
+a choice of a person from such a page.
 """
 
 import dataclasses
@@ -12,21 +16,26 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.core.teaching.lessons.params import Params as LessonParams
+from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK
 from pages.core.work.page_slots import Slots
-from pages.state import former, links, not_chosen
-from pages.state.url_state import state
+from pages.state import former, links, not_chosen, state
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
 #: would load the engine before the first paint.
 OWN = frozenset({"room", "colours", "device", "dtype", "present"})
-#: The view that this session applied or published last; what its last run showed; whether a run applies a view; where
-#: the last run was; whether news caused this run.
+#: The view that this session showed or published last; what its last run showed; the view that is applied and not shown
+#: yet; where the last whole run was; whether news caused this run.
 _SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
-#: The page that an applied view left, and when; seconds for which the browser may still ask for it.
-_LEFT, STALE = "_room_left", 3.0
+#: The page that the teacher chose, while it is not drawn.
+_CHOSEN = "_room_chosen"
+#: The pages of the runs since the last whole one.
+_RAN = "_room_ran"
+#: The pages that this session left, and until when the browser may still ask for one as it had not drawn the next one:
+#: seconds after a view of the room, and after a click, since Back soon after a click is a person's.
+_LEFT, STALE, STALE_OWN = "_room_left", 3.0, 1.0
 #: When a view was applied last; seconds in which a browser may not have drawn it.
 _APPLIED, UNSEEN = "_room_applied", 10.0
 #: Whether this run has its place in the order of the class.
@@ -62,13 +71,11 @@ def apply(view: Mapping[str, str], page: str | None, *, again: bool = False) -> 
         if newest.get(name) != value or (again and name in (*view, "text")):
             state.put(param, value)
     not_chosen.remember_asked({*view, "layer"})  # head and token are chosen: the app chooses no others
-    st.session_state[_SEEN] = seen
-    st.session_state[_APPLIES] = True
+    st.session_state[_APPLIES] = seen
     if not again:
         st.session_state[_APPLIED] = time.monotonic()
     if page is not None and view["page"] != page:
         links.open_later(view["page"])
-        st.session_state[_LEFT] = page, time.monotonic()
 
 
 def before(page: str) -> None:
@@ -77,31 +84,41 @@ def before(page: str) -> None:
     now = session.room()
     if own is None or now is None or not state.has_begun():
         return
+    if not now.view or (own.teaches and page == DESK):
+        return
+    st.session_state[_RAN] = {page, *st.session_state.get(_RAN, ())}
     if own.teaches:
-        came_from = st.session_state.get(_PAGE, page)
-        if page not in (DESK, came_from) and not (st.session_state.get(_NEWS) or st.session_state.get(_APPLIES)):
-            st.session_state[_SEEN] = dict(now.view)  # the teacher chose this page: the class comes here
-        elif page != DESK and now.view and (now.view != st.session_state.get(_SEEN) or _is_stale(page, now)):
-            apply(now.view, page)
-        elif page != DESK and _may_be_unseen(now):
-            apply(now.view, page, again=True)
-        return
-    if not now.view:
-        return
-    if now.recalled != own.recalled:
-        session.follow(True)
-        apply(now.view, page)
-        return
-    if not own.follows:
-        _tell_place(page)
-        return
-    if now.view != st.session_state.get(_SEEN) or _is_stale(page, now):
-        if st.session_state.get(_NEWS) and _PLACE not in st.session_state:
+        chosen = st.session_state.pop(_CHOSEN, None)
+        if chosen is None or not _is_event():  # else it came before the browser had drawn what the teacher chose
+            chosen = page if _chooses(page) else None
+        if chosen is not None:
+            st.session_state.pop(_APPLIES, None)
+            st.session_state[_CHOSEN] = chosen  # the class comes here
+            if chosen != page:
+                links.open_later(chosen)
+            return
+    else:
+        if now.recalled != own.recalled:
+            session.follow(True)
+            st.session_state.pop(_SEEN, None)
+        elif not own.follows:
+            _tell_place(page)
+            return
+    begun = st.session_state.get(_APPLIES)
+    if begun is not None or now.view != st.session_state.get(_SEEN) or _is_stale(page):
+        if not own.teaches and st.session_state.get(_NEWS) and _PLACE not in st.session_state:
             ORDER.enter()
             st.session_state[_PLACE] = True
-        apply(now.view, page)
+        apply(now.view, page, again=begun == now.view)
     elif _may_be_unseen(now):
         apply(now.view, page, again=True)
+
+
+def _chooses(page: str) -> bool:
+    """Whether the teacher chose this page: neither the last whole run nor a view of the room led here."""
+    begun = st.session_state.get(_APPLIES)
+    known = st.session_state.get(_PAGE, page), former.current(begun)["page"] if begun else None
+    return page not in known and not _is_stale(page)
 
 
 def _may_be_unseen(now: Room) -> bool:
@@ -113,10 +130,14 @@ def _may_be_unseen(now: Room) -> bool:
     return soon and bool(st.session_state.get(_NEWS)) and now.view == st.session_state.get(_SEEN)
 
 
-def _is_stale(page: str, now: Room) -> bool:
-    """Whether this run shows the page that the last view has just left: the browser asked for it before it knew."""
-    left, when = st.session_state.get(_LEFT, ("", 0.0))
-    return page == left != now.view.get("page") and time.monotonic() - when < STALE
+def _is_stale(page: str) -> bool:
+    """Whether this run shows a page that was just left: the browser asked for it before it knew."""
+    return _is_event() and time.monotonic() < st.session_state.get(_LEFT, {}).get(page, 0.0)
+
+
+def _is_event() -> bool:
+    """Whether this run's page is what the browser had drawn. A click on a page's name asks without values: no room."""
+    return RoomParams.code.name in st.query_params
 
 
 def note_own_way(page: str) -> None:
@@ -128,7 +149,7 @@ def note_own_way(page: str) -> None:
     is_news = st.session_state.pop(_NEWS, False)
     if own is None or now is None or own.teaches or not own.follows or not now.view:
         return
-    if is_news or st.session_state.get(_APPLIES) or shown(page) == st.session_state.get(_SHOWN):
+    if is_news or _APPLIES in st.session_state or shown(page) == st.session_state.get(_SHOWN):
         return
     if now.frozen:
         st.session_state.pop(_SEEN, None)
@@ -154,9 +175,16 @@ def after(page: str) -> None:
     if own is None or now is None:
         return
     here = shown(page)
-    applied, last = st.session_state.pop(_APPLIES, False), st.session_state.get(_SHOWN)
+    applied, last = st.session_state.pop(_APPLIES, None), st.session_state.get(_SHOWN)
+    came_from = st.session_state.get(_PAGE, page)
+    st.session_state.pop(_CHOSEN, None)
     st.session_state[_SHOWN], st.session_state[_PAGE] = here, page
-    if own.teaches and page != DESK and not applied and last is not None and here != last:
+    left = {came_from, *st.session_state.pop(_RAN, ())}
+    until = time.monotonic() + (STALE_OWN if applied is None else STALE)
+    st.session_state[_LEFT] = {**st.session_state.get(_LEFT, {}), **dict.fromkeys(left, until), page: 0.0}
+    if applied is not None:
+        st.session_state[_SEEN] = applied
+    elif own.teaches and page != DESK and last is not None and here != last:
         publish(here)
         if (new := session.room()) is not None and new.question != now.question:
             st.rerun()  # another step's question is drawn above the page

@@ -13,14 +13,15 @@ from redis.retry import Retry
 
 from pages.core.teaching.rooms.room import Member, Room, question_id
 from pages.core.teaching.rooms.store import (
+    LATE,
     Pulse,
     RoomError,
     RoomStore,
     StoreUnavailable,
     changed,
-    check_answer,
     gone,
     make_room,
+    place_of,
 )
 
 #: Seconds for one answer of Redis, and how often a lost connection is tried again.
@@ -98,7 +99,8 @@ class RedisStore(RoomStore):
 
         def write(pipe: Pipeline) -> None:
             room = _room(pipe, code)
-            answers = [f"answers:{question_id(room, number)}" for number in range(1, room.asked + 1)]
+            questions = [LATE, *(question_id(room, number) for number in range(1, room.asked + 1))]
+            answers = [f"answers:{question}" for question in questions]
             pipe.multi()
             pipe.delete(*(_key(code, name) for name in ("room", "activity", "members", "seen", *answers)))
 
@@ -140,18 +142,18 @@ class RedisStore(RoomStore):
     def members(self, code: str) -> dict[str, Member]:
         return _members(*self._of_room(code, "members", "seen"))
 
-    def answer(self, code: str, question: str, member: str, value: str) -> None:
-        key = _key(code, f"answers:{question}")
+    def answer(self, code: str, question: str, member: str, value: str) -> bool:
 
-        def write(pipe: Pipeline) -> None:
+        def write(pipe: Pipeline) -> bool:
             room = _room(pipe, code)
-            check_answer(room, question, bool(pipe.hexists(_key(code, "members"), member)), value)
+            under, name = place_of(room, question, member, bool(pipe.hexists(_key(code, "members"), member)), value)
             pipe.multi()
-            pipe.hset(key, member, value)
+            pipe.hset(_key(code, f"answers:{under}"), name, value)
             pipe.incr(_key(code, "activity"))
-            _expire(pipe, room, f"answers:{question}", "activity")
+            _expire(pipe, room, f"answers:{under}", "activity")
+            return under == question
 
-        self._transaction(write, _key(code, "room"))
+        return bool(self._transaction(write, _key(code, "room")))
 
     def answers(self, code: str, question: str) -> dict[str, str]:
         (answers,) = self._of_room(code, f"answers:{question}")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import hmac
 import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from encoder import EncoderError
 from pages.core.access import limits
 
+#: Of a room's JSON, raised when an older version could not read it. Rooms of 0.1 do not name theirs, which is 1.
+FORMAT = 1
 #: Codes avoid characters that a projector makes look alike: 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B, U and V.
 ALPHABET = "34679ACDEFGHJKMNPQRTUWXY"
 CODE_LENGTH = 6
@@ -76,12 +78,16 @@ class Room:
 
     def to_json(self) -> str:
         """The room as JSON."""
-        return json.dumps(dataclasses.asdict(self), separators=(",", ":"))
+        return json.dumps({"format": FORMAT} | asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Room:
-        """The room that `to_json` wrote."""
+        """The room that `to_json` wrote. Raises EncoderError for one of a newer version."""
         values = json.loads(text)
+        if values.pop("format", FORMAT) > FORMAT:
+            raise EncoderError(
+                "A newer version of Encoderscope opened this room: update this server, and start it again."
+            )
         question, past = values.pop("question"), tuple(Asked(**one) for one in values.pop("past"))
         values["hidden"] = tuple(values["hidden"])
         return cls(**values, question=Asked(**question) if question else None, past=past)
@@ -106,7 +112,7 @@ class Member:
 
     def to_json(self) -> str:
         """The member as JSON, without `seen`."""
-        values = dataclasses.asdict(self)
+        values = asdict(self)
         del values["seen"]
         return json.dumps(values, separators=(",", ":"))
 
@@ -148,7 +154,7 @@ def ask(
     """The room with a new question. view: what it is about, by default the room's; before: see `Asked`."""
     room, number = end_question(room), room.asked + 1
     asked = Asked(question_id(room, number), definition, room.view if view is None else view, hides, before=before)
-    return dataclasses.replace(room, asked=number, question=asked)
+    return replace(room, asked=number, question=asked)
 
 
 def end_question(room: Room) -> Room:
@@ -156,9 +162,9 @@ def end_question(room: Room) -> Room:
     if room.question is None:
         return room
     past = (*room.past, room.question)
-    while len(past) > 1 and len(json.dumps([dataclasses.asdict(one) for one in past])) > limits.ROOM_PAST.value:
+    while len(past) > 1 and len(json.dumps([asdict(one) for one in past])) > limits.ROOM_PAST.value:
         past = past[1:]
-    return dataclasses.replace(room, question=None, past=past)
+    return replace(room, question=None, past=past)
 
 
 def question_id(room: Room, number: int) -> str:

@@ -4,10 +4,10 @@ A seat is kept by the session; the browser keeps what a new session needs to tak
 id for the tab, and the last one and a teacher's key for the browser.
 """
 
-import dataclasses
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -17,14 +17,13 @@ from pages.core.teaching.room_address import RoomParams
 from pages.core.teaching.rooms import current_store, events
 from pages.core.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
 from pages.core.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
-from pages.state import kept, links
-from pages.state.url_state import state
+from pages.state import kept, links, state
 
 #: The page where a room is opened and joined; for a teacher, the desk.
 DESK = "classroom"
 _SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_stale"
-#: Answers that wait for the store, by question.
-_WAITING = "_room_waiting"
+#: This student's answers as JSON, by question; those that wait for the store.
+_GIVEN, _WAITING = "_room_answers", "_room_waiting"
 #: The room in which this session tried to take a seat by itself; whether it has left one.
 _TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
 _ID = re.compile(r"[\w-]{16,64}")
@@ -108,8 +107,8 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
-    for question, value in st.session_state.pop(_WAITING, {}).items():
-        answer(question, value)
+    for question, text in st.session_state.pop(_WAITING, {}).items():
+        answer(question, json.loads(text))
     return own
 
 
@@ -198,9 +197,7 @@ def follow(follows: bool, page: str = "") -> None:
     if own is None or own.teaches:
         return
     now = room()
-    st.session_state[_SEAT] = dataclasses.replace(
-        own, follows=follows, recalled=now.recalled if now and follows else own.recalled
-    )
+    st.session_state[_SEAT] = replace(own, follows=follows, recalled=now.recalled if now and follows else own.recalled)
     attempt(store().join, own.code, Member(own.member, own.nickname, follows, "" if follows else page))
 
 
@@ -228,7 +225,7 @@ def teach(edit: Callable[[Room], Room]) -> bool:
 
 def change(*, recalls: bool = False, **values: Any) -> None:
     """Change fields of the room as its teacher, see `Room`; recalls: also call everybody back. For callbacks."""
-    teach(lambda found: dataclasses.replace(found, recalled=found.recalled + recalls, **values))
+    teach(lambda found: replace(found, recalled=found.recalled + recalls, **values))
 
 
 def attempt(action: Callable[..., object], *args: Any, **named: Any) -> None:
@@ -252,22 +249,31 @@ def close() -> None:
     leave(f"Room {own.code} is closed. Its answers are deleted.")
 
 
-def answer(question: str, value: str) -> bool:
-    """Give or change this student's answer, as JSON; whether it is kept. Errors become a sentence.
+def answer(question: str, value: object) -> bool:
+    """Give or change this student's answer; whether it came in time. Errors become a sentence. For callbacks.
 
     While the store is away the answer waits in this session; the run that reads the room again sends it.
     """
-    own = seat()
+    own, text = seat(), json.dumps(value)
     if own is None or own.teaches:
         return False
+    in_time = True
     try:
-        store().answer(own.code, question, own.member, value)
+        in_time = store().answer(own.code, question, own.member, text)
     except StoreUnavailable:
-        st.session_state.setdefault(_WAITING, {})[question] = value
+        st.session_state.setdefault(_WAITING, {})[question] = text
     except RoomError as error:
         say(str(error))
         return False
-    return True
+    given()[question] = text
+    if not in_time:
+        say("The question was closed before your answer arrived. The teacher has it, marked as late.")
+    return in_time
+
+
+def given() -> dict[str, str | None]:
+    """What this session knows of the student's answers: JSON by question, None for none."""
+    return st.session_state.setdefault(_GIVEN, {})
 
 
 def waits(question: str) -> bool:

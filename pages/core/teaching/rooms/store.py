@@ -1,15 +1,17 @@
 """Where rooms are kept: the interface, and the store in this process's memory."""
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from encoder.errors import EncoderError
+from encoder import EncoderError
 from pages.core.access import limits
 from pages.core.teaching.rooms.room import Member, Room
+
+#: What all answers that did not come in time are kept under, in place of their question.
+LATE = "late"
 
 
 class RoomError(EncoderError):
@@ -65,8 +67,11 @@ class RoomStore(Protocol):
     def members(self, code: str) -> dict[str, Member]:
         """All who joined, by id."""
 
-    def answer(self, code: str, question: str, member: str, value: str) -> None:
-        """Keep a member's answer in place of an earlier one. Raises RoomError unless the question is open."""
+    def answer(self, code: str, question: str, member: str, value: str) -> bool:
+        """Keep a member's answer in place of an earlier one; whether it came in time. Raises RoomError for a stranger.
+
+        An answer to a question that is not open is kept apart: see `late_answers`.
+        """
 
     def answers(self, code: str, question: str) -> dict[str, str]:
         """The answers to a question, by member."""
@@ -143,7 +148,7 @@ class MemoryStore(RoomStore):
         with self._lock:
             kept = self._kept(code)
             make_room(code, kept.members, member)
-            member = dataclasses.replace(member, seen=time.time())
+            member = replace(member, seen=time.time())
             if kept.members.get(member.id) != member:
                 kept.activity += 1
             kept.members[member.id] = member
@@ -152,18 +157,19 @@ class MemoryStore(RoomStore):
         with self._lock:
             kept = self._kept(code)
             for one in kept.members.keys() & set(members):
-                kept.members[one] = dataclasses.replace(kept.members[one], seen=time.time())
+                kept.members[one] = replace(kept.members[one], seen=time.time())
 
     def members(self, code: str) -> dict[str, Member]:
         with self._lock:
             return dict(self._kept(code).members)
 
-    def answer(self, code: str, question: str, member: str, value: str) -> None:
+    def answer(self, code: str, question: str, member: str, value: str) -> bool:
         with self._lock:
             kept = self._kept(code)
-            check_answer(kept.room, question, member in kept.members, value)
-            kept.answers.setdefault(question, {})[member] = value
+            under, name = place_of(kept.room, question, member, member in kept.members, value)
+            kept.answers.setdefault(under, {})[name] = value
             kept.activity += 1
+            return under == question
 
     def answers(self, code: str, question: str) -> dict[str, str]:
         with self._lock:
@@ -182,9 +188,7 @@ def changed(room: Room, edit: Callable[[Room], Room]) -> Room:
         raise RoomError(f"A room holds {limits.QUESTIONS.value} questions. Open a new room for more.")
     if len(new.to_json()) > limits.ROOM_VIEW.value:
         raise RoomError(f"This view is too large for a room ({limits.ROOM_VIEW.value:,} bytes). Shorten the text.")
-    return dataclasses.replace(
-        new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1
-    )
+    return replace(new, code=room.code, key_hash=room.key_hash, opened=room.opened, version=room.version + 1)
 
 
 def make_room(code: str, members: dict[str, Member], member: Member) -> list[str]:
@@ -200,11 +204,20 @@ def make_room(code: str, members: dict[str, Member], member: Member) -> list[str
     return absent
 
 
-def check_answer(room: Room, question: str, is_member: bool, value: str) -> None:
-    """Raise RoomError unless a member may give this answer now."""
+def place_of(room: Room, question: str, member: str, is_member: bool, value: str) -> tuple[str, str]:
+    """Where a member's answer is kept: under its question, or under LATE. Raises RoomError for one that is not kept."""
     if not is_member:
         raise RoomError(f"You are not in room {room.code}. Join it again; your answer is kept on this page.")
-    if room.question is None or room.question.id != question or room.question.revealed:
-        raise RoomError("This question is closed: the teacher shows the result or has gone on.")
     if len(value.encode("utf-8", "replace")) > limits.ANSWER.value:
         raise RoomError(f"An answer has at most {limits.ANSWER.value:,} bytes. Shorten it.")
+    is_open = room.question is not None and room.question.id == question and not room.question.revealed
+    return (question, member) if is_open else (LATE, f"{member} {question}")
+
+
+def late_answers(store: RoomStore, code: str) -> dict[str, dict[str, str]]:
+    """Question -> member -> an answer that came when the question was not open."""
+    found: dict[str, dict[str, str]] = {}
+    for place, value in store.answers(code, LATE).items():
+        member, _, question = place.partition(" ")
+        found.setdefault(question, {})[member] = value
+    return found

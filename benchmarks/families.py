@@ -1,0 +1,97 @@
+"""The plain forward pass of every family, next to that of transformers: 3 layers of width 384, about 512 tokens.
+
+The checkpoints are those of the tests, with random weights and larger sizes. transformers uses the attention that it
+prefers for the family. Before a family is timed, both sides must compute the same output.
+"""
+
+import contextlib
+import dataclasses
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import encoder
+from benchmarks import report, timing
+from benchmarks.report import Figure
+from tests.load import every_family, sounds
+from tests.load.every_family import Case
+
+TOKENS, WIDTH, HEADS, FFN = 512, 384, 12, 1536
+#: How the families name a size -> the size.
+SIZES = {
+    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "emb_dim", "dim", "word_embed_proj_dim"), WIDTH),
+    **dict.fromkeys(("num_attention_heads", "n_head", "n_heads", "num_heads"), HEADS),
+    **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), HEADS),
+    **dict.fromkeys(("encoder_num_attention_heads", "decoder_num_attention_heads"), HEADS),
+    **dict.fromkeys(("intermediate_size", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "hidden_dim"), FFN),
+    **dict.fromkeys(("head_dim", "d_kv"), WIDTH // HEADS),
+    **dict.fromkeys(("max_position_embeddings", "n_positions"), TOKENS + 88),
+    "num_key_value_heads": HEADS // 3,
+    "attention_window": TOKENS,  # Longformer's own
+    "block_size": 64,  # BigBird's own
+    "image_size": 92,  # 23 x 23 patches
+    "max_length": 688,  # AST: 85 x 6 patches
+    "max_source_positions": 500,  # Whisper: 10 s
+}
+#: Largest difference of outputs of the order of 1, where sums have other orders.
+SAME = 1e-3
+
+
+def run(*, seconds: float, clock: str) -> Iterator[Figure]:
+    """The ratio of each family, one by one. seconds: for one family."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for title, case in {case.title: case for case in reversed(every_family.ALL.values())}.items():
+            yield ratio(title, case, seconds, clock)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def enlarged(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A tiny checkpoint's fields with the sizes of a small one."""
+    return {
+        name: enlarged(value) if isinstance(value, dict) else SIZES.get(name, value) for name, value in fields.items()
+    }
+
+
+def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
+    """Both sides in turn. Raises ValueError if they compute different numbers."""
+    made = dataclasses.replace(case, fields=enlarged(case.fields)).make()
+    with tempfile.TemporaryDirectory() as place:
+        ours = encoder.load(every_family.write(case, made, Path(place) / "model"), device="cpu")
+    with contextlib.suppress(ValueError):  # this family has one implementation of its own
+        made.set_attn_implementation("sdpa")  # type: ignore[operator]
+    given = inputs(ours)
+    theirs = case.encode(made)
+    calls: dict[str, Callable[[], Tensor]] = {
+        "ours": torch.no_grad()(lambda: ours.encoder(given)),
+        "transformers": torch.no_grad()(lambda: theirs(given, **case.more(given)).last_hidden_state),
+    }
+    mine, other = (call() for call in calls.values())
+    apart = float((mine - other).abs().max()) / max(1.0, float(other.abs().max()))
+    if apart > SAME:
+        raise ValueError(f"The sides of {title} differ by {apart:.2g}, so their speeds cannot be compared.")
+    measured = timing.in_turn(calls, seconds=seconds, least=7, clock=clock)
+    found = timing.ratio(*measured.values())
+    return Figure(
+        "families", title, "transformers", found.value, tokens=mine.shape[1], target=1.1, low=found.low,
+        high=found.high, raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
+    )  # fmt: skip
+
+
+def inputs(model: Any) -> Tensor:
+    """About TOKENS tokens: ids [1, T], pixels [1, C, S, S] or a prepared sound."""
+    if model.takes == "text":
+        return torch.tensor([every_family.ids_of(TOKENS, 0)])
+    if model.takes == "image":
+        patches = model.config.patches
+        return torch.randn(1, 3, *[patches.image_size] * 2, generator=torch.Generator().manual_seed(0))
+    front = model.config.convolutions
+    length = 1.0 if front is None else (front.hop * (TOKENS - 1) + front.reach) / model.rate
+    return model.prepare(sounds.tone(length))[None]

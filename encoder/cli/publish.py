@@ -1,0 +1,12 @@
+"""The command `encoderscope publish`: views of the app as a folder of pages."""
+
+import argparse
+
+
+def publish_views(options: argparse.Namespace) -> int:
+    """Write the folder, and say how to open it."""
+    from encoder.export.published import publish
+
+    first, *others = publish(options.views, options.out, options.device)
+    print(f"{len(others)} pages in {options.out}: open {first}, or copy the folder to any web server.")
+    return 0

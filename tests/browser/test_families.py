@@ -1,0 +1,125 @@
+"""Every family in Chromium: a tiny random checkpoint of each, made by transformers, on the pages that accept its input.
+
+Each run opens one page a family, another page for the next one. With `-m families` every page opens with each family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from benchmarks.serving import addresses
+from tests.browser.test_every_page import OPEN_ALL
+from tests.conftest import Server, Tab, query, settle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1_800)]
+
+#: Pages without a model of the visitor's, and pages that accept texts only.
+WITHOUT, TEXTS_ONLY = {"training", "lessons", "classroom", "by_hand", "glossary"}, {"similarity", "search", "probes"}
+PAGES = {folder: path for folder, path in addresses().items() if folder not in WITHOUT}
+#: What stays in the address from page to page.
+INPUT = {"model": "other", "text": "w7 w20 w33 w8 w41 w33", "i": "2", "j": "3"}
+#: Parts that only an address opens.
+PARTS = {"model": {"start": "1", "step": "scores", "check": "1"}, "heads": {"view": "vectors"}}
+JOINTS = ("clip", "siglip")
+#: What a page says where something failed.
+ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
+#: Streamlit opens an address without loading the page again, as with the button Back.
+GO = """address => {
+  history.pushState({}, "", address);
+  dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+}"""
+#: [path, folder] -> whether the bar shows that page and a field above it that model.
+SHOWN = """([path, folder]) => document.querySelector(".enc-pages a[aria-current]")?.getAttribute("href") === path
+  && [...document.querySelectorAll(".stMain input")].some(one => one.value === folder)"""
+GROUPS = 2
+
+
+def folder_of(name: str) -> str:
+    """A case's folder: its name without what an address escapes."""
+    return re.sub(r"[^a-z0-9]+", "-", name)
+
+
+@dataclass(frozen=True)
+class Families:
+    """The app, which offers all checkpoints; the names of all, and of those that accept texts."""
+
+    server: Server
+    names: tuple[str, ...]
+    texts: frozenset[str]
+
+    def pages_of(self, name: str) -> list[str]:
+        """The pages that accept the input of a checkpoint."""
+        return [folder for folder in PAGES if name in self.texts or folder not in TEXTS_ONLY]
+
+
+@pytest.fixture(scope="module")
+def families(
+    serve: Callable[..., contextlib.AbstractContextManager[Server]], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Families]:
+    from tests.load import every_family, joints  # torch takes seconds in each process
+
+    root = tmp_path_factory.mktemp("families")
+    for name, case in every_family.ALL.items():
+        every_family.write(case, case.make(), root / folder_of(name))
+    for name in JOINTS:
+        joints.write(joints.model_of(name), root / name, name)
+    with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
+        yield Families(server, (*every_family.ALL, *JOINTS), frozenset((*every_family.TEXTS, *JOINTS)))
+
+
+def opened(page: Page, folder: str, name: str, *, deep: bool) -> list[str]:
+    """Open a page with a checkpoint: what it says went wrong. deep: with its closed parts open."""
+    source = folder_of(name)
+    values = {**INPUT, "source": source, **(PARTS.get(folder, {}) if deep else {})}
+    page.evaluate(GO, f"{PAGES[folder]}?{urlencode(values)}")
+    page.wait_for_function(SHOWN, arg=[PAGES[folder], source])
+    settle(page)
+    if deep:
+        page.evaluate(OPEN_ALL)
+        page.wait_for_timeout(250)
+        settle(page)
+    found = page.locator(ERRORS).all_inner_texts()
+    if query(page).get("model") != "other":
+        found.append("another model stands in")
+    return found
+
+
+def visited(browser: Browser, server: Server, visits: list[tuple[str, str]], *, deep: bool) -> None:
+    """Fails if a page has an error, the console or the server's log a line, or a request goes elsewhere."""
+    before, tab, found = len(server.log()), Tab(browser, server.url, {}), []
+    tab.page.set_viewport_size({"width": 1280, "height": 720})
+    tab.page.goto(f"{server.url}/glossary")
+    settle(tab.page)
+    for name, folder in visits:
+        said = opened(tab.page, folder, name, deep=deep) + tab.complaints
+        found += [f"{folder} with {name}: {one}" for one in said]
+        tab.complaints.clear()
+    tab.context.close()
+    assert not found, "\n".join(found)
+    assert not server.log()[before:]
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_each_family_opens_on_a_page(browser: Browser, families: Families, group: int) -> None:
+    visits = []
+    for number, name in enumerate(families.names):
+        pages = families.pages_of(name)
+        visits.append((name, pages[number % len(pages)]))
+    visited(browser, families.server, visits[group::GROUPS], deep=False)
+
+
+@pytest.mark.families
+@pytest.mark.parametrize("folder", PAGES)
+def test_every_page_opens_with_each_family(browser: Browser, families: Families, folder: str) -> None:
+    visits = [(name, folder) for name in families.names if folder in families.pages_of(name)]
+    visited(browser, families.server, visits, deep=True)

@@ -1,0 +1,84 @@
+"""`encoderscope publish`: links of the app as a folder of pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import encoder
+from encoder import EncoderError, export
+from encoder.cli import main
+from encoder.export.published import publish, read_view
+from encoder.export.saved import page
+from tests.pages.apps import visit
+
+EDITS = (encoder.edits.AblateHead(layer=0, head=2),)
+EDIT = quote(encoder.edits.format(EDITS))
+LINK = "http://school.example/model?text=The+cat+sat&model=twin-pre&layer=1&head=2&i=3"
+
+
+def test_a_folder_has_a_page_for_each_view(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    heads = "heads?text=A+%3Cb%3E+dog&model=twin-pre&layer=3&head=1"
+    views = [LINK, heads, f"{heads}&view=lines&norm=post", f"{heads}&view=text&edits={EDIT}"]
+    assert main.main(["publish", *views, "--device", "cpu", "--out", str(tmp_path / "folder")]) == 0
+    names = sorted(path.name for path in (tmp_path / "folder").iterdir())
+    assert names == ["01-model.html", "02-heads.html", "03-heads.html", "04-heads.html", "index.html"]
+    assert "4 pages" in capsys.readouterr().out
+    files = {name: (tmp_path / "folder" / name).read_text(encoding="utf-8") for name in names}
+    index = files.pop("index.html")
+    assert re.findall(r'href="(\d\d[^"]+)"', index) == list(files)
+    assert "A &lt;b&gt; dog" in index
+    for text in files.values():
+        assert "default-src &#39;none&#39;" in text
+        assert 'href="http://localhost:8501/' in text
+
+
+def test_a_page_has_the_numbers_of_the_view(tmp_path: Path) -> None:
+    publish([LINK, f"heads?text=a+cat&model=twin-pre&layer=3&head=1&edits={EDIT}"], tmp_path, "cpu")
+    model = encoder.load("twin-pre", device="cpu")
+    trace = model.trace("The cat sat")
+    view = read_view(LINK)
+    assert (tmp_path / "01-model.html").read_text(encoding="utf-8") == page(
+        trace, 1, 2, 3, None, link=view.link, model=model.name
+    )
+    edited = model.trace("a cat", edits=EDITS)
+    written = (tmp_path / "02-heads.html").read_text(encoding="utf-8")
+    link = read_view(f"heads?text=a+cat&model=twin-pre&layer=3&head=1&edits={EDIT}").link
+    assert written == page(export.map(edited, 3, 1), link=link)
+    assert written != page(export.map(model.trace("a cat"), 3, 1), link=link)
+
+
+def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
+    view = read_view(LINK)
+    assert read_view(view.link) == view
+    assert view.link.startswith("http://localhost:8501/?start=1&")
+    values = visit(at_front=True, start="1", **view.values).session_state["_view"]
+    assert (values["text"], values["model"], values["layer"], values["head"], values["i"]) == (
+        "The cat sat", "twin-pre", 1, 2, 3,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("training?text=a", "model or heads"),
+        ("heads?layer=2", "no text"),
+        ("heads?text=a&model=twin-pre&layer=two", "whole number"),
+        ("heads?text=a&model=twin-pre&layer=9", "9"),
+        ("heads?text=a&model=digits-pre", "text"),
+    ],
+)
+def test_what_cannot_be_published_is_said(link: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=said):
+        publish([link], tmp_path / "folder", "cpu")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_at_the_root_a_link_shows_heads_as_in_the_app() -> None:
+    assert read_view("http://localhost:8501/?text=a&layer=1").page == "heads"
+    assert read_view("http://localhost:8501/?start=1&text=a").page == "model"
+    assert json.dumps(read_view("/x/heads?text=a").values) == '{"text": "a"}'
