@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -124,6 +125,7 @@ def with_changes(values: dict[str, str], changes: dict[str, object]) -> dict[str
     return wanted
 
 
+@functools.cache
 def default(name: str) -> str | None:
     """What an address without this value means."""
     param = registered().get(name)
@@ -369,5 +371,6 @@ THEN = (Reader, Reader, Student, Reader, Walker, Reader, Student, Builder, LongR
 
 def people(soak: Soak) -> list[Person]:
     """All visitors."""
+    registered()  # it imports all pages, which would hold up everybody at the first click
     kinds = [FIRST[i] if i < len(FIRST) else THEN[(i - len(FIRST)) % len(THEN)] for i in range(soak.visitors)]
     return [kind(soak, number) for number, kind in enumerate(kinds)]
