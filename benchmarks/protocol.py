@@ -43,6 +43,8 @@ class Template:
         """Of the frames that a browser sent, the one with most widgets. Raises ValueError if none asks for a run."""
         runs, components = [], {}
         for frame in frames:
+            if frame.startswith(b"begins "):  # what the browser kept, see pages/core/server/reconnect.js
+                continue
             message = BackMsg.FromString(frame)
             if message.WhichOneof("type") == "rerun_script":
                 widgets = message.rerun_script.widget_states.widgets

@@ -1,7 +1,6 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -36,7 +35,7 @@ def _figures(refresh: Callable[[Room, str], None]) -> None:
         return
     refresh(now, "test")
     asked, look = _asked(now), look_of({})
-    answers, late = _answers(now, asked, look)
+    answers = _answers(now, asked, look)
     for form, given in answers.items():
         st.caption(f"Form {form}: {len(given)} students")
     before, after = concept_test.both(answers, look)
@@ -55,7 +54,7 @@ def _figures(refresh: Callable[[Room, str], None]) -> None:
     )
     members = [*session.store().members(now.code)]
     with st.container(horizontal=True):
-        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members, late), now)
+        _download("Concept test as CSV", "test", concept_test.as_csv(answers, look, members), now)
         _download("Codebook", "codebook", concept_test.codebook(look), now)
 
 
@@ -74,10 +73,10 @@ def _asked(now: Room) -> dict[str, Asked]:
     return {one.definition["form"]: one for one in (*now.past, *open_one) if one.definition.get("kind") == "test"}
 
 
-def _answers(now: Room, asked: dict[str, Asked], look: Look) -> tuple[dict[str, dict[str, Any]], ...]:
-    """The answers to each form: those in time, and those that came when it was closed."""
-    late, in_time = late_answers(session.store(), now.code), partial(session.store().answers, now.code)
-    return tuple(
-        {form: results.read(read_question(one.definition), look, of(one.id)) for form, one in sorted(asked.items())}
-        for of in (in_time, lambda question: late.get(question, {}))
-    )
+def _answers(now: Room, asked: dict[str, Asked], look: Look) -> dict[str, dict[str, Any]]:
+    """The answers to each form. No result is ever shown, so an answer that came late counts, too."""
+    late, in_time = late_answers(session.store(), now.code), session.store().answers
+    return {
+        form: results.read(read_question(one.definition), look, late.get(one.id, {}) | in_time(now.code, one.id))
+        for form, one in sorted(asked.items())
+    }

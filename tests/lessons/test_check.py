@@ -150,11 +150,11 @@ def test_the_command_line_hands_all_paths_on(tmp_path: Path, capfd: pytest.Captu
 @pytest.mark.parametrize(
     ("good", "broken", "reason"),
     [
-        ("Only what the steps say.", "The token is “animal”.", "stands in its own text"),
+        ("Two\n\nText.", "Two\n\nThe token is “animal”.", "stands in its own text"),
         ("why: A row of weights.", "why: It attends to “animal”.", "stands in the step before"),
-        ("Only what the steps say.", "A FLOP is work.", "“FLOP” is used before it is introduced"),
+        ("Only what the steps say.", "Dropout is used.", "“dropout” is used before it is introduced"),
         ("layer: 3", "layer: 4", "the view opens L4 H1"),
-        ("because it was", "because she was", "“it” is not in the text of the view"),
+        ("does “it” attend", "does “zebra” attend", "“zebra” is not in the text of the view"),
         ("within: 0.1", "within: 0.0001", "the answer as it is shown"),
         ("Right up to 0.1.", "The weight is 0.69.", "why says 0.69"),
     ],

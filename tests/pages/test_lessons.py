@@ -114,7 +114,7 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
 def test_the_link_of_a_step_opens_its_view(page: str, lesson: str, title: str | None) -> None:
     app = visit(page, lesson=lesson, lesson_step="1")
     assert not app.exception
-    view = library.find(lesson).steps[0].view
+    view = library.find(lesson).step(1).view
     assert app.query_params["text"] == view["text"]
     assert app.query_params["lesson"] == lesson
     assert [one.value for one in app.title] == ([] if title is None else [title])

@@ -114,24 +114,19 @@ def by_misconception(answers: Answers) -> list[dict[str, Any]]:
     ]
 
 
-def as_csv(answers: Answers, look: Look, members: Sequence[str], late: Answers | None = None) -> bytes:
-    """One line for each student and form; students are numbers, without a name.
-
-    members: in the order of joining; late: answers that came when the test was closed; the gain is without them.
-    """
+def as_csv(answers: Answers, look: Look, members: Sequence[str]) -> bytes:
+    """One line for each student and form; students are numbers, without a name. members: in the order of joining."""
     count = len(items("A"))
     places = range(1, count + 1)
-    items_of, right_of = ([f"{what}{n}" for n in places] for what in ("item", "right"))
-    columns = ["student", "form", "when", *items_of, *right_of, "score", "late"]
+    columns = ["student", "form", "when", *(f"item{n}" for n in places), *(f"right{n}" for n in places), "score"]
     rows: list[list[Any]] = []
     numbers = {member: number for number, member in enumerate(members, 1)}
-    given_by = [(0, *one) for one in answers.items()] + [(1, *one) for one in (late or {}).items()]
-    for is_late, form, given in given_by:
+    for form, given in answers.items():
         truth = ConceptTest("", form=form).truth(look).value
         for member, chosen in given.items():
             right = [int(one == true) for one, true in zip(chosen, truth, strict=True)]
             options = [one + 1 for one in chosen]
-            rows.append([numbers.get(member, 0), form, FORMS[form], *options, *right, sum(right), is_late])
+            rows.append([numbers.get(member, 0), form, FORMS[form], *options, *right, sum(right)])
     return report.as_csv(pd.DataFrame(rows, columns=columns))
 
 
