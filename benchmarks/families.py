@@ -68,7 +68,7 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     with contextlib.suppress(ValueError):  # this family has one implementation of its own
         made.set_attn_implementation("sdpa")  # type: ignore[operator]
     given = inputs(ours)
-    theirs = case.encode(made)
+    theirs = case.encode(made).base_model  # without a head
     calls: dict[str, Callable[[], Tensor]] = {
         "ours": torch.no_grad()(lambda: ours.encoder(given)),
         "transformers": torch.no_grad()(lambda: theirs(given, **case.more(given)).last_hidden_state),
