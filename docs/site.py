@@ -4,7 +4,9 @@ import html
 import sys
 from pathlib import Path
 
-from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, plain, write
+from markdown_it import MarkdownIt
+
+from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.inputs import digits
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import library
@@ -70,10 +72,11 @@ def _lesson(name: str) -> Lesson:
 
 
 def _glossary() -> str:
+    html_of = MarkdownIt("commonmark", {"html": False}).render
     return "".join(
         f"<h2>{html.escape(group)}</h2><dl>"
         + "".join(
-            f'<dt id="{term.key}">{html.escape(term.name)}</dt><dd>{plain(term.definition)}</dd>' for term in terms
+            f'<dt id="{term.key}">{html.escape(term.name)}</dt><dd>{html_of(term.definition)}</dd>' for term in terms
         )
         + "</dl>"
         for group, terms in GROUPS.items()

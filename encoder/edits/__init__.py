@@ -2,7 +2,7 @@
 
     >>> edited = model.trace("a cat", edits=[edits.AblateHead(1, 3), edits.Scale("z", 2.0, layer=0, heads=(2,))])
     >>> edits.format(edited.edits)                            # as in links; edits.parse reads it
-    'ablate_l1_h3~scale_oz_x2.0_l0_h2'
+    'ablate_l1_h3~scale_l0_h2_oz_x2.0'
 
 A new kind of edit is one class: a frozen dataclass
 over `Edit` with its hook points, its check, its value and its words, listed in its file's tuple.

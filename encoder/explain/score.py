@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from encoder.explain.arithmetic import Bools, Floats
-from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products
+from encoder.explain.latex import Formula, bracketed, calculation, coloured, long_sum, number, products, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
@@ -66,33 +66,38 @@ class Score:
 
     @property
     def formula(self) -> Formula:
-        """The dot product, then the score."""
+        """The dot product, with DeBERTa's terms their sum t, then the score; with a cap the score u before it."""
         i, j = self.place.query, self.place.key
-        n_terms = 1 + len(self.of_positions)
-        pair = " + ".join(
-            (rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}", *(TERMS[name] for name in self.of_positions))
-        )
-        dots = " + ".join((number(self.dot), *map(bracketed, self.of_positions.values())))
-        added, plus = (r" + b_{j - i}", rf" + {bracketed(self.bias)}") if self.has_bias else ("", "")
-        if abs(self.scale - 1.0) < 1e-9:
-            rule, value = pair, dots
-        elif abs(self.scale - (n_terms * len(self.q)) ** -0.5) < 1e-6:
-            below = f"{n_terms} K" if self.of_positions else "K"
-            rule = rf"\frac{{{pair}}}{{\sqrt{{{below}}}}}"
-            value = rf"\frac{{{dots}}}{{\sqrt{{{n_terms * len(self.q)}}}}}"
-        else:
-            pair, dots = (f"({one})" if self.of_positions else one for one in (pair, dots))
-            rule, value = rf"{number(self.scale)}\; {pair}", rf"{dots} \cdot {number(self.scale)}"
-        if self.cap is not None:
-            cap = number(self.cap)
-            rule, value = (rf"{cap} \tanh\left(\frac{{1}}{{{cap}}} {one}\right)" for one in (rule, value))
+        product, total = rf"{coloured('q', 'q_i')} \cdot {coloured('k', 'k_j')}", self.dot
         left = rf"{coloured('q', rf'q_{{{i}}}')} \cdot {coloured('k', rf'k_{{{j}}}')}"
+        symbols: list[str] = []
+        numbers = [(left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)])]
+        if self.of_positions:
+            symbols.append(" + ".join((rf"t_{{i,j}} = {product}", *(TERMS[name] for name in self.of_positions))))
+            parts = [number(self.dot), *map(bracketed, self.of_positions.values())]
+            product, total = "t_{i,j}", self.dot + sum(self.of_positions.values())
+            numbers.append((f"t_{{{i},{j}}}", [long_sum(parts), number(total)]))
+        n_terms, width = 1 + len(self.of_positions), len(self.q)
+        if abs(self.scale - 1.0) < 1e-9:
+            rule, value = product, number(total)
+        elif abs(self.scale - (n_terms * width) ** -0.5) < 1e-6:
+            below = f"{n_terms} K" if self.of_positions else "K"
+            rule = rf"\frac{{{product}}}{{\sqrt{{{below}}}}}"
+            value = rf"\frac{{{number(total)}}}{{\sqrt{{{n_terms * width}}}}}"
+        else:
+            rule, value = rf"{number(self.scale)}\; {product}", rf"{number(total)} \cdot {number(self.scale)}"
+        if self.cap is not None:
+            symbols.append(f"u_{{i,j}} = {rule}")
+            numbers.append((f"u_{{{i},{j}}}", [value, number(total * self.scale)]))
+            within = ("u_{i,j}", number(total * self.scale))
+            rule, value = (rf"{number(self.cap)} \tanh \frac{{{one}}}{{{number(self.cap)}}}" for one in within)
+        added, plus = (r" + b_{j - i}", rf" + {bracketed(self.bias)}") if self.has_bias else ("", "")
         outcome = number(self.value) + ("" if self.visible else r" \;\to\; -\infty")
-        numbers = calculation(
-            (left, [long_sum(products(self.q, self.k, ("q", "k"))), number(self.dot)]),
-            (f"s_{{{i},{j}}}", [outcome] if value + plus == number(self.value) else [value + plus, outcome]),
+        steps = [outcome] if value + plus == number(self.value) else [value + plus, outcome]
+        return Formula(
+            symbols=stack(*symbols, f"s_{{i,j}} = {rule}{added}"),
+            numbers=calculation(*numbers, (f"s_{{{i},{j}}}", steps)),
         )
-        return Formula(symbols=f"s_{{i,j}} = {rule}{added}", numbers=numbers)
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The row of scores and the dot product, from ids and weights."""
@@ -130,7 +135,7 @@ def score(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Score:
     terms = q_row * k_row
     context = trace.contexts[place.layer]
     added = 0.0 if bias is None else float(bias[0, j])
-    of_positions = {}
+    of_positions: dict[str, float] = {}
     if context.terms is not None:
         apart = context.terms.apart(q[None, rows], k[None], context.encoded, rows, slice(place.head, place.head + 1))
         of_positions = {name: float(term[0, 0, j]) for name, term in apart.items()}

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import html
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,15 +191,3 @@ def drawings(*names: str, below: bool = False) -> str:
     """Places for pictures, side by side where there is room, or one below the other."""
     places = "".join(f'<div class="drawing" id="{name}"></div>' for name in names)
     return f'<div class="{"" if below else "site-drawings"}">{places}</div><div id="said"></div>'
-
-
-def plain(text: str) -> str:
-    """Markdown's paragraphs, headings, emphasis and code as HTML; other marks stay text."""
-    parts = []
-    for block in re.split(r"\n\s*\n", text.strip()):
-        escaped = html.escape(block, quote=False)
-        escaped = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escaped)
-        escaped = re.sub(r"`(.+?)`", r"<code>\1</code>", escaped)
-        heading = re.match(r"(#+) (.*)", escaped)
-        parts.append(f"<h{len(heading[1])}>{heading[2]}</h{len(heading[1])}>" if heading else f"<p>{escaped}</p>")
-    return "".join(parts)

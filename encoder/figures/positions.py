@@ -154,7 +154,7 @@ def offset_map(
         annotations=[heading(title)],
         uirevision=f"{matrix.shape}+{first}",
     )
-    columns, rows = plain_axis(across), plain_axis(down) | {"autorange": "reversed"}
+    columns, rows = plain_axis(across), plain_axis(down) | {"range": [first[0] + len(matrix) - 0.5, first[0] - 0.5]}
     if labels:
         columns = token_axis(labels, first[1], matrix.shape[1], title=across)
         rows = token_axis(labels, first[0], len(matrix), title=down, downwards=True)

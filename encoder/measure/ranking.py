@@ -35,6 +35,12 @@ def rank(weights: Tensor, place: int) -> tuple[int, int]:
     return 1 + int((weights > weights[place]).sum()), int((~weights.isnan()).sum())
 
 
+def largest_cell(values: np.ndarray) -> tuple[int, int]:
+    """(row, column) of the largest number of a map [R, C]; NaN is left out."""
+    row, column = np.unravel_index(int(np.nan_to_num(values, nan=-np.inf).argmax()), values.shape)
+    return int(row), int(column)
+
+
 def largest_between_words(
     weights: np.ndarray, trace: Trace, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]
 ) -> float:

@@ -2,7 +2,7 @@
 
     >>> exact = similarity.attribute(model, "a cat", "a kitten", layer=model.config.n_layers)    # of the output vectors
     >>> exact.matrix.shape                                    # [T_a, T_b], adds up to the cosine
-    (4, 5)
+    (4, 4)
     >>> found = similarity.attribute(model, "a cat", "a kitten")    # at the embeddings; less reference terms
 
 `attribution` has the split, `paths` and `tangents` the integrated derivatives, `simple_measures` the simpler measures,

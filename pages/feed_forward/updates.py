@@ -12,6 +12,7 @@ from encoder.figures.feed_forward import left_out_bars
 from encoder.figures.layers import update_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
+from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
@@ -54,11 +55,11 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
                     clear=partial(state.put, ViewParams.i, None),
                 ),
             )
-    at = np.unravel_index(int(found.ffn.argmax()), found.ffn.shape)
+    at = largest_cell(found.ffn)
     st.caption(
         f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a "
         f"{words_of(view.trace).part}. Largest of the FFN: "
-        f"{three_digits(float(found.ffn[at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, int(at[1]))}. A "
+        f"{three_digits(float(found.ffn[at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, at[1])}. A "
         "large update can still matter little to the result: the bars below measure that."
     )
     return drawn
@@ -80,7 +81,7 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
         figure, height=300, key="left-out",
         alt="The change of the outcome for each layer without its attention, and without its FFN.",
     )  # fmt: skip
-    at = np.unravel_index(int(np.abs(found).argmax()), found.shape)
+    at = largest_cell(np.abs(found))
     st.markdown(
         f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {('attention', 'FFN')[at[0]]}. "
         f"Outcome: {plain(outcomes.unit(outcome))}."

@@ -33,8 +33,7 @@ else:
     with cards:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             head_measures.type_filter(view.trace, "Any type", label_visibility="collapsed", width=200)
-            thresholds = popover("Thresholds", "thresholds", icon=":material/tune:")
-            if thresholds is not None:
+            if (thresholds := popover("Thresholds", "thresholds", icon=":material/tune:")) is not None:
                 threshold_controls(thresholds, words, of_text=view.trace.kind == "text")
         found = Heads.of(view, state.read(Params))
         exported = DRAW[part](view, found)

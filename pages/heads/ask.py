@@ -5,6 +5,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.measure import telling
+from encoder.measure.ranking import largest_cell
 from pages.core.view import View, selection
 from pages.core.words import token_names
 from pages.heads.params import Params
@@ -66,9 +67,7 @@ def _ask(view: View) -> None:
     word = st.session_state[state.key(Params.word)]
     if word is None:
         return
-    found = gains(view, word)
-    layer, head = np.unravel_index(int(np.nan_to_num(found).argmax()), found.shape)
-    selection.open_head(int(layer), int(head))
+    selection.open_head(*largest_cell(gains(view, word)))
     selection.select_several([word], ())
     state.put(Params.measure, "")
     state.put(Params.sort, "falling")

@@ -13,6 +13,7 @@ from encoder.measure import telling
 from encoder.measure.head_definitions import Definition
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.heads import HeadMeasures
+from encoder.measure.ranking import largest_cell
 from encoder.measure.tokens import sentences
 from pages.components import head_grid
 from pages.components.events import GridEvent
@@ -72,7 +73,7 @@ def draw_grid(view: View, options: Options) -> None:
         if order is not None:
             order = order[: ask.LISTED]
     elif state.get(Params.view) == "beside" and (values := sides.by_head(view)) is not None:
-        most = np.unravel_index(int(np.nan_to_num(values).argmax()), values.shape)
+        most = largest_cell(values)
         look = {"measure": values, "measure_label": DIFFERS, "measure_range": _up_to(values)}
         where = f"L{most[0]} H{most[1]}: {percent(float(values[most]))}"
         caption.append(f"Bar: {DIFFERS} (total variation distance, mean over queries), largest in {where}.")

@@ -9,6 +9,7 @@ from encoder import Trace, causal, figures
 from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map
 from encoder.measure import aggregate
+from encoder.measure.ranking import largest_cell
 from pages.components import head_grid, on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, Recipe, describe
@@ -140,7 +141,7 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
         return
     here, sizes = float(effects[view.layer, view.head]), np.abs(effects)
     rank = 1 + int((sizes > abs(here)).sum())
-    layer, head = largest(effects)
+    layer, head = largest_cell(np.abs(effects))
     said = (
         f"Without **L{view.layer} H{view.head}**, {outcomes.lower(outcomes.unit(outcome))} {changes(here)} "
         f"({answer.ordinal(rank)} largest of {effects.size:,})."
@@ -168,12 +169,6 @@ def draw_map(view: View, effects: np.ndarray, recipe: Recipe) -> None:
         on_event=on_click(cell=_clicked),
     )
     state.segmented(Params.click, "A click on a head", CLICKS)
-
-
-def largest(effects: np.ndarray) -> tuple[int, int]:
-    """(layer, head) of the effect that is largest in size."""
-    layer, head = np.unravel_index(int(np.nanargmax(np.abs(effects))), effects.shape)
-    return int(layer), int(head)
 
 
 def _clicked(layer: int, head: int) -> None:

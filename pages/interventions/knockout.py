@@ -8,6 +8,7 @@ import streamlit as st
 from encoder import causal, figures
 from encoder.causal.effects import WINDOW
 from encoder.figures.layers import knock_out_map
+from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.inputs import edited
@@ -78,9 +79,9 @@ def _map(view: View, effects: np.ndarray, query: int) -> None:
         alt=f"Effect of hiding each of {len(labels)} tokens from one query: {n_layers} layers downwards.",
         on_event=on_click(cell=hide),
     )
-    layer, key = np.unravel_index(int(np.abs(effects).argmax()), effects.shape)
+    layer, key = largest_cell(np.abs(effects))
     st.markdown(
-        f"Largest: {token_names.bold(labels, int(key))} hidden from {token_names.bold(labels, query)} around layer "
+        f"Largest: {token_names.bold(labels, key)} hidden from {token_names.bold(labels, query)} around layer "
         f"{layer}, **{number(float(effects[layer, key]))}**. Click a cell to add its edits."
     )
     st.caption(about.text(__file__, "Attention knockout", window=WINDOW))

@@ -11,6 +11,7 @@ from encoder.causal import Outcome, Where
 from encoder.edits import Edit
 from encoder.figures.layers import displacement_map, patch_map
 from encoder.figures.numbers import three_digits
+from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
@@ -194,7 +195,7 @@ def draw_answer(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | N
     """The share of the selected place with its rank; without a selection, the largest."""
     if at is None:
         elsewhere = shares if where == "head" else np.where(both.differs, -np.inf, shares)
-        at = _largest(shares if not np.isfinite(elsewhere).any() else elsewhere)
+        at = largest_cell(shares if not np.isfinite(elsewhere).any() else elsewhere)
         said = _said(both, where, shares, at)
         where_else = "" if where == "head" or not np.isfinite(elsewhere).any() else " at a shared token"
         answer.draw(
@@ -220,11 +221,6 @@ def draw_map(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None
         on_event=on_click(cell=_select, clear=pair.forget_place),
     )
     return drawn
-
-
-def _largest(shares: np.ndarray) -> Place:
-    layer, place = np.unravel_index(int(np.nanargmax(shares)), shares.shape)
-    return int(layer), int(place)
 
 
 def colours(both: pair.Pair) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 from encoder import Trace, figures
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches
+from encoder.measure.ranking import largest_cell
 from pages.components import plot
 from pages.core.view import View
 from pages.core.words import about
@@ -43,8 +44,8 @@ def _said(found: patches.PatchNorms, grid: patches.PatchGrid) -> str:
     """How many outliers there are, and where; without any, the largest ratio to the median."""
     medians = found.cutoffs / patches.OUTLIER
     ratios = found.patches / np.maximum(medians, np.finfo(np.float32).tiny)[:, None]
-    layer, patch = np.unravel_index(int(ratios.argmax()), ratios.shape)
-    row, column = divmod(int(patch), grid.columns)
+    layer, patch = largest_cell(ratios)
+    row, column = divmod(patch, grid.columns)
     where = "in the input" if layer == 0 else f"after layer {layer - 1}"
     largest = f"r{row} c{column} {where}, {three_digits(float(ratios[layer, patch]))} times the median"
     last = f"After the last layer: {int(found.outliers[-1].sum())} of {found.patches.shape[1]:,} patches are outliers."

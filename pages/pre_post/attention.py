@@ -15,6 +15,7 @@ from encoder.figures.numbers import signed
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure import align
 from encoder.measure.map_comparison import Comparison
+from encoder.measure.ranking import largest_cell
 from pages.components import head_grid, plot
 from pages.core.stores import cache
 from pages.core.view import View, map_window, selection
@@ -36,7 +37,7 @@ def attention(view: View, traces: PairTraces) -> None:
     for column, placement in zip(st.columns(2, gap="medium"), PLACEMENTS, strict=True):
         with column:
             grid(view, traces, placement, moved)
-    layer, head = (int(place) for place in np.unravel_index(moved.argmax(), moved.shape))
+    layer, head = largest_cell(moved)
     gestures.caption(
         "Bar under a map: share of its attention that the head places elsewhere in the other encoder, mean over the "
         f"queries. Largest: L{layer} H{head}, {moved[layer, head]:.0%}. Mean over all heads: {moved.mean():.0%}. "

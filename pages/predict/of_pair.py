@@ -145,15 +145,11 @@ def draw_words(pair: Pair) -> None:
         top=float(np.abs(maps).max()), signed=True, size=300,
     )  # fmt: skip
     names = dict(enumerate(trace.labels))
-    control = state.segmented if len(names) <= MOST_BUTTONS else _list
+    control = state.segmented if len(names) <= MOST_BUTTONS else state.selectbox
     control(CaptionParams.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)
     state.bound(st.slider, CaptionParams.opacity, "Opacity", min_value=0.0, max_value=1.0, step=0.05, width=200)
     if trace.source is not None and trace.source.cut:
         st.caption(f"The model processes {trace.n_tokens} tokens: the end of this caption is cut.")
-
-
-def _list(param: object, label: str, names: dict[int, str]) -> None:
-    state.bound(st.selectbox, param, label, list(names), format_func=names.get)  # type: ignore[arg-type]
 
 
 def _token(pair: Pair) -> int:

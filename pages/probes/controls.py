@@ -27,8 +27,7 @@ def task() -> probe.Task | None:
             st.pills, Params.views, "Vectors", options=list(VIEWS), format_func=VIEWS.get, selection_mode="multi",
             help="One token: the marked word, or the first word of a text. The others pool all tokens of the text.",
         )  # fmt: skip
-        options = popover("Models", "probe-models", icon=":material/add:")
-        if options is not None:
+        if (options := popover("Models", "probe-models", icon=":material/add:")) is not None:
             with options:
                 state.bound(
                     st.pills, Params.beside, "Compared with the chosen model", options=list(BESIDE),

@@ -66,12 +66,10 @@ def show(view: View, task: Task, subjects: list[work.Subject], found: Curves) ->
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
     about.expander(__file__, "What one can conclude, and what not")
-    part = expander("Which pooling is best for this task?", "probes-poolings")
-    if part is not None:
+    if (part := expander("Which pooling is best for this task?", "probes-poolings")) is not None:
         with part:
             _poolings(view, task, layer)
-    part = expander("Use this probe as a classification head", "probes-head")
-    if part is not None:
+    if (part := expander("Use this probe as a classification head", "probes-head")) is not None:
         with part:
             subject, pooled = names[place]
             head.save(view, task, pooled, layer, subject)

@@ -120,7 +120,8 @@ def draw_plane(found: search.Collection, nearest: list[int]) -> None:
         said = "UMAP keeps neighbours near each other. Neither the axes nor distances between groups have a meaning."
         alt = "All texts as points: UMAP keeps neighbours near each other"
     else:
-        points, shares = _pca(found)
+        # Computed once for a collection.
+        points, shares = results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
         said = f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
         alt = "All texts as points in the plane of their two largest principal components"
     shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
@@ -140,11 +141,6 @@ def _wants_umap() -> bool:
             st.caption('Shown: PCA. UMAP works on your own machine: pip install "encoderscope[umap]".')
         return False
     return state.segmented(Params.plane, "Map", PLANES, label_visibility="collapsed") == "umap"
-
-
-def _pca(found: search.Collection) -> tuple[np.ndarray, np.ndarray]:
-    """Points, and shares of the variance; computed once for a collection."""
-    return results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
 
 
 def _umap(found: search.Collection) -> np.ndarray | None:

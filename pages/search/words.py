@@ -179,8 +179,7 @@ def choose_filter(view: View) -> Behaves | None:
     params = state.read(TokenParams)
     head = f"L{view.layer} H{view.head}"
     on = "" if params.target == "any" else f": {TARGETS[params.target]} in {head}"
-    part = popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")
-    if part is not None:
+    if (part := popover(f"Filter by a head{on}", "token-filter", icon=":material/filter_alt:")) is not None:
         with part:
             for place, (param, last) in zip(
                 st.columns(2),

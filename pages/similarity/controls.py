@@ -20,8 +20,7 @@ def draw(view: View) -> Params:
             help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
         )  # fmt: skip
         examples.draw(__file__, "pairs", "similarity:example", width=250)
-        options = popover("Options", "similarity-options", icon=":material/tune:")
-        if options is not None:
+        if (options := popover("Options", "similarity-options", icon=":material/tune:")) is not None:
             with options:
                 _options(view.loaded)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):

@@ -28,15 +28,16 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("site")
+    folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
+    folder.mkdir()
     from encoder.inputs import digits
 
     write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=next(iter(EXAMPLES.values())),
           hidden=HIDDEN, more={"digits": digits.examples()})  # fmt: skip
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    yield f"http://127.0.0.1:{server.server_address[1]}/course/"
     server.shutdown()
     server.server_close()
     thread.join()

@@ -1,4 +1,4 @@
-"""A share of `make fuzz` in every test run: a thousand cases with the same seeds."""
+"""A share of `make fuzz` in every test run: some hundred cases with the same seeds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.fuzz import addresses, checkpoints, files, texts
 
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
-    outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(200 * part, 200 * part + 200)]
+    outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(100 * part, 100 * part + 100)]
     assert {"refused", "loaded"} == set(outcomes)
 
 
 def test_mutated_configs_of_every_family(tmp_path: Path):
     os.environ["HF_HUB_OFFLINE"] = "1"
     families = checkpoints.write_families(tmp_path)
-    assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(150)}
+    assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(80)}
 
 
 def test_tokenizers(originals: dict[str, Path]):

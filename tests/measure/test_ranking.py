@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from encoder import TextEncoder, export
-from encoder.measure.ranking import largest_between_words, rank, strongest, token_blocks
+from encoder.measure.ranking import largest_between_words, largest_cell, rank, strongest, token_blocks
 
 
 def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
@@ -16,6 +16,11 @@ def test_equal_weights_share_a_rank_and_missing_ones_have_none() -> None:
     assert [rank(row, place) for place in (1, 0, 2, 4)] == [(1, 4), (2, 4), (2, 4), (4, 4)]
     assert [place for place, _ in strongest(row, 5)] == [1, 0, 2, 4]
     assert strongest(torch.full((3,), math.nan)) == []
+
+
+def test_the_largest_cell_is_found_among_numbers_that_do_not_exist() -> None:
+    assert largest_cell(np.array([[np.nan, -3.0, -2.0], [-5.0, np.nan, -4.0]])) == (0, 2)
+    assert largest_cell(np.arange(6.0).reshape(3, 2)) == (2, 1)
 
 
 def test_special_tokens_and_padding_do_not_end_the_colours(minilm: TextEncoder) -> None:

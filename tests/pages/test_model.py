@@ -132,6 +132,18 @@ def test_the_python_lines_run() -> None:
     assert names["trace"].n_tokens
 
 
+@pytest.mark.parametrize(("name", "kind"), [("digit-words", "image"), ("spoken-words", "sound")])
+def test_both_encoders_of_a_pair_show_one_cosine(name: str, kind: str) -> None:
+    cosines = []
+    for tower in ("text", kind):
+        app = visit(
+            "model", start="1", model=name, tower=tower, text="three", **{kind: "three" if kind == "sound" else "3"}
+        )
+        assert_well(app)
+        cosines.append(picture(app)["pair"]["cosine"])
+    assert cosines[0] == pytest.approx(cosines[1], abs=1e-5)
+
+
 def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:
     app = visit("model", start="1", model="twin-pre", layer="9", head="20", i="1")
     assert not app.error

@@ -75,6 +75,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
     key: key ?? null,
     norm: trace.placement,
     norms,
+    normName: "LayerNorm", // the engine refuses other norms
     takes: isText ? "text" : "image",
     sees: config.causal || trace.edits.causal ? "earlier" : "all",
     stages: ["embedding", ...names, ...(config.final_norm ? ["output"] : [])],

@@ -7,6 +7,8 @@ import { pack } from "./pack.js";
 
 const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;
+// The worker is in another folder than the page, and would look for the files from there.
+for (const one of Object.values(site.models)) one.file = new URL(one.file, location.href).href;
 const worker = new Worker(site.worker);
 const places = {}; // place -> view
 const number = (text) =>

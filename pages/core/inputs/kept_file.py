@@ -73,8 +73,7 @@ def say_left_out(problems: Sequence[str], total: int, used: str, key: str) -> No
     if not total:
         return
     st.warning(f"Left out: {total:,}. The others are {used}.", icon=":material/rule:")
-    part = expander("What was left out", key)
-    if part is not None:
+    if (part := expander("What was left out", key)) is not None:
         lines = [f"- {plain(problem)}" for problem in problems[:LISTED]]
         more = total - len(lines)
         part.markdown("\n".join(lines + ([f"- and {more:,} more"] if more else [])))

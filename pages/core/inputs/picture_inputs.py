@@ -48,7 +48,7 @@ def _given(view: View) -> Given | None:
 def _pair(view: View, joint: JointEncoder) -> OtherEnd:
     """The vector of the view's input, and of the input that the row above the page has for the other tower."""
     own: InputKind = view.loaded.takes
-    kind: InputKind = "image" if own == "text" else "text"
+    kind: InputKind = joint.other.takes if own == "text" else "text"
     key = dataclasses.replace(view.model, tower=kind, edits=())
     source: Any = input_kinds.SOURCES[kind]
     name = state.newest(ViewParams.text) if kind == "text" else source.current(model_store.model(key))
@@ -56,7 +56,7 @@ def _pair(view: View, joint: JointEncoder) -> OtherEnd:
 
     def vector(one: View | cache.TracedText, tower: InputKind) -> np.ndarray:
         def make(trace: Trace) -> np.ndarray:
-            found = joint.text_vector(trace) if tower == "text" else joint.image_vector(trace)
+            found = joint.text_vector(trace) if tower == "text" else joint.other_vector(trace)
             return found.cpu().numpy()  # type: ignore[no-any-return]
 
         return one.derived(f"{tower} vector of a pair", make)

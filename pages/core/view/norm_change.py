@@ -11,6 +11,7 @@ from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import norms
 from encoder.measure.align import align_traces
 from encoder.measure.map_comparison import TracedHead, compare
+from encoder.measure.ranking import largest_cell
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
 from pages.core.words import change, token_names
@@ -57,7 +58,7 @@ def _deviation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     now, was = (norms.statistics(one) for one in (trace, unmoved.trace))
     names = [name for name in now.names if name in was.names]
     ours, theirs = (one.before[1][[one.names.index(name) for name in names]] for one in (now, was))
-    norm, token = _largest(ours - theirs)
+    norm, token = largest_cell(np.abs(ours - theirs))
     what = f"standard deviation of {token_names.quoted(trace.labels, token)} before {norm_label(names[norm])}"
     return what, theirs[norm, token], ours[norm, token]
 
@@ -65,7 +66,7 @@ def _deviation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
 def _activation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     """The activation of the open layer that changed most."""
     ours, theirs = (hidden_activations(one, view.layer).hidden for one in (trace, unmoved.trace))
-    token, neuron = _largest(ours - theirs)
+    token, neuron = largest_cell(np.abs(ours - theirs))
     what = f"activation of neuron {neuron} in layer {view.layer} at {token_names.quoted(trace.labels, token)}"
     return what, theirs[token, neuron], ours[token, neuron]
 
@@ -74,11 +75,6 @@ def _vector(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     """The similarity of the input's vector to what it was."""
     was, now = causal.outcomes_of(view.loaded, unmoved.trace, [trace], causal.SentenceVector())
     return "similarity of the output vector to what it was", was, now
-
-
-def _largest(difference: np.ndarray) -> tuple[int, int]:
-    row, column = np.unravel_index(int(np.abs(difference).argmax()), difference.shape)
-    return int(row), int(column)
 
 
 #: What a page shows: name in app.py -> its largest change.

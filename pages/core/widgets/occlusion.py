@@ -129,18 +129,15 @@ def controls(view: View) -> Occlusion:
                     "and Fergus (2014) used a grey square. In images of ink, black is paper."
                 ),
             )  # fmt: skip
-    return Occlusion(view, found, outcome, cover_of(view), "patch" if of_image else "window")
+    return Occlusion(
+        view, found, outcome, state.newest(CoverParams.cover) or _usual(view), "patch" if of_image else "window"
+    )
 
 
 def _usual(view: View) -> occlusion.Cover:
     """Black for images of ink, whose background is black; otherwise grey."""
     of_ink = view.loaded.takes == "image" and view.loaded.patches.channels == 1
     return "black" if of_ink else "grey"
-
-
-def cover_of(view: View) -> occlusion.Cover:
-    """What covers a patch."""
-    return state.newest(CoverParams.cover) or _usual(view)
 
 
 def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarray]) -> None:
