@@ -135,11 +135,7 @@ def grid_biases(encoder: Encoder, layer: int) -> np.ndarray | None:
 def score_terms(trace: Trace, layer: int, head: int, rows: slice) -> dict[str, np.ndarray]:
     """DeBERTa's three parts of the scores of a head, [Ti, T] each, scaled: they sum to the scores before the mask.
 
-<<<<<<< HEAD
     Raises EncoderError where the scores have only one part.
-=======
-    Raises EncoderError where positions are not such terms.
->>>>>>> main
     """
     context, rows = trace.contexts[layer], slice(*rows.indices(trace.n_tokens))
     q, k, _ = (one[head][None].float() for one in trace.layer_qkv(layer))
