@@ -4,7 +4,7 @@ Shapes: T tokens, D d_model.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,14 @@ from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import array
 from encoder.trace.trace import Trace
 
-PoolingKind = Literal["cls", "mean", "attention"]
-POOLINGS: tuple[PoolingKind, ...] = ("cls", "mean", "attention")
+#: The ways of `encoder.model.pooling` that weight the tokens: all but the maximum.
+PoolingKind = Literal["mean", "cls", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
+POOLINGS: tuple[PoolingKind, ...] = get_args(PoolingKind)
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """One vector of a sentence. weights [T]: of each token (sum 1); terms [T]: weight x the selected
+    """One vector of a sentence. weights [T]: of each token; terms [T]: weight x the selected
     component; vector [D]."""
 
     kind: PoolingKind
@@ -36,13 +37,12 @@ class Pooled:
 
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The pooled vector, from ids and weights."""
-        vector = _recomputed_weights(reference, self.kind) @ reference.output()
+        vector = _weights(self.kind, reference.mask.astype(np.float64)) @ reference.output()
         return (reference.check(f"{self.kind} pooling", self.vector, vector, (self.place.component,)),)
 
 
 def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Pooled:
-    """One vector of the sentence: "cls", the first token; "mean", all real tokens; "attention", each token weighted by
-    the attention of the first token to it in the last layer, averaged over heads (no weights were trained for that)."""
+    """One vector of the sentence, in one of the ways of `encoder.model.pooling` that weight the tokens."""
     place = (place or Place()).checked(trace.config, trace.n_tokens, trace.config.d_model)
     weights = pooling_weights(trace, kind)
     output = array(trace.output[: trace.n_real])
@@ -52,37 +52,37 @@ def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Poole
     rule = {
         "cls": r"e = x_0",
         "mean": r"e = \frac1T \sum_{i=0}^{T-1} x_i",
-        "attention": stack(r"e = \sum_{i=0}^{T-1} a_i x_i", r"a_i = \frac1H \sum_h \alpha^{h}_{0,i}"),
+        "last": r"e = x_{T-1}",
+        "weighted_mean": stack(r"e = \sum_{i=0}^{T-1} a_i x_i", r"a_i = \frac{i + 1}{\sum_j (j + 1)}"),
+        "mean_sqrt_len": r"e = \frac{1}{\sqrt T} \sum_{i=0}^{T-1} x_i",
+        "first_two": r"e = \frac12 (x_0 + x_1)",
+        "after_first": r"e = \frac{1}{T-1} \sum_{i=1}^{T-1} x_i",
     }
     shown = [rf"{number(w)} \cdot {bracketed(x)}" for w, x in zip(weights, output[:, c], strict=True)][:SHOWN_TERMS]
-    sums = [] if kind == "cls" else [long_sum(shown + left_out(len(weights)))]
+    sums = [] if kind in ("cls", "last") else [long_sum(shown + left_out(len(weights)))]
     numbers = calculation((f"e_{{{c}}}", [*sums, number(vector[c])]))
     return Pooled(kind, place, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
 
 
 def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:
-    """[T]: the weight of every real token; the sum is 1. Raises EncoderError for an unknown kind."""
-    n = trace.n_real
-    if kind == "mean":
-        return np.full(n, 1.0 / n, dtype=np.float32)
-    if kind == "cls":
-        return np.eye(1, n, dtype=np.float32)[0]
-    if kind == "attention":
-        rows = trace.layer_attention(trace.config.n_layers - 1, slice(0, 1))[:, 0, :n]  # [H, T]
-        received = rows.mean(dim=0)
-        return array(received / received.sum())  # with a learned sink, rows sum to less than 1
-    raise EncoderError(f"pooling={kind!r}: choose one of {', '.join(POOLINGS)}.")
+    """[T]: the weight of every real token. Raises EncoderError for an unknown kind."""
+    return _weights(kind, np.ones(trace.n_real)).astype(np.float32)
 
 
-def _recomputed_weights(reference: Recomputation, kind: PoolingKind) -> NDArray[np.float64]:
-    """[T] in float64, 0 for padding: pooling weights for the check."""
-    weights: NDArray[np.float64] = reference.mask.astype(np.float64)
-    if kind == "mean":
-        weights = weights / weights.sum()
-    elif kind == "cls":
-        weights = np.where(np.arange(reference.n_tokens) == 0, 1.0, 0.0)
-    else:
-        last, heads = reference.config.n_layers - 1, range(reference.config.n_heads)
-        weights = weights * np.mean([reference.attention(last, head, [0])[0] for head in heads], axis=0)
-        weights = weights / weights.sum()
-    return weights
+def _weights(kind: PoolingKind, mask: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[T] in float64, from 1 for a real token and 0 for padding, which follows."""
+    n, place = int(mask.sum()), np.arange(len(mask))
+    if kind not in POOLINGS:
+        raise EncoderError(f"pooling={kind!r}: choose one of {', '.join(POOLINGS)}.")
+    if kind == "mean_sqrt_len":
+        return mask / np.sqrt(n)
+    share = {
+        "mean": mask,
+        "cls": mask * (place == 0),
+        "last": mask * (place == n - 1),
+        "weighted_mean": mask * (place + 1),
+        "first_two": mask * (place < 2),
+        "after_first": mask * (place > 0),
+    }[kind]
+    found: NDArray[np.float64] = share / share.sum()
+    return found

@@ -74,7 +74,7 @@ def with_parts(
     part: str = "",
     component: int | None = None,
     neuron: int | None = None,
-    pooling: PoolingKind = "mean",
+    pooling: PoolingKind | None = "mean",
     model: NamedEncoder | None = None,
     variant: Variant = AS_MODEL,
     reference: Recomputation | None = None,
@@ -84,8 +84,8 @@ def with_parts(
 
     picture: of `model_picture`. part: of PARTS, the one that is open; "" for none, which costs nothing. component,
     neuron: what is computed number by number; None: the largest of each vector. pooling: how a text's tokens become one
-    vector. model: names words and classes; None leaves these parts out. variant: how scores are computed, by default
-    as the model does. reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace).
+    vector. model: names words and classes. None leaves these parts out. variant: how scores are computed, by default as
+    the model does. reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace).
     why_not: the reason if there is none although it was wanted. Raises EncoderError for a place that does not exist.
     """
     if not part:
@@ -137,7 +137,7 @@ class _Parts:
     place: Place
     component: int | None
     neuron: int | None
-    pooling: PoolingKind
+    pooling: PoolingKind | None
     model: NamedEncoder | None
     variant: Variant
 
@@ -457,25 +457,29 @@ class _Parts:
                 self._norm("final", f"The last {self.norm_name}", step),
                 check=lambda reference: [reference.check("output", step.output, reference.output()[i])],
             )
-        if trace.config.takes_text and self.place.query < trace.n_real:
-            yield self._pooled()
+        if self.pooling is not None and trace.config.takes_text and self.place.query < trace.n_real:
+            yield self._pooled(self.pooling)
         head = None if self.model is None else self.model.classifier
         if self.model is not None and head is not None and head.config.kind == "sequence":
             yield self._classes(predicted.predict(self.model, trace))
 
-    def _pooled(self) -> Opened:
-        place = self.at(explain.pooled(self.trace, self.pooling, self.place).vector)
-        step = explain.pooled(self.trace, self.pooling, place)
+    def _pooled(self, pooling: PoolingKind) -> Opened:
+        place = self.at(explain.pooled(self.trace, pooling, self.place).vector)
+        step = explain.pooled(self.trace, pooling, place)
         c = place.component
         said = {
             "mean": f"The sentence vector is the mean of {len(step.weights)} token vectors.",
             "cls": "The vector of the first token represents the sentence.",
-            "attention": "Each token's weight is the attention of the first token to it in the last layer.",
+            "last": "The vector of the last token represents the sentence.",
+            "weighted_mean": "The sentence vector is a weighted mean: a later token weighs more.",
+            "mean_sqrt_len": "The sentence vector is the sum of token vectors, divided by the root of their number.",
+            "first_two": "The sentence vector is the mean of the first two token vectors.",
+            "after_first": "The sentence vector is the mean of all token vectors but the first.",
         }
         return Opened(
             "output",
             "One vector for the sentence",
-            said[self.pooling],
+            said[pooling],
             float(step.vector[c]),
             [step.formula],
             [("sentence vector", step.vector, "")],

@@ -4,8 +4,8 @@ import dataclasses
 
 from encoder import explain
 from encoder.export import tables
-from pages.core.view.place import PlaceParams, selected_place
-from pages.core.view.view import View, state
+from pages.core.view.place import pooling, selected_place
+from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.model.params import Params, opened
 from pages.model.picture import selected_variant
@@ -67,7 +67,7 @@ def part_calls(view: View, params: Params) -> list[Call]:
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],
         "final": [("normalised", ("final_norm", in_model.query, in_model.component))],
-        "output": [("pooled", (state.get(PlaceParams.pooling), in_model))],
+        "output": [("pooled", (pooling(view) or "mean", in_model))],
     }
     return calls[params.step]
 

@@ -13,7 +13,9 @@ import torch
 from encoder import EncoderError, TextEncoder, Trace, explain
 from encoder.edits import AblateHead
 from encoder.explain import Place, Recomputation, Variant, arithmetic
+from encoder.explain.output import POOLINGS
 from encoder.model.config import ACTIVATIONS
+from encoder.model.pooling import pool
 from tests.conftest import ROOT
 from tests.explain.conftest import NAMES, SCRATCH, TEXT, model_of, traces_of
 
@@ -206,9 +208,10 @@ def test_every_norm_of_the_model(traced: tuple[Trace, Recomputation]):
 def test_output(traced: tuple[Trace, Recomputation]):
     trace, reference = traced
     place = Place(query=1, component=5)
-    for kind in ("cls", "mean", "attention"):
+    real = torch.ones(1, trace.n_real, dtype=torch.bool)
+    for kind in POOLINGS:
         pooled = explain.pooled(trace, kind, place)
-        assert pooled.weights.sum() == pytest.approx(1.0, abs=1e-4)
+        same(pooled.vector, pool(trace.output[None, : trace.n_real], real, kind)[0].numpy(), atol=1e-6)
         same(np.array([pooled.terms.sum()]), pooled.vector[[5]], atol=1e-6)
         agree(pooled, reference)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, CausalMask
+from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions, stream
 from encoder.trace.trace import Trace
+from pages.core.view import place
 from pages.model import switches, ways
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
@@ -142,6 +145,18 @@ def test_both_encoders_of_a_pair_show_one_cosine(name: str, kind: str) -> None:
         assert_well(app)
         cosines.append(picture(app)["pair"]["cosine"])
     assert cosines[0] == pytest.approx(cosines[1], abs=1e-5)
+
+
+@pytest.mark.parametrize(("own", "shown"), [("cls", "cls"), ("last", "last"), ("max", None), ("cls+mean", None)])
+def test_the_sentence_vector_is_made_the_way_of_the_model(minilm: encoder.TextEncoder, own: str, shown: str | None):
+    view = SimpleNamespace(loaded=SimpleNamespace(pooling=own))
+    kind = place.pooling(view)  # type: ignore[arg-type]
+    assert kind == shown
+    trace = minilm.trace("a cat")
+    picture = model_picture(trace, pooling=kind)
+    assert ("vector" in picture.arrays) == (shown is not None)
+    if shown is not None:
+        assert np.allclose(picture.arrays["vector"], trace.output[0 if own == "cls" else -1], atol=1e-6)
 
 
 def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:

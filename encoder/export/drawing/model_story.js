@@ -54,7 +54,15 @@ const KEYS = {
   earlier: "its own key and earlier ones",
   near: "the keys near it",
 };
-const MEANS = { mean: "their mean", cls: "that of the first token", attention: "a mean weighted by attention" };
+const MEANS = {
+  mean: "their mean",
+  cls: "that of the first token",
+  last: "that of the last token",
+  weighted_mean: "a mean in which later tokens weigh more",
+  mean_sqrt_len: "their sum, divided by the root of their number",
+  first_two: "the mean of the first two",
+  after_first: "the mean of all but the first",
+};
 
 // A long word would make a sentence that nobody reads.
 const short = (label) => `“${[...label].length > 16 ? `${[...label].slice(0, 15).join("")}…` : label}”`;
