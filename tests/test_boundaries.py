@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
-    {"errors", "version"},
+    {"errors", "javascript", "version"},
     {"model", "own"},
     {"edits", "inputs"},
     {"trace"},

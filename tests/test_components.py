@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 
 from encoder import figures
 from encoder.export import plotly_js, wire
-from encoder.export.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
+from encoder.javascript import SHARED, joined
 from pages.components import assets, events, head_grid
 from pages.components.plot import _message
 from tests.conftest import ROOT

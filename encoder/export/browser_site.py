@@ -17,11 +17,11 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import SaveError
 from encoder.export.browser_model import Precision, browser_model
-from encoder.export.javascript import SHARED, joined
 from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, style
 from encoder.export.plotly_js import plotly_js
 from encoder.figures.colours import thumbnails_lut
+from encoder.javascript import SHARED, joined
 from encoder.version import __version__
 
 HERE = Path(__file__).parent / "browser"

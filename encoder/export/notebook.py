@@ -14,7 +14,6 @@ from encoder.errors import EncoderError
 from encoder.explain.place import Place
 from encoder.explain.reference import Recomputation
 from encoder.explain.score import Variant
-from encoder.export.javascript import SHARED, joined
 from encoder.export.lines import Lines
 from encoder.export.map import Map
 from encoder.export.model_parts import PARTS, with_parts
@@ -22,6 +21,7 @@ from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, figure_picture, style
 from encoder.export.plotly_js import plotly_js
 from encoder.export.text import Text
+from encoder.javascript import SHARED, joined
 from encoder.trace.trace import Trace
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from encoder.export import wire
-from encoder.export.javascript import SHARED, joined
 from encoder.export.plotly_js import check_kinds, plotly_js
 from encoder.figures.colours import HEADS
+from encoder.javascript import SHARED, joined
 
 #: Above this many bytes of 32-bit weights a picture has 16-bit weights instead.
 EXACT_BYTES = 256_000

@@ -16,7 +16,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.export import plotly_js
-from encoder.export.javascript import SHARED, joined
+from encoder.javascript import SHARED, joined
 
 HERE = Path(__file__).parent
 # Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for

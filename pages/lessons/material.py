@@ -14,10 +14,10 @@ from markdown_it import MarkdownIt
 
 from encoder import export
 from encoder.export.document import Section, document
-from encoder.export.javascript import joined
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.picture import Picture, escape
 from encoder.export.report import footer
+from encoder.javascript import joined
 from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson, Step
 from pages.core.teaching.lessons.library import look_of

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from encoder.export.document import Section, document
-from encoder.export.javascript import joined
 from encoder.export.report import footer
+from encoder.javascript import joined
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import codes, library, path
 from pages.lessons import material

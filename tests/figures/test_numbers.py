@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from encoder.export.javascript import SHARED
 from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.javascript import SHARED
 from tests.run_javascript import evaluated
 
 

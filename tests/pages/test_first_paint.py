@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pages.core.server import first_paint
 from pages.core.server.first_paint import FirstPaint
+from tests.conftest import ROOT
 
 PAGE = '<html><head><script src="./static/js/index.1.js"></script></head><body><div id="root"></div></body></html>'
 SCRIPTS = {
@@ -18,6 +21,11 @@ SCRIPTS = {
     "deeper.4.js": "",
     "later.5.js": "",
 }
+
+
+def test_the_server_starts_without_torch():
+    script = "import sys, pages.core.server.app_server, pages.core.server.first_paint; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from encoder.export.javascript import joined
+from encoder.javascript import joined
 from pages.core.server import reconnect
 from pages.core.server.gzip_static import takes_gzip
 
