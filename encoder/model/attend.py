@@ -344,7 +344,7 @@ def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: in
 
 def biases(table: Tensor, rows: Tensor) -> Tensor:
     """table [buckets, H], its rows [Ti, Tj] -> [H, Ti, Tj], contiguous: torch's kernel is slower with other masks."""
-    return table.T.contiguous().index_select(1, rows.flatten()).view(-1, *rows.shape)
+    return table.T.contiguous().index_select(1, rows.flatten()).view(table.shape[1], *rows.shape)
 
 
 def grid_rows(queries: Tensor, keys: Tensor, side: int) -> Tensor:
