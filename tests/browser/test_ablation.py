@@ -55,7 +55,7 @@ def test_a_weight_is_cut_and_the_head_with_the_largest_effect_is_two_clicks_away
     wait_for_query(page, edits="ablate_l5_h11")
     assert query(page)["layer"] == "5"
     expect(page.locator(".st-key-answer")).to_contain_text("With your edits")
-    assert place_on_page(page) == before, "the first edit moves the map"
+    assert place_on_page(page) == pytest.approx(before, abs=1), "the first edit moves the map"  # scrolling rounds
     page.evaluate("document.querySelector('.stMain').scrollTo(0, 240)")
     click_cell(page, 5, 11)
     wait_for_query(page, edits=None)

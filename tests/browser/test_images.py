@@ -37,6 +37,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     drawn = page.url
 
     image = page.locator(".enc-patches > canvas")
+    image.scroll_into_view_if_needed()  # the drawing is above it
     box = image.bounding_box()
     assert box is not None
     image.click(position={"x": box["width"] * 0.6, "y": box["height"] * 0.4})

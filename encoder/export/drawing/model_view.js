@@ -359,7 +359,7 @@ export class ModelView extends Drawing {
       own.forEach((value, at) => image.data.set([red, green, blue, value], 4 * at));
       pen.putImageData(image, 0, 0);
       const button = make("button", { type: "button", "aria-pressed": String(head === header.head) }, map, `H${head}`);
-      button.setAttribute("aria-label", `Layer ${header.layer}, head ${head}`);
+      button.setAttribute("aria-label", `H${head}, layer ${header.layer}`);
       button.addEventListener("click", () => this.send("open", { layer: header.layer, head }));
       return button;
     }));
