@@ -50,6 +50,8 @@ def plain_trace(model: NamedEncoder, text: Text, request: tuple[str, ...] = ()) 
     """The unedited trace of a text; a Trace is returned as it is, which is how to give an image or a sound."""
     if isinstance(text, Trace):
         return text
+    if isinstance(text, (list, tuple)):
+        raise EncoderError("Specify one text, or its trace; encoder.corpus.over computes the means over many.")
     model = of_text(model, "specify its trace, which model.trace(input) gives.")
     return model.trace_tokens(model.tokenize(text) if isinstance(text, str) else text, request=request)
 
@@ -90,7 +92,10 @@ def iter_effects(
 
 
 def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Effects:
-    """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1."""
+    """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1.
+
+    Off: z of the head is 0 (`edits.AblateHead`). `encoder.corpus.over` computes means over many texts.
+    """
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
     variants = [(AblateHead(layer, head),) for layer in range(shape[0]) for head in range(shape[1])]
@@ -115,6 +120,9 @@ def iter_patch(
     where: Where = "residual",
 ) -> Effects:
     """Activation patching: the corrupted text runs with one vector of the clean run; the change of its outcome.
+
+    The default outcome is the cosine to the corrupted run itself: effects are at most 0, the largest is the minimum.
+    With `causal.Similarity(clean)`, `causal.both_outcomes` and `causal.carried_share` give shares of the difference.
 
     [L, T]: "residual", the residual stream that enters layer l at token t; "attention_out", "ffn_out": what the
     sublayer adds there. [L, H]: "head", z of the head at all tokens. Raises EncoderError for texts of other lengths.

@@ -26,8 +26,7 @@ def patch_edit(where: Where, source: Run | str, layer: int, place: int) -> Edit:
     sublayer adds there; "head": z of head `place` at all tokens. source: the other text, or its trace. Raises
     EncoderError for another `where`.
     """
-    if where not in get_args(Where):
-        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
+    _check(where)
     if where == "head":
         return Replace("z", source, layer=layer, heads=(place,))
     if where != "residual":
@@ -38,8 +37,14 @@ def patch_edit(where: Where, source: Run | str, layer: int, place: int) -> Edit:
 
 
 def patch_request(where: Where) -> tuple[str, ...]:
-    """What the trace of the other text must record on request."""
+    """What the trace of the other text must record on request. Raises EncoderError for an unknown `where`."""
+    _check(where)
     return {"residual": (), "head": ("z",)}.get(where, (where,))
+
+
+def _check(where: Where) -> None:
+    if where not in get_args(Where):
+        raise EncoderError(f"where={where!r} is unknown: choose from {', '.join(get_args(Where))}.")
 
 
 def check_aligned(source: Trace, plain: Trace) -> None:

@@ -19,6 +19,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from encoder.errors import EncoderError
+
 if TYPE_CHECKING:
     from encoder.measure.head_definitions import HEAD_MEASURES, register
     from encoder.measure.head_divergence import head_similarity
@@ -69,6 +71,8 @@ class _Function(ModuleType):
     """A module that is called like the function of its name."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        if args and isinstance(args[0], (str, list, tuple)):
+            raise EncoderError("A measure accepts one Trace: specify model.trace(text), or use encoder.corpus.over.")
         return self.__wrapped__(*args, **options)
 
     @property

@@ -1,4 +1,4 @@
-"""Measures of heads: entropy, distance, weight on the previous token, ...; `head_definitions` explains each.
+"""Measures of heads: entropy, distance, weight on the previous token, ...; `measure.HEAD_MEASURES` explains each.
 
 All come from a single pass over the attention, which can give the small maps of the grid, too.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from encoder import EncoderError, MLMHead, TextEncoder
+from encoder import EncoderError, MLMHead, TextEncoder, causal, measure
 from encoder.causal import (
     MaskedWord,
     SentenceVector,
@@ -267,3 +268,18 @@ def test_rank_correlation():
     assert some.value == pytest.approx(0.31887407, abs=1e-6)  # scipy.stats.spearmanr
     assert some.low < some.value < some.high
     assert np.isnan(rank_correlation(x, np.ones(6)).value)
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda model: causal.patch(model, "a cat", "a dog", where="mlp"), "residual, attention_out, ffn_out, head"),
+        (lambda model: causal.ablate_each_head(model, ["a cat", "a dog"]), "encoder.corpus.over"),
+        (lambda model: measure.heads("a cat"), "model.trace"),
+        (lambda model: measure.norm_weighted(["a cat"], 0, 0), "model.trace"),
+    ],
+    ids=range(4),
+)
+def test_what_is_not_a_text_or_a_trace_has_a_remedy(call: Callable[[TextEncoder], object], remedy: str):
+    with pytest.raises(EncoderError, match=remedy):
+        call(tiny())
