@@ -28,6 +28,7 @@ from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
 from encoder.inputs.sound_files import wav_bytes
 from encoder.measure.heads import head_measures
+from pages.lessons.command import main as lessons_of_files
 from tests.conftest import ROOT
 
 CAT = "The cat sat on the mat"
@@ -431,6 +432,20 @@ def test_the_doctor_checks_versions(monkeypatch: pytest.MonkeyPatch):
     assert "1.66.1" in found["streamlit"].what
     assert "pip install" in found["streamlit"].remedy
     assert found["torch"].state == "ok"
+
+
+def test_what_a_command_did_is_said_as_json(folder: Path, capsys: pytest.CaptureFixture):
+    build = "corpus build twin-pre --texts wordnet --most 20 --out said --vectors 2 --json"
+    assert main.main(build.split()) == 0
+    built = json.loads(capsys.readouterr().out)
+    assert (built["Atlas"], built["Texts"], built["Heads"]) == ("said", 20, 4)
+    assert main.main(["corpus", "index", "said", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"Atlas": "said", "Layers": [2]}
+    Path("broken.md").write_text("# A lesson without a step\n", encoding="utf-8")
+    assert lessons_of_files(["check", "--json", "broken.md"]) == 1
+    found = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert found["file"] == "broken.md"
+    assert found["reason"]
 
 
 def test_lesson_check_is_silent_but_for_its_findings(folder: Path):

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from encoder.cli import inputs, writing
 from encoder.cli.command import STOPPED, CommandError, Result
@@ -52,7 +52,7 @@ def build_atlas(options: argparse.Namespace) -> int:
         print("\nEnded. The same command goes on from the last checkpoint.", file=sys.stderr)
         return STOPPED
     inputs.say_left_out(atlas.problems(), atlas.n_left_out)
-    print(f"{options.out}: {_summary(atlas)}")
+    writing.say(options, f"{options.out}: {_summary(atlas)}", {"Atlas": str(options.out)} | _facts(atlas))
     return 0
 
 
@@ -77,6 +77,14 @@ def _summary(atlas: Atlas) -> str:
     )
 
 
+def _facts(atlas: Atlas) -> dict[str, Any]:
+    return {
+        "Model": atlas.model_name, "Layers": atlas.n_layers, "Heads": atlas.n_heads, "Texts": atlas.n_texts,
+        "Tokens": atlas.n_tokens, "Left out": atlas.n_left_out, "Blank": atlas.n_blank, "Cut": atlas.n_cut,
+        "Bytes": _bytes(atlas),
+    }  # fmt: skip
+
+
 def _bytes(atlas: Atlas) -> int:
     return sum(int(file["bytes"]) for file in atlas.manifest["files"].values())
 
@@ -95,10 +103,7 @@ def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
     yield Result(
         lambda: [table], lambda: {name: atlas.array(name) for name in atlas.measures},
         lambda: still.of_heads(options.measure, atlas.array(options.measure)), name=f"{len(table):,} rows",
-        facts={"Model": atlas.model_name, "Layers": atlas.n_layers, "Heads": atlas.n_heads, "Texts": atlas.n_texts,
-               "Tokens": atlas.n_tokens, "Left out": atlas.n_left_out, "Blank": atlas.n_blank, "Cut": atlas.n_cut,
-               "Bytes": _bytes(atlas)},
-        shown=lambda: shown, said=f"{options.atlas}: {_summary(atlas)}",
+        facts=_facts(atlas), shown=lambda: shown, said=f"{options.atlas}: {_summary(atlas)}",
     )  # fmt: skip
 
 
@@ -114,5 +119,9 @@ def index_atlas(options: argparse.Namespace) -> int:
         shown = Shown()
         for share in iter_index(atlas, layer, options.exact):
             shown(share)
-        print(f"{options.atlas}: layer {layer} is ready for Search")
+    several = " and ".join(map(str, layers))
+    writing.say(
+        options, f"{options.atlas}: ready for Search at layer {several}",
+        {"Atlas": str(options.atlas), "Layers": list(layers)},
+    )  # fmt: skip
     return 0

@@ -11,5 +11,6 @@ def run_lesson(options: argparse.Namespace) -> int:
     """Run the app's own script: the engine knows neither lessons nor pages."""
     script = find_app().parent / "pages" / "lessons" / "command.py"
     action = options.command.name.split()[1]
-    command = [sys.executable, "-P", str(script), action, *map(str, options.files)]
+    flags = ["--json"] if getattr(options, "json", False) else []
+    command = [sys.executable, "-P", str(script), action, *flags, *map(str, options.files)]
     return subprocess.run(command, check=False).returncode

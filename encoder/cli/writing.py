@@ -107,6 +107,11 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
         partial.unlink(missing_ok=True)
 
 
+def say(options: argparse.Namespace, sentence: str, facts: Mapping[str, Any]) -> None:
+    """Print what a command did that writes no table: in a sentence, or with --json as one object."""
+    print(json.dumps(facts) if options.json else sentence)
+
+
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 

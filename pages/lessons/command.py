@@ -1,10 +1,12 @@
 """`encoderscope lesson ACTION FILE ...`: run by encoder/cli/lesson.py as a script."""
 
 import csv
+import json
 import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
@@ -16,7 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     faults, 2 wrong use.
     """
     name, *files = sys.argv[1:] if arguments is None else arguments
-    action = {"new": _new, "check": _check, "preview": _preview, "material": _material, "answers": _answers}[name]
+    if as_json := "--json" in files:
+        files.remove("--json")
+    check = partial(_check, as_json=as_json)
+    action = {"new": _new, "check": check, "preview": _preview, "material": _material, "answers": _answers}[name]
     return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
 
 
@@ -43,7 +48,7 @@ def _new(file: Path) -> int:
     return 0
 
 
-def _check(file: Path) -> int:
+def _check(file: Path, as_json: bool = False) -> int:
     from pages.lessons.check import check
 
     if file.is_dir():
@@ -51,8 +56,9 @@ def _check(file: Path) -> int:
         return 2
     findings = list(check(file))
     for finding in findings:
-        print(f"{file}:{finding.line}: {finding.reason}")
-    if not findings:
+        found = {"file": str(file), "line": finding.line, "reason": finding.reason}
+        print(json.dumps(found) if as_json else f"{file}:{finding.line}: {finding.reason}")
+    if not findings and not as_json:
         print(f"{file}: every view opens and every question has an answer.")
     return min(1, len(findings))
 
