@@ -20,6 +20,8 @@ from encoder.trace.trace import Trace
 #: The ways of `encoder.model.pooling` that weight the tokens: all but the maximum.
 PoolingKind = Literal["mean", "cls", "mean_sqrt_len", "weighted_mean", "last", "first_two", "after_first"]
 POOLINGS: tuple[PoolingKind, ...] = get_args(PoolingKind)
+#: "own": as the model of the trace does it.
+ChosenPooling = PoolingKind | Literal["own"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,14 @@ def pooled(trace: Trace, kind: PoolingKind, place: Place | None = None) -> Poole
     sums = [] if kind in ("cls", "last") else [long_sum(shown + left_out(len(weights)))]
     numbers = calculation((f"e_{{{c}}}", [*sums, number(vector[c])]))
     return Pooled(kind, place, trace.labels[: trace.n_real], weights, terms, vector, Formula(rule[kind], numbers))
+
+
+def chosen_pooling(trace: Trace, pooling: ChosenPooling) -> PoolingKind | None:
+    """The way of pooling that is meant; None: the model has another way than weights, or the trace has no model."""
+    if pooling != "own":
+        return pooling
+    own = getattr(trace.model, "pooling", None)
+    return next((kind for kind in POOLINGS if kind == own), None)
 
 
 def pooling_weights(trace: Trace, kind: PoolingKind) -> Floats:

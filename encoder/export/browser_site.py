@@ -86,7 +86,7 @@ def write(
         )
         first = known[models[0].name]
         assert isinstance(first, TextEncoder)
-        block = model_picture(first.trace(example), model=models[0].title, pooling="mean")
+        block = model_picture(first.trace(example), model=models[0].title)
         for page in pages:
             place = folder / page.folder
             place.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import COLOURS, Formula, calculation, fraction, number
 from encoder.explain.norm import Part as Sublayer
-from encoder.explain.output import PoolingKind
+from encoder.explain.output import ChosenPooling, PoolingKind, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.projection import Which
 from encoder.explain.reference import Check, Recomputation
@@ -74,7 +74,7 @@ def with_parts(
     part: str = "",
     component: int | None = None,
     neuron: int | None = None,
-    pooling: PoolingKind | None = "mean",
+    pooling: ChosenPooling = "own",
     model: NamedEncoder | None = None,
     variant: Variant = AS_MODEL,
     reference: Recomputation | None = None,
@@ -93,7 +93,7 @@ def with_parts(
     known = dict(picture.header)
     arrays, parts = dict(picture.arrays), {}
     chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
-                    neuron, pooling, model, variant)  # fmt: skip
+                    neuron, chosen_pooling(trace, pooling), model, variant)  # fmt: skip
     for opened in chosen.all():
         strips = []
         for name, values, role in opened.strips:

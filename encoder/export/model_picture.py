@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from encoder.edits import CausalMask
-from encoder.explain.output import PoolingKind
+from encoder.explain.output import ChosenPooling, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
 from encoder.export.model_input import Given, beside
@@ -43,7 +43,7 @@ def model_picture(
     query: int | None = None,
     key: int | None = None,
     *,
-    pooling: PoolingKind | None = "mean",
+    pooling: ChosenPooling = "own",
     model: str = "",
     first: int | None = None,
     given: Given | None = None,
@@ -53,14 +53,15 @@ def model_picture(
     """The forward pass of `trace` with one layer opened. A notebook shows it.
 
     layer, head: opened in full. query, key: selected tokens, by their positions in the trace. pooling: how the tokens
-    become one vector; None for models without one. model: its name, for the title. first: the first token of the window
+    become one vector, by default as the trace's model does it; None for no vector. model: its name, for the title. first: the first token of the window
     of a long input; by default the window is around the query. given: the image or the sound, drawn next to the rows
     (`model_input.beside`). classes: class -> probability, if the model has classes. pair: the other tower, if it has
     two. Raises EncoderError for a layer or head that the model does not have.
     """
     window = window_around(trace.n_tokens, query, first)
     place = Place(layer=layer, head=head)
-    found = whole(trace, place, window, pooling if trace.config.takes_text and pair is None else None)
+    is_text = trace.config.takes_text and pair is None
+    found = whole(trace, place, window, chosen_pooling(trace, pooling) if is_text else None)
     labels = trace.labels[window]
     pixels = next(size for most, size in ROW if len(labels) <= most)
     shown = None if query is None or not 0 <= query < trace.n_tokens else query

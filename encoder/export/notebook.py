@@ -97,7 +97,7 @@ def of_trace(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]
     can_check = trace.n_tokens <= LONGEST_CHECK
     return with_parts(
         picture, trace, place, part=chosen["part"], component=chosen["component"], neuron=chosen["neuron"],
-        pooling=options.get("pooling", "mean"), variant=Variant(scaled=chosen["scaled"], causal=causal),
+        pooling=options.get("pooling", "own"), variant=Variant(scaled=chosen["scaled"], causal=causal),
         reference=Recomputation(trace) if chosen["check"] and can_check else None,
         why_not="" if can_check or not chosen["check"] else f"The check is limited to {LONGEST_CHECK:,} tokens.",
     )  # fmt: skip

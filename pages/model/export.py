@@ -3,8 +3,9 @@
 import dataclasses
 
 from encoder import explain
+from encoder.explain.output import chosen_pooling
 from encoder.export import tables
-from pages.core.view.place import pooling, selected_place
+from pages.core.view.place import selected_place
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.model.params import Params, opened
@@ -67,7 +68,7 @@ def part_calls(view: View, params: Params) -> list[Call]:
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],
         "final": [("normalised", ("final_norm", in_model.query, in_model.component))],
-        "output": [("pooled", (pooling(view) or "mean", in_model))],
+        "output": [("pooled", (chosen_pooling(view.trace, "own") or "mean", in_model))],
     }
     return calls[params.step]
 

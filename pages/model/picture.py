@@ -30,12 +30,11 @@ def draw(view: View, show: str) -> None:
     # The same numbers have the same bytes: the browser then keeps what is open.
     picture = views.model(
         view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
-        pooling=place_of_view.pooling(view),
         **picture_inputs(view),
     )  # fmt: skip
     picture = with_parts(
         picture, view.trace, place, part=part, component=state.get(PlaceParams.component),
-        neuron=state.get(PlaceParams.neuron), pooling=place_of_view.pooling(view), model=view.loaded,
+        neuron=state.get(PlaceParams.neuron), model=view.loaded,
         variant=selected_variant(view, params), reference=reference, why_not=why_not,
     )  # fmt: skip
     said, ending = switches.effect(view)

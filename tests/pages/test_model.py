@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, CausalMask
+from encoder.explain import Place
+from encoder.export.model_parts import with_parts
 from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions, stream
 from encoder.trace.trace import Trace
-from pages.core.view import place
 from pages.model import switches, ways
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
@@ -149,14 +150,13 @@ def test_both_encoders_of_a_pair_show_one_cosine(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize(("own", "shown"), [("cls", "cls"), ("last", "last"), ("max", None), ("cls+mean", None)])
 def test_the_sentence_vector_is_made_the_way_of_the_model(minilm: encoder.TextEncoder, own: str, shown: str | None):
-    view = SimpleNamespace(loaded=SimpleNamespace(pooling=own))
-    kind = place.pooling(view)  # type: ignore[arg-type]
-    assert kind == shown
-    trace = minilm.trace("a cat")
-    picture = model_picture(trace, pooling=kind)
+    trace = dataclasses.replace(minilm, pooling=own).trace("a cat")
+    picture = model_picture(trace)
+    assert picture.header["pooling"] == shown
     assert ("vector" in picture.arrays) == (shown is not None)
     if shown is not None:
         assert np.allclose(picture.arrays["vector"], trace.output[0 if own == "cls" else -1], atol=1e-6)
+    assert ("output" in with_parts(picture, trace, Place(), part="softmax").header["parts"]) == (shown is not None)
 
 
 def test_a_link_to_a_layer_that_the_model_lacks_opens_its_last_one() -> None:

@@ -1,7 +1,6 @@
 """The selected place inside a layer, as the parts of the picture share it, and the float64 numbers for it."""
 
 from encoder.explain import Place, Recomputation
-from encoder.explain.output import POOLINGS, PoolingKind
 from pages.core.view import token_rows
 from pages.core.view.view import View
 from pages.state import Param, flag, state, whole_number
@@ -27,12 +26,6 @@ def selected_place(view: View, width: int | None = None) -> Place:
     params = state.read(PlaceParams)
     place = Place(view.layer, view.head, *token_rows.pair(view), params.component or 0, params.neuron or 0)
     return place.clamped(view.loaded.config, view.trace.n_tokens, width)
-
-
-def pooling(view: View) -> PoolingKind | None:
-    """How the open model makes one vector of a text, if that is one weight for each token."""
-    own = getattr(view.loaded, "pooling", None)
-    return next((kind for kind in POOLINGS if kind == own), None)
 
 
 def recomputation(view: View) -> Recomputation:
