@@ -53,10 +53,10 @@ def model_picture(
     """The forward pass of `trace` with one layer opened. A notebook shows it.
 
     layer, head: opened in full. query, key: selected tokens, by their positions in the trace. pooling: how the tokens
-    become one vector, by default as the trace's model does it; None for no vector. model: its name, for the title. first: the first token of the window
-    of a long input; by default the window is around the query. given: the image or the sound, drawn next to the rows
-    (`model_input.beside`). classes: class -> probability, if the model has classes. pair: the other tower, if it has
-    two. Raises EncoderError for a layer or head that the model does not have.
+    become one vector, by default as the trace's model does it; None for no vector. model: its name, for the title.
+    first: the first token of the window of a long input; by default the window is around the query. given: the image
+    or the sound, drawn next to the rows (`model_input.beside`). classes: class -> probability, if the model has
+    classes. pair: the other tower, if it has two. Raises EncoderError for a layer or head that the model does not have.
     """
     window = window_around(trace.n_tokens, query, first)
     place = Place(layer=layer, head=head)
