@@ -71,7 +71,7 @@ SHARED = [path for path in PAGES if path.parts[1] in {"components", "core", "sta
 ROOMS = [path for path in PAGES if path not in SHARED]
 PAGE_FILES = sorted(
     path.relative_to(ROOT)
-    for folder in ("encoder", "pages")
+    for folder in ("encoder", "pages", "docs/browser")
     for path in ROOT.glob(f"{folder}/**/*")
     if path.suffix in {".js", ".css"}
 )
