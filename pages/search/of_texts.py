@@ -51,8 +51,7 @@ def _draw(view: View, found: search.Collection) -> None:
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
     )
     query = typed if typed.strip() else view.text
-    searched = sources.indexed(found)
-    hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
+    hits = sources.nearest(view, found, query, search.TOP) if query.strip() else []
     if found.n_cut:
         st.caption(
             f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
