@@ -135,7 +135,6 @@ def _leave(code: object) -> NoReturn:
 
 def main(arguments: Sequence[str]) -> None:
     """Serve until a signal. arguments: "run", the script of the app, options of Streamlit."""
-    from pages.core.corpora import atlas_folders
     from pages.core.server import warm
     from pages.core.work import log
 
@@ -143,7 +142,6 @@ def main(arguments: Sequence[str]) -> None:
     log.begin()
     with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
-    atlas_folders.sweep()
     warm.begin(os.environ)
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
