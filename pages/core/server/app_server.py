@@ -136,10 +136,10 @@ def _leave(code: object) -> NoReturn:
 def main(arguments: Sequence[str]) -> None:
     """Serve until a signal. arguments: "run", the script of the app, options of Streamlit."""
     from pages.core.server import warm
-    from pages.core.work import log
 
     _, script, *flags = arguments
-    log.begin()
+    # What is not HTTP is answered with 400; a line for each would let anybody fill the log.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
     with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
     warm.begin(os.environ)
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str]) -> None:
         signal.signal(number, lambda *_: _leave(0))
     sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml next to it
     app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
-    app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
+    app.run(config=options(flags, os.environ))
 
 
 if __name__ == "__main__":
