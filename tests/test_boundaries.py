@@ -57,7 +57,7 @@ ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy",
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
-ENGINE_USES |= {"ray", "umap"}  # the extras "corpus" and "umap"
+ENGINE_USES |= {"ray"}  # the extra "corpus"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
