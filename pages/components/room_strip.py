@@ -35,7 +35,7 @@ def room_strip(
     Args:
         room: `code`, `version` (what this run has read), `member` and `key` (which the browser keeps), `desk` (listen
             to the counts), `words` (of the line), `note` (what is wrong, or ""), `timer` (seconds that are left, or
-            None), `spotlight`, `points` (long hovers are sent and shown), `asks` (the room store does not
+            None), `spotlight`, `asks` (the room store does not
             answer: the browser asks again), `hidden` (no line).
         buttons: at the end of the line.
         key: the widget's key.
