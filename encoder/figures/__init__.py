@@ -32,22 +32,18 @@ from encoder.figures.probes import ProbeCurve, probe_curves
 from encoder.figures.similarity import similarity_heatmap
 from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
-    DotProduct,
-    dot_product_bars,
-    dot_product_summary,
-    dot_product_terms,
     robust_limit,
     symmetric_limit,
     vectors_heatmap,
 )
 
 __all__ = [
-    "OUTLIER", "THEMES", "DotProduct", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap",
-    "attention_spec", "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve",
-    "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "effect_map", "gain_bias",
-    "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells", "norm_deviations", "norm_dots",
-    "norm_label", "norm_means", "norm_steps", "norm_tick", "offset_map", "order_bars", "outlier_map", "outliers",
-    "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap",
-    "position_products", "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap",
-    "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
+    "OUTLIER", "THEMES", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_spec",
+    "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve", "distance_dots",
+    "effect_map", "gain_bias", "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells",
+    "norm_deviations", "norm_dots", "norm_label", "norm_means", "norm_steps", "norm_tick", "offset_map", "order_bars",
+    "outlier_map", "outliers", "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid",
+    "position_heatmap", "position_products", "probe_curves", "products_by_distance", "robust_limit", "rotary_angles",
+    "similarity_heatmap", "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap",
+    "window_spec",
 ]  # fmt: skip
