@@ -31,7 +31,9 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
 #: What a former page showed where its address named nothing else.
 UNLESS_NAMED = {"forward_pass": {"step": "ids"}}
 #: Values of former pages that the page of now has no use for: a view with them opens without.
-DROPPED = frozenset({"block", "moved_norms", "picture", "says", "second", "stage", "temperature", "third"})
+DROPPED = frozenset(
+    {"block", "maps", "moved_norms", "order", "picture", "says", "second", "stage", "temperature", "third"}
+)
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -48,7 +49,8 @@ def test_the_numbers_of_the_twins() -> None:
     traces = [encoder.load(f"twin-{placement}", device="cpu").trace(text) for placement in ("pre", "post")]
     most = most_different(*traces, layer, head)
     app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
-    assert f"{most.first:.3f} in pre-norm, {most.second:.3f} in post-norm" in written(app)
+    weights = three_digits(most.second), three_digits(most.first)
+    assert "**{}** in post-norm and **{}** in pre-norm".format(*weights) in written(app)
     moved = [stream.head_differences(*traces, each) for each in range(4)]
     most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
     assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
@@ -124,14 +126,15 @@ def test_the_page_never_opens_another_model_than_the_readers() -> None:
     assert "twin-post" in written(app)
 
 
-def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:
+def test_the_maps_say_both_weights_of_the_selected_pair() -> None:
     text, layer, head = "the cat sat on the mat", 0, 1
-    app = visit("pre_post", text=text, layer=str(layer), head=str(head), i="2", j="3", model="twin-pre")
+    place = {"text": text, "layer": str(layer), "head": str(head), "i": "2", "j": "3"}
+    app = visit("pre_post", maps="pre", model="twin-pre", **place)
+    assert_well(app)
     for placement in ("pre", "post"):
-        app.segmented_control(key="view:maps").set_value(placement).run()
-        assert_well(app)
         trace = encoder.load(f"twin-{placement}", device="cpu").trace(text)
-        assert f"“cat” → “sat”: **{float(trace.attention(layer, head)[2, 3]):.3f}**" in written(app)
+        weight = three_digits(float(trace.attention(layer, head)[2, 3]))
+        assert re.search(rf"\*\*{re.escape(weight)}\*\* \([^)]*\) in {placement}-norm", written(app))
     app.button(key="open-most").click().run()
     assert (app.query_params.get("layer", "0"), app.query_params.get("head", "2")) != (str(layer), str(head))
     assert not [button for button in app.button if button.key == "open-most"]
