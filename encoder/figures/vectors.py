@@ -16,7 +16,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.marks import band, mark
-from encoder.figures.plotly_traces import bars, signed_heatmap
+from encoder.figures.plotly_traces import signed_heatmap
 
 #: kind -> what a row of the map belongs to, and the colour that marks a selected one.
 _ROWS = {
@@ -85,28 +85,3 @@ def robust_limit(array: object, share: float = 0.995) -> float:
     """The absolute value that `share` of all stay below, so that outliers do not take all colours; 1 if all is 0."""
     limit = float(np.quantile(np.abs(np.asarray(array, dtype=np.float32)), share))
     return limit if limit > 0 else symmetric_limit(array)
-
-
-def signed_bars(
-    values: np.ndarray,
-    kind: str,
-    *,
-    customdata: np.ndarray,
-    hover: str,
-    names: tuple[str, str] = ("negative", "positive"),
-    base: float = 0.0,
-    width: float = 1.0,
-) -> list[go.Bar]:
-    """values [K] as bars from `base`, one trace for each sign with its colour. For `barmode="overlay"`.
-
-    width: of a bar; Plotly would take the smallest gap between the bars of one sign.
-    """
-    below = values < base
-    places = np.arange(len(values), dtype=np.int32)
-    return [
-        bars(
-            places[chosen], (values - values.dtype.type(base))[chosen], name, shade, hover, base=base, width=width,
-            customdata=customdata[chosen],
-        )
-        for chosen, name, shade in zip((below, ~below), names, colour.SIGNED[kind], strict=True)
-    ]  # fmt: skip

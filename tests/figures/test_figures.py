@@ -97,9 +97,6 @@ MAKERS = {
     "component sizes": lambda labels, n: figures.component_sizes(
         np.abs(rows_of(1, n)[0]), threshold=1.0, chance=0.5, named=[0, n - 1], selected=n - 1
     ),
-    "outliers by norm, log": lambda labels, n: figures.outlier_map(
-        np.abs(rows_of(N, n)), norm_names(), range(100, 100 + n), selected=(2, 100)
-    ),
     "token statistics": lambda labels, n: figures.token_statistics(
         {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
         labels,
@@ -107,7 +104,6 @@ MAKERS = {
     ),
     "gain and bias": lambda labels, n: figures.gain_bias(rows_of(2, n)[0], rows_of(2, n)[1], selected=0),
     "gain only": lambda labels, n: figures.gain_bias(rows_of(1, n)[0], None),
-    "norm steps": lambda labels, n: figures.norm_steps(*rows_of(3, n), selected=n - 1),
 }
 
 
@@ -416,12 +412,6 @@ def test_outliers_have_their_own_colour():
     assert notes == [("3", pytest.approx(np.log10(400))), ("1", pytest.approx(np.log10(30)))]
 
 
-def test_outliers_by_norm_name_their_components():
-    figure = figures.outlier_map(np.full((2, 3), 500.0), ["final_norm", "embedding_norm"], [99, 7, 12], selected=(1, 7))
-    assert figure.layout.xaxis.labelalias == {"0": "99", "1": "7", "2": "12"}
-    assert {note.text for note in figure.layout.annotations} == {"embedding", "7"}
-
-
 def test_outliers():
     values = np.zeros(200)
     values[7], values[100] = 9, -20
@@ -460,7 +450,6 @@ def test_token_steps():
         (lambda: figures.token_statistics({}, ["a"]), "at least one norm"),
         (lambda: figures.token_statistics({"a": ([1], [1, 2])}, ["a", "b"]), r"\[1, 2\] tokens"),
         (lambda: figures.gain_bias([1, 2], [1]), r"\bgain\b.* 2\b.*\bbias\b.* 1\b"),
-        (lambda: figures.norm_steps([1], [1], [1, 2]), r"\[1, 1, 2\] components"),
     ],
 )
 def test_errors_say_what_is_wrong(call, said: str):
