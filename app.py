@@ -43,9 +43,9 @@ SECTIONS = {
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
-             edits=True, measured="deviation"),
+             edits=True),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
-             uses=("text", "model", "layer"), measured="activation"),
+             uses=("text", "model", "layer")),
     ],
     "Interventions": [
         Page("interventions", "Interventions", "tune", "What changes if you switch off a head, or replace a vector?",

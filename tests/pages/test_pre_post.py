@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import encoder
 from encoder import causal
-from encoder.explain import hidden_activations
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
 from encoder.measure import stream
@@ -159,17 +157,12 @@ def test_a_page_says_what_moving_the_norms_changed_most() -> None:
     post, pre = (each.trace(text) for each in (model, model.with_norm_placement("pre")))
     most = most_different(pre, post, layer, head)
     weights = most.second, most.first
-    common = [name for name in pre.norms if name in post.norms]
-    was, now = (np.stack([one.norms[name].std.numpy() for name in common]) for one in (post, pre))
-    widest = np.unravel_index(np.abs(now - was).argmax(), now.shape)
-    ours, theirs = (hidden_activations(one, layer).hidden for one in (pre, post))
-    at = np.unravel_index(np.abs(ours - theirs).argmax(), ours.shape)
     cosine = causal.outcomes_of(model, post, [pre], causal.SentenceVector())
     for page, expected in {
         "heads": weights,
         "contribution": weights,
-        "norms": (float(was[widest]), float(now[widest])),
-        "feed_forward": (float(theirs[at]), float(ours[at])),
+        "norms": cosine,
+        "feed_forward": cosine,
         "positions": cosine,
     }.items():
         assert f"{formulas.change(*expected)}." in written(visit(page, norm="pre", **query)), page
