@@ -16,7 +16,7 @@ from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
-from pages.state.former import FORMER, current
+from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
@@ -107,7 +107,7 @@ def main() -> None:
     )
     # Streamlit's own list is hidden: the bar presses its links.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
-    if page.url_path in FORMER:
+    if is_former(page.url_path, st.query_params):
         values = current({**st.query_params.to_dict(), "page": page.url_path})
         folder = values.pop("page")
         if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
