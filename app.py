@@ -52,7 +52,8 @@ SECTIONS = {
              uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
-        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
+        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both",
+             both_norms=True),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
@@ -108,7 +109,7 @@ def main() -> None:
     # Streamlit's own list is hidden: the bar presses its links.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
     if is_former(page.url_path, st.query_params):
-        values = current({**st.query_params.to_dict(), "page": page.url_path})
+        values = current({**st.query_params.to_dict(), "page": page.url_path or ENTRIES[0].folder})
         folder = values.pop("page")
         if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
             values[HOME] = "1"

@@ -88,15 +88,15 @@ def test_any_text_opens() -> None:
 
 def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    app.segmented_control(key="view:norm").set_value("both").run()
+    assert "Both" in [link.proto.label for link in app.get("page_link")]
+    app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
-    assert app.query_params["norm"] == "both"
+    assert not [control for control in app.segmented_control if control.key == "view:norm"]
+    assert "instead of" not in written(app), "the placement chosen elsewhere does not count here"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
-    app.switch_page("pages/pre_post/page.py").run()
-    assert app.query_params["norm"] == "both"
     assert app.query_params["text"] == "one two"
 
 
