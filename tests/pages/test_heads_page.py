@@ -53,7 +53,6 @@ def test_the_weight_of_a_cell_and_of_several(trace) -> None:
 def test_without_a_selection_the_largest_weight_is_said(trace) -> None:
     attention = trace.attention(1, 8)
     app = visit(text=CAT, layer="1", head="8")
-    app.button(key="clear-selection").click().run()
     row, column = divmod(int(attention.argmax()), trace.n_tokens)
     largest = three_digits(float(attention.max()))
     query, key = (re.escape(f"**{trace.labels[at]}**") for at in (row, column))
