@@ -68,12 +68,9 @@ class FeedForwardStep:
         column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
         x = reference.input(at.layer, "ffn")[at.query]
         routes = reference.routes(at.layer)
+        chosen = () if routes is None else (reference.check("experts", self.routes, routes[at.query]),)
         return (
-            *(
-                ()
-                if routes is None or self.routes is None
-                else (reference.check("weights of the experts", self.routes, routes[at.query]),)
-            ),
+            *chosen,
             reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),
             reference.check("products", self.terms, x * column),
             reference.check("FFN output", self.output, reference.result(at.layer, "ffn")[at.query], (at.component,)),

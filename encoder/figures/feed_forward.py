@@ -17,7 +17,7 @@ from encoder.figures.axes import (
     token_axis,
 )
 from encoder.figures.layers import layer_map
-from encoder.figures.marks import band, mark
+from encoder.figures.marks import EMPHASISED, band, mark
 from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
@@ -81,7 +81,7 @@ def expert_map(weights: object, labels: Sequence[str], *, token: int, colours: s
     cells = heatmap(shown, (0.0, 1.0), colour.sequential(colours), bar, hover, first=(0, first))
     figure = layer_map(cells, labels, first=first)
     figure.update_yaxes(title="expert")
-    mark(figure, {}, {token: labels[token]})
+    mark(figure, {}, {token: labels[token]}, shades=EMPHASISED)
     return figure
 
 

@@ -237,7 +237,7 @@ class EncoderConfig:
     def _check_choices(self) -> None:
         check_kinds(self)
         if self.experts is not None:
-            self.experts.check(self.d_ffn, self.ffn_bias or bool(self.ffn_in_bias))
+            self.experts.check(self.d_ffn, self.ffn_bias)
         if self.position == "convolutional":
             self._check_position_kernel()
         self._check_heads()

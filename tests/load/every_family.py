@@ -222,6 +222,7 @@ TEXTS = {
     ),
     "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "clap": Case("CLAP, text", "ClapText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "roformer": Case(
         "RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}, kept="embed_positions", exact=exact_sines
     ),

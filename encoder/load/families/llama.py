@@ -41,11 +41,6 @@ def window_everywhere(fields: Fields) -> dict[str, Any]:
     return {"attention_window": None if fields.get("sliding_window") is None else fields.integer("sliding_window") - 1}
 
 
-def window_if_used(fields: Fields) -> dict[str, Any]:
-    """The same, where use_sliding_window says so."""
-    return window_everywhere(fields) if fields.flag("use_sliding_window", False) else {}
-
-
 def late_windows(fields: Fields) -> dict[str, Any]:
     """Qwen2 and Qwen3: windows only where use_sliding_window says so, from layer max_window_layers on."""
     kinds = [FULL] * fields.layers()
@@ -325,11 +320,10 @@ FAMILIES = {
             experts("num_local_experts", renormalised=True), partial(rotary_fields, default=1_000_000.0)
         ).taking(num_key_value_heads=8, rms_norm_eps=1e-5, num_local_experts=8, num_experts_per_tok=2),
         renamed=(
-            (r"(.*)\.mlp\.(gate|experts)\.(.*)", r"\1.block_sparse_moe.\2.\3"),
-            *(
-                (rf"(.*)\.{one}_proj\.weight", rf"\1.{w}.weight")
-                for one, w in (("gate", "w1"), ("up", "w3"), ("down", "w2"))
-            ),
+            (r"(.*)\.mlp\.gate\.weight", r"\1.block_sparse_moe.gate.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.gate_proj\.weight", r"\1.block_sparse_moe.\2.w1.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.up_proj\.weight", r"\1.block_sparse_moe.\2.w3.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.down_proj\.weight", r"\1.block_sparse_moe.\2.w2.weight"),
         ),
     ),
     # Muennighoff et al. 2024.
@@ -344,17 +338,12 @@ FAMILIES = {
     "qwen2": LLAMA.but(config=QWEN_CONFIG.but(qkv_bias=True)),
     "qwen3": LLAMA.but(config=QWEN_CONFIG.but(qk_norm="head").taking(head_dim=128)),
     "qwen3_moe": MIXED.but(
-        config=LLAMA_CONFIG.but(experts("num_local_experts", "moe_intermediate_size"), window_if_used, qk_norm="head")
-        .taking(
-            num_key_value_heads=4,
-            moe_intermediate_size=768,
-            num_local_experts=128,
-            num_experts_per_tok=8,
-            sliding_window=4096,
-        )
+        config=LLAMA_CONFIG.but(experts("num_local_experts", "moe_intermediate_size"), qk_norm="head")
+        .taking(num_key_value_heads=4, moe_intermediate_size=768, num_local_experts=128, num_experts_per_tok=8)
         .refusing(
             mlp_only_layers=([], "choose a model with experts in each layer"),
             decoder_sparse_step=(1, "choose a model with experts in each layer"),
+            use_sliding_window=(False, "choose a model without windows"),
         )
         .renaming(num_experts="num_local_experts"),
     ),
