@@ -23,8 +23,8 @@ def draw(view: View, token: int) -> dict[str, go.Figure]:
         return {}
     title = f"Which experts work for each token in layer {view.layer}"
     st.header(title, anchor=False)
-    shares = ", ".join(f"expert {e} with weight **{three_digits(weights[token, e])}**" for e in weights[token].argsort()[::-1]
-                       if weights[token, e])  # fmt: skip
+    chosen = [(expert, weights[token, expert]) for expert in weights[token].argsort()[::-1] if weights[token, expert]]
+    shares = ", ".join(f"expert {expert} with weight **{three_digits(weight)}**" for expert, weight in chosen)
     st.markdown(f"Chosen for {token_names.bold(view.trace.labels, token)}: {shares}")
     rows = token_rows.part(view.trace.n_tokens, token, "experts")
     figure = expert_map(weights[rows], view.trace.labels, token=token, colours=view.colours, first=rows.start)

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder.model.config import POSITION_KINDS
+from encoder.model.layers import NORM_NAMES
+from encoder.train.settings import ENCODINGS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
@@ -15,7 +16,15 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
 from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
 from pages.core.view.selection import clear, open_head
-from pages.core.view.view import EXAMPLES, FIRST_SENTENCE, LEAST_WIDTH, MOST_WIDTH, is_pair, page_takes
+from pages.core.view.view import (
+    EXAMPLES,
+    FIRST_SENTENCE,
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    UNTRAINED_ATTENTION,
+    is_pair,
+    page_takes,
+)
 from pages.state import Param, state
 
 _TEXT_BEFORE = "_text_before_trained"
@@ -193,7 +202,16 @@ def _untrained_controls() -> None:
             help="d_model, a multiple of the number of heads",
         )  # fmt: skip
         state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
-        state.bound(st.selectbox, own.positions, "Positions", POSITION_KINDS)
+        state.bound(st.selectbox, own.positions, "Positions", list(ENCODINGS), format_func=ENCODINGS.get)
+        state.bound(st.selectbox, own.norm_kind, "Norm", list(NORM_NAMES), format_func=NORM_NAMES.get)
+        state.bound(
+            st.toggle, own.sandwich, "Sandwich norms",
+            help="One more norm on what each sublayer adds (Gemma 2, with pre-norm).",
+        )  # fmt: skip
+        titles = {word: title for title, word in UNTRAINED_ATTENTION.items()}
+        state.bound(
+            st.pills, own.attention, "Attention also has", list(titles), selection_mode="multi", format_func=titles.get
+        )
         state.bound(st.selectbox, own.activation, "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
         state.bound(st.toggle, own.gated, "Gated FFN")
         state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)
