@@ -146,8 +146,9 @@ def test_every_mechanism_of_an_untrained_encoder_is_a_switch(
     made: list[encoder.EncoderConfig] = []
     monkeypatch.setattr(view, "scratch_config", lambda own=view.scratch_config: made.append(own()) or made[-1])
     app = visit(
-        page, model="scratch", norm="pre", positions=positions, untrained_norm="rms", untrained_sandwich="1", layers="3",
-        untrained_attention="grouped,windows,qk-norm,gate,sink,causal", gated="1", activation="silu", text="a b c d",
+        page, model="scratch", norm="pre", positions=positions, untrained_norm="rms", untrained_sandwich="1",
+        untrained_attention="grouped,windows,qk-norm,gate,sink,causal", gated="1", activation="silu", layers="3",
+        text="a b c d",
     )  # fmt: skip
     assert_well(app)
     if page == "norms":
