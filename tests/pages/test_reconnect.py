@@ -71,7 +71,7 @@ def test_the_first_request_after_a_reconnect_has_no_clicks() -> None:
 
 
 def test_after_a_long_gap_the_sentence_of_the_address_is_on_every_page() -> None:
-    """After two minutes the server has forgotten the session, and its widgets: the address names what the screen showed."""
+    """After two minutes the server has forgotten the session and its widgets; the address names the view."""
     (first,) = heard(begins(address="heads?text=A+quiet+lake&head=3"), asks("a"))
     state = BackMsg.FromString(first["bytes"]).rerun_script
     app = visit(state.page_name, **dict(parse_qsl(state.query_string)))
