@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 import encoder
-from encoder.load.families import JOINTS
 from encoder.load.measured_parity import MEASURED, mechanisms
 from encoder.load.native import DISK_TYPES
 from tests.load import every_family, joints, reference, sounds
