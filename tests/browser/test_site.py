@@ -91,7 +91,7 @@ def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: s
 
 def test_a_layer_is_computed_by_hand(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}by_hand/")
-    first = visitor.locator(".enc-hand-math").nth(2)
+    first = visitor.locator(".enc-hand-math").nth(3)
     before = first.text_content()
     visitor.get_by_label("Embeddings X, row 1, column 1", exact=True).fill("7.5")
     visitor.get_by_label("Embeddings X, row 1, column 1", exact=True).press("Tab")

@@ -167,7 +167,7 @@ def test_a_links_epsilon_may_be_a_whole_number() -> None:
 
 
 def test_what_a_browser_sends_is_what_a_link_holds(tmp_path: Path) -> None:
-    view, usual = SHARED / "by_hand_view.js", json.dumps(dataclasses.asdict(Inputs()))
+    usual = json.dumps(dataclasses.asdict(Inputs()))
     inputs = CHANGED.replace(scaled=False)
     text = json.dumps({name: value for name, value in dataclasses.asdict(inputs).items()
                        if value != getattr(Inputs(), name)})  # fmt: skip
@@ -178,8 +178,8 @@ def test_what_a_browser_sends_is_what_a_link_holds(tmp_path: Path) -> None:
         ('{"eps":-1,"w_q":[],"positions":"rotary","x":1}', Inputs()),
         ("[", Inputs()),
     ):
-        program = f"ByHandView.inputsOf({json.dumps(given)}, {usual})"
-        found = evaluated(view, "ByHandView", program, tmp_path)
+        program = f"inputsByHand({json.dumps(given)}, {usual})"
+        found = evaluated(SHARED / "by_hand.js", "inputsByHand", program, tmp_path)
         assert found == json.loads(json.dumps(dataclasses.asdict(expected)))
 
 

@@ -1,4 +1,5 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
+import { inputsByHand } from "../drawing/by_hand.js";
 import { ByHandView } from "../drawing/by_hand_view.js";
 import { make, threeDigits } from "../drawing/drawing.js";
 import { DrawView } from "../drawing/draw_view.js";
@@ -218,7 +219,7 @@ if (square) {
 function calculate() {
   const parentElement = document.getElementById("by_hand");
   const { usual, notes } = site.hand;
-  const header = { usual, notes, problem: false, inputs: ByHandView.inputsOf(state.hand, usual) };
+  const header = { usual, notes, problem: false, inputs: inputsByHand(state.hand, usual) };
   const setStateValue = (_, events) => change({ hand: events.at(-1).text });
   places.by_hand ??= { view: new ByHandView(parentElement) };
   places.by_hand.view.update({ data: pack(header, {}), parentElement, setStateValue });

@@ -2,6 +2,35 @@
 // A test compares the numbers of both.
 import { sum } from "./drawing.js";
 
+// ---- What a reader changes ----
+
+export const LARGEST_INPUT = 10_000; // products of products stay readable
+export const CHOICES = {
+  positions: ["Positional encoding", [["formula", "formula"], ["notes", "from the notes"], ["own", "your own"]]],
+  norm_placement: ["Norm placement", [["post", "Post-norm"], ["pre", "Pre-norm"]]],
+  scaled: ["Scores", [[true, "divided by √d_k"], [false, "not divided"]]],
+};
+
+// The inputs of a link, where no host checks it: its numbers that have the form of the example's, `usual`.
+export function inputsByHand(text, usual) {
+  const alike = (value, like) =>
+    Array.isArray(like)
+      ? Array.isArray(value) && value.length === like.length && value.every((one, at) => alike(one, like[at]))
+      : typeof value === typeof like && (typeof value !== "number" || Math.abs(value) <= LARGEST_INPUT);
+  const isOption = (name, value) => !CHOICES[name] || CHOICES[name][1].some(([one]) => one === value);
+  let changes = {};
+  try {
+    changes = JSON.parse(text || "{}") ?? {};
+  } catch {
+    // A link that is not JSON shows the example.
+  }
+  const good = Object.entries(changes).filter(([name, value]) =>
+    name in usual && name !== "words" && alike(value, usual[name]) && isOption(name, value) &&
+    (name !== "eps" || value >= 0)
+  );
+  return { ...usual, ...Object.fromEntries(good) };
+}
+
 // ---- The numbers ----
 
 const product = (x, weights) =>

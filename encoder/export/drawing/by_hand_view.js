@@ -1,15 +1,9 @@
 // One encoder layer with numbers that a reader changes: tables on the left, results on the right.
-import { stepsByHand } from "./by_hand.js";
+import { CHOICES, LARGEST_INPUT, stepsByHand } from "./by_hand.js";
 import { make } from "./drawing.js";
 import { formula } from "./formula.js";
 import { Drawing } from "./shared.js";
 
-const LARGEST_INPUT = 10_000; // products of products stay readable
-const CHOICES = {
-  positions: ["Positional encoding", [["formula", "formula"], ["notes", "from the notes"], ["own", "your own"]]],
-  norm_placement: ["Norm placement", [["post", "Post-norm"], ["pre", "Pre-norm"]]],
-  scaled: ["Scores", [[true, "divided by √d_k"], [false, "not divided"]]],
-};
 // name -> [what it is called, its name as a formula]
 const TABLES = {
   embeddings: ["Embeddings X", "\\text{Embeddings } X"],
@@ -147,25 +141,5 @@ export class ByHandView extends Drawing {
     if (hasTables) this.draw();
     else if (!this.problem) this.fill(stepsByHand(inputs, this.notes));
     this.sent = this.send("change", { text });
-  }
-
-  // Where the link's numbers came without a host that checks them: those that have the form of the example's.
-  static inputsOf(text, usual) {
-    const alike = (value, like) =>
-      Array.isArray(like)
-        ? Array.isArray(value) && value.length === like.length && value.every((one, at) => alike(one, like[at]))
-        : typeof value === typeof like && (typeof value !== "number" || Math.abs(value) <= LARGEST_INPUT);
-    const isOption = (name, value) => !CHOICES[name] || CHOICES[name][1].some(([one]) => one === value);
-    let changes = {};
-    try {
-      changes = JSON.parse(text || "{}") ?? {};
-    } catch {
-      // A link that is no JSON shows the example.
-    }
-    const good = Object.entries(changes).filter(([name, value]) =>
-      name in usual && name !== "words" && alike(value, usual[name]) && isOption(name, value) &&
-      (name !== "eps" || value >= 0)
-    );
-    return { ...usual, ...Object.fromEntries(good) };
   }
 }
