@@ -73,6 +73,8 @@ def read(app: Any, name: str, source: list[str]) -> None:
         shown = next((GENERATED / f"{one}.md" for one, text in TEXTS.items() if text == target), target)
         if not shown.is_relative_to(HERE) or shown.suffix == ".py":
             return words
+        if words == target.name and target.suffix == ".md":  # a page's name in place of its file's
+            words = target.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         return f"{picture}[{words}]({Path(os.path.relpath(shown, here)).as_posix()}{place or ''})"
 
     text = re.sub(
