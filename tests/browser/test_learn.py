@@ -33,6 +33,12 @@ def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Pag
     page.wait_for_function("() => new URL(location).searchParams.has('hand')")
     settle(page)
     assert json.loads(query(page)["hand"])["embeddings"][1][1] == 7.5
+    second = page.get_by_label("Embeddings X, row 1, column 2", exact=True)
+    second.fill("-3")
+    second.press("Tab")
+    page.wait_for_function("() => new URL(location).searchParams.get('hand')?.includes('-3')")
+    settle(page)
+    assert json.loads(query(page)["hand"])["embeddings"][1] == [0.5, 7.5, -3, 0.7]
     after = results(page)
     assert after != before
     elsewhere = visit(page.url[page.url.index("/", 8) :])

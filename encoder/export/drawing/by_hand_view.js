@@ -22,6 +22,9 @@ const TABLES = {
   ffn_shift: ["Bias of the second norm", "\\text{Bias}"],
   eps: ["ε of both norms", "\\varepsilon \\text{ of both norms}"],
 };
+// The number at a place of nested lists, replaced.
+const replaced = (values, [at, ...inside], number) =>
+  at === undefined ? number : values.map((one, k) => k === at ? replaced(one, inside, number) : one);
 const WORD_ROWS = ["embeddings", "position_rows"];
 
 export class ByHandView extends Drawing {
@@ -106,6 +109,8 @@ export class ByHandView extends Drawing {
 
   cell(name, rows, row, column) {
     const place = rows.length > 1 ? `row ${row}, column ${column}` : rows[0].length > 1 ? `number ${column}` : "";
+    const value = this.inputs[name];
+    const at = !Array.isArray(value) ? [] : Array.isArray(value[0]) ? [row, column] : [column];
     const field = make("input", {
       type: "text",
       inputmode: "decimal",
@@ -122,11 +127,11 @@ export class ByHandView extends Drawing {
       field.setAttribute("aria-invalid", String(!isGood));
       this.note.textContent = isGood
         ? ""
-        : `${TABLES[name][0]}: “${field.value}” is not a number from ${least} to ${LARGEST_INPUT}. Enter another.`;
+        : `${TABLES[name][0]}: “${field.value}” is not a number from ${least.toLocaleString("en")} to ${
+          LARGEST_INPUT.toLocaleString("en")
+        }. Enter another.`;
       if (!isGood) return;
-      const all = rows.map((cells, r) => cells.map((cell, c) => (r === row && c === column ? number : cell)));
-      const changed = Array.isArray(this.inputs[name]) ? Array.isArray(this.inputs[name][0]) ? all : all[0] : number;
-      this.change({ ...this.inputs, [name]: changed });
+      this.change({ ...this.inputs, [name]: replaced(this.inputs[name], at, number) });
     });
     return field;
   }
