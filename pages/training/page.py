@@ -147,7 +147,7 @@ def choose_runs() -> None:
     )  # fmt: skip
     state.bound(
         st.segmented_control, Params.encodings, "Positions", list(limits.ENCODINGS), selection_mode="multi",
-        format_func=lambda one: {"alibi": "ALiBi", "bias": "bias by distance"}.get(one, one),
+        format_func=limits.ENCODINGS.get,
         help="Without positions, the encoder cannot tell the order of the symbols. Bias by distance: T5’s.",
     )  # fmt: skip
     for param, title, switch in ((Params.kinds, "Norm", "Norm"), (Params.ffns, "Feed-forward", "FFN")):

@@ -14,6 +14,7 @@ from encoder.inputs.captions import UNSEEN_TEMPLATES
 from encoder.inputs.digits import dataset, decode, examples
 from encoder.measure import pair_scores, patches
 from recipes.digit_words.__main__ import main
+from recipes.digit_words.captions import tokenizer as tokenizer_of_captions
 from recipes.digit_words.finish import accuracies
 from recipes.digit_words.strokes import accuracy_of_strokes
 from recipes.digit_words.training import Pair, PairRecipe, train
@@ -108,7 +109,7 @@ def test_all_bundled_weights_of_digits_and_sound_are_small():
 
 
 def test_in_training_the_pair_gives_the_vectors_that_it_gives_later():
-    pair, tokenizer = Pair(PairRecipe()).eval(), captions.tokenizer()
+    pair, tokenizer = Pair(PairRecipe()).eval(), tokenizer_of_captions()
     finished = pair.finished(tokenizer)
     texts = ["a three", "a picture of a handwritten three"]
     images = [decode(examples()[digit]) for digit in "12"]

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder.model.config import POSITION_KINDS
+from encoder.model.layers import NORM_NAMES
+from encoder.train.settings import ENCODINGS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
@@ -20,6 +21,7 @@ from pages.core.view.view import (
     FIRST_SENTENCE,
     LEAST_WIDTH,
     MOST_WIDTH,
+    UNTRAINED_ATTENTION,
     is_pair,
     page_takes,
     shows_both_norms,
@@ -197,7 +199,16 @@ def _untrained_controls() -> None:
             help="d_model, a multiple of the number of heads",
         )  # fmt: skip
         state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
-        state.bound(st.selectbox, own.positions, "Positions", POSITION_KINDS)
+        state.bound(st.selectbox, own.positions, "Positions", list(ENCODINGS), format_func=ENCODINGS.get)
+        state.bound(st.selectbox, own.norm_kind, "Norm", list(NORM_NAMES), format_func=NORM_NAMES.get)
+        state.bound(
+            st.toggle, own.sandwich, "Sandwich norms",
+            help="One more norm on what each sublayer adds (Gemma 2, with pre-norm).",
+        )  # fmt: skip
+        titles = {word: title for title, word in UNTRAINED_ATTENTION.items()}
+        state.bound(
+            st.pills, own.attention, "Attention also has", list(titles), selection_mode="multi", format_func=titles.get
+        )
         state.bound(st.selectbox, own.activation, "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
         state.bound(st.toggle, own.gated, "Gated FFN")
         state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)

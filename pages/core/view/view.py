@@ -8,10 +8,12 @@ import streamlit as st
 
 import encoder
 from encoder.load import BUNDLED
-from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
+from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
+from encoder.model.layers import NORM_NAMES
+from encoder.train.settings import ATTENTION, ENCODINGS, block
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.state import Param, ZoomWindow, choice, flag, state, string, whole_number
+from pages.state import Param, ZoomWindow, choice, flag, several, state, string, whole_number
 from pages.state.params import token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -79,6 +81,12 @@ class ViewParams:
     present: Param[bool] = flag()
 
 
+#: Switches of attention in an untrained encoder: title -> word. Registers are tokens that a task adds.
+UNTRAINED_ATTENTION = {title: word for title, word in ATTENTION.items() if word != "registers"}
+#: Tokens that a window of an untrained encoder reaches to each side.
+UNTRAINED_REACH = 8
+
+
 @state.register
 class UntrainedParams:
     """The architecture of an encoder with random weights."""
@@ -87,7 +95,10 @@ class UntrainedParams:
     heads: Param[int] = whole_number(4, 1, 16)
     width: Param[int] = whole_number(64, 4, 768)
     ffn: Param[int] = whole_number(256, 4, 3072)
-    positions: Param[str] = choice("sinusoidal", POSITION_KINDS)
+    positions: Param[str] = choice("sinusoidal", ENCODINGS)
+    norm_kind: Param[str] = choice("layer", NORM_NAMES, url="untrained_norm")
+    sandwich: Param[bool] = flag(url="untrained_sandwich")
+    attention: Param[list[str]] = several([], UNTRAINED_ATTENTION.values(), url="untrained_attention")
     activation: Param[str] = choice("gelu", ACTIVATIONS)
     gated: Param[bool] = flag()
     seed: Param[int] = whole_number(0)
@@ -137,6 +148,9 @@ def scratch_config() -> encoder.EncoderConfig:
     own = state.read(UntrainedParams)
     norm = "post" if shows_both_norms() else state.get(ViewParams.norm)
     check_width(own.width, own.heads, own.positions)
+    switches = block(
+        own.positions, own.norm_kind, own.attention, n_layers=own.layers, n_heads=own.heads, reach=UNTRAINED_REACH
+    )
     return encoder.EncoderConfig(
         vocab_size=model_store.scratch_vocabulary(),
         d_model=own.width,
@@ -145,9 +159,10 @@ def scratch_config() -> encoder.EncoderConfig:
         d_ffn=own.ffn,
         max_positions=LONGEST_SCRATCH,
         norm_placement=norm if norm in NORM_PLACEMENTS else "post",
-        position=own.positions,
         activation=own.activation,
         gated=own.gated,
+        output_norms=own.sandwich,
+        **switches,
     )
 
 
