@@ -173,9 +173,9 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
     """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
     if not votes.may_follow(asked):
         return
-    answers = results.read(question, look, session.store().answers(now.code, asked.id))
-    if (right := votes.share_right(question, look, answers)) is not None:
-        st.markdown(f"**{right:.0%} right** of {len(answers)}. {votes.advice(right)}")
+    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
+    if vote.right is not None:
+        st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
 
 def _who(now: Room, asked: Asked) -> None:

@@ -1,5 +1,6 @@
 """The line of the room on every page, for its students and its teacher."""
 
+import json
 import time
 from collections.abc import Callable
 from functools import partial
@@ -46,6 +47,7 @@ def _of_seat(own: Seat, now: Room, folder: str) -> dict[str, Any]:
         "code": own.code,
         "version": now.version,
         "member": own.member,
+        "waiting": json.dumps(session.waiting()),
         "key": own.key,
         "desk": own.teaches,
         "words": _words(own, now),

@@ -60,7 +60,8 @@ class RoomStrip {
       return;
     }
     if (header.member || header.key) {
-      keepSeat(header.code, header.member ? { member: header.member } : { key: header.key });
+      const { member, waiting, key } = header;
+      keepSeat(header.code, member ? { member, waiting } : { key });
       const place = `_rooms/${header.code}?${new URLSearchParams({
         member: header.member,
         desk: header.desk ? "1" : "",
