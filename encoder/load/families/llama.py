@@ -92,9 +92,10 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
 
 
 def ultrabert_rotary(fields: Fields) -> dict[str, Any]:
-    """UltraBERT: a rotary base for each kind of layer."""
+    """UltraBERT: a rotary base for each kind of layer. Settings without a base have the one of other models."""
     kinds = layer_kinds(fields, [SLIDING if (place + 1) % 3 else FULL for place in range(fields.layers())])
-    bases = {FULL: ("rope_theta", 2_560_000.0), SLIDING: ("rope_theta", 10_000.0)}
+    usual = 2_560_000.0 if fields.get("rope_parameters") is None else 10_000.0
+    bases = {FULL: ("rope_theta", usual), SLIDING: ("rope_theta", 10_000.0)}
     return rotary_fields(fields, kinds, bases)
 
 

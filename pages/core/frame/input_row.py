@@ -24,8 +24,9 @@ from pages.core.view.view import (
     UNTRAINED_ATTENTION,
     is_pair,
     page_takes,
+    shows_both_norms,
 )
-from pages.state import Param, state
+from pages.state import Param, links, state
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
@@ -115,9 +116,7 @@ def _another_model() -> None:
     if chosen_input.changed():  # tokens, layers and heads of another kind of input
         clear()
         open_head(0, 0)
-    # A moved norm was chosen for the model before; "both" belongs to a page and stays.
-    if state.get(ViewParams.norm) != "both":
-        state.put(ViewParams.norm, "trained")
+    state.put(ViewParams.norm, "trained")  # a moved norm was chosen for the model before
 
 
 def model_controls() -> None:
@@ -165,11 +164,9 @@ def awaits_source() -> bool:
 
 
 def norm_controls(key: cache.ModelKey | None) -> None:
-    """The placement of the norms, or the page that shows both. key: of the model; None: there is none."""
+    """The placement of the norms, and a link to both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
-    if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
-        return
-    if norm == "both":  # on the page that shows both
+    if shows_both_norms() or (key is not None and model_store.takes(key) == "maps"):  # maps do not know the norms
         return
     titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":
@@ -183,9 +180,9 @@ def norm_controls(key: cache.ModelKey | None) -> None:
             state.put(ViewParams.norm, "trained")
         titles = {"trained" if name == original else name: title for name, title in _NORMS.items()}
     state.segmented(
-        ViewParams.norm, "Norm placement", titles | {"both": "Both"}, width="content", wrap=False,
-        label_visibility="collapsed",
-    )  # fmt: skip
+        ViewParams.norm, "Norm placement", titles, width="content", wrap=False, label_visibility="collapsed"
+    )
+    links.link("pre_post", "Both", "compare")
 
 
 def _untrained_controls() -> None:

@@ -44,7 +44,7 @@ MOST_SELECTED = 64
 
 
 #: Where the session keeps what the open page accepts.
-PAGE_TAKES = "_page_takes"
+PAGE_TAKES, PAGE_BOTH = "_page_takes", "_page_shows_both_norms"
 
 
 @state.register
@@ -60,7 +60,7 @@ class ViewParams:
     run: Param[str] = string(public="the id of a run on the server")
     layer: Param[int] = whole_number(0)
     head: Param[int] = whole_number(2)
-    norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")
+    norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS), shown="Original")
     i: Param[int | None] = whole_number(None)
     j: Param[int | None] = whole_number(None)
     # Tokens selected next to i and j, whose attention is summed.
@@ -145,7 +145,8 @@ def padded(view: View) -> View:
 
 def scratch_config() -> encoder.EncoderConfig:
     """The untrained architecture that the controls describe. Raises ConfigError if the numbers do not fit."""
-    own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
+    own = state.read(UntrainedParams)
+    norm = "post" if shows_both_norms() else state.get(ViewParams.norm)
     check_width(own.width, own.heads, own.positions)
     switches = block(
         own.positions, own.norm_kind, own.attention, n_layers=own.layers, n_heads=own.heads, reach=UNTRAINED_REACH
@@ -187,12 +188,11 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
 
 def model_key() -> cache.ModelKey:
     """The key of the model that the controls name. Raises EncoderError if it names none."""
-    model, norm = state.newest(ViewParams.model), state.newest(ViewParams.norm)
+    model = state.newest(ViewParams.model)
+    norm = "trained" if shows_both_norms() else state.newest(ViewParams.norm)
     place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
     if model == "scratch":
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
-    # "both" belongs to the page that shows both placements; other parts of it show the original model.
-    norm = "trained" if norm == "both" else norm
     if model == "trained":
         source = trained.TRAINED + state.newest(ViewParams.run)
     else:
@@ -212,3 +212,8 @@ def is_pair(key: cache.ModelKey) -> bool:
 def page_takes() -> Collection[str]:
     """The kinds of input that the open page can show; `frame.run` sets them."""
     return st.session_state.get(PAGE_TAKES, ("text",))
+
+
+def shows_both_norms() -> bool:
+    """Whether the open page shows both norm placements, whatever is chosen elsewhere; `frame.run` says so."""
+    return bool(st.session_state.get(PAGE_BOTH))
