@@ -209,19 +209,24 @@ class FeedForward(nn.Module):
         """The same as for a single layer of F neurons; each expert works on its own tokens only."""
         tokens, by_expert = x.flatten(0, -2), routes.flatten(0, -2).unbind(-1)  # [N, D], E of [N]
         width = self.w_in.out_features // len(by_expert)
-        places = [(one.nonzero()[:, 0], slice(at * width, (at + 1) * width)) for at, one in enumerate(by_expert)]
-        hidden = x.new_zeros(len(tokens), self.w_in.out_features)
-        for weights, (rows, of) in zip(by_expert, places, strict=True):
+        parts = []
+        for expert, weights in enumerate(by_expert):
+            rows, of = weights.nonzero()[:, 0], slice(expert * width, (expert + 1) * width)
             part = activate(F.linear(tokens[rows], self.w_in.weight[of]), self.activation)
             if self.w_gate is not None:
                 part = part * F.linear(tokens[rows], self.w_gate.weight[of])
-            hidden[rows, of] = part * weights[rows, None]
-        whole = hidden.view(*x.shape[:-1], -1)
-        if (edited := self.hook_hidden(whole, layer)) is not whole:
-            return self.w_out(edited)  # type: ignore[no-any-return]  # an edit may wake experts that were not chosen
+            parts.append((rows, of, part * weights[rows, None]))
+        if current_visitor() is not None:
+            hidden = x.new_zeros(len(tokens), self.w_in.out_features)
+            for rows, of, part in parts:
+                hidden[rows, of] = part
+            whole = hidden.view(*x.shape[:-1], -1)
+            if (edited := self.hook_hidden(whole, layer)) is not whole:  # also in experts that were not chosen
+                moved: Tensor = self.w_out(edited)
+                return moved
         out = torch.zeros_like(tokens)
-        for rows, of in places:
-            out = out.index_add(0, rows, F.linear(hidden[rows, of], self.w_out.weight[:, of]))
+        for rows, of, part in parts:
+            out = out.index_add(0, rows, F.linear(part, self.w_out.weight[:, of]))
         return out.view(x.shape)
 
     def forward(self, x: Tensor, layer: int) -> Tensor:
