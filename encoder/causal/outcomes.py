@@ -147,7 +147,7 @@ class ClassProbability(Outcome):
         if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
             what = "other vectors" if head.config.layer is None else f"the input of layer {head.config.layer}"
             raise EncoderError(
-                f"This head uses {what}, and an outcome is measured at the output: choose a head that reads the output."
+                f"This head uses {what}, and an outcome is measured at the output: choose a head that uses the output."
             )
 
         def measure(outputs: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ class TextEncoder(NamedEncoder):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classifier is not None and not self.classifier.config.reads_output:
-            raise EncoderError("A classification head of texts reads one layer: choose another head.")
+            raise EncoderError("A classification head of texts uses one layer: choose another head.")
 
     @property
     def heads(self) -> dict[str, nn.Module]:

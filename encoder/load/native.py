@@ -223,7 +223,8 @@ def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
     largest = float(value.abs().max()) if dtype is torch.float16 else 0.0
     if largest > FLOAT16_MAX:
         raise EncoderError(
-            f"The weight {name} reaches {largest:g}, but float16 ends at {FLOAT16_MAX:g}: save as float32 or bfloat16."
+            f"The weight {name} reaches {largest:g}, but float16 holds up to {FLOAT16_MAX:g}: save as float32 or "
+            "bfloat16."
         )
     return value.to(dtype).contiguous()
 
