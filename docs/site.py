@@ -7,8 +7,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from docs.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
-from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.inputs import digits
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import library

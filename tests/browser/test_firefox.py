@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import encoder
-from encoder.export.browser_model import browser_model
+from docs.browser_model import browser_model
 from tests import firefox
 from tests.browser.test_site import Quiet, site
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts
