@@ -230,12 +230,26 @@ def with_decoder(
 
     Raises ConfigError for a decoder that is not causal or reads vectors of another width.
     """
-    if not config.causal or config.memory_width != model.config.d_model:
-        raise ConfigError(
-            f"A decoder of {model.name} needs causal=True and memory_width={model.config.d_model}: set them."
-        )
+    check_decoder(config, model.config, settings)
     with torch.inference_mode(False):
         stack, lm_head = Encoder(config, seed=seed), LMHead(config, head)
         for module in (stack, lm_head):
             module.to(device=model.device, dtype=model.encoder.dtype)
     return dataclasses.replace(model, decoder=Decoder(model.name, stack, lm_head, tokenizer, settings))
+
+
+def check_decoder(config: EncoderConfig, encoder: EncoderConfig, settings: GenerationSettings) -> None:
+    """Raise ConfigError for a decoder that does not fit its encoder, and for settings with tokens that do not exist."""
+    if not config.causal or (config is not encoder and config.memory_width != encoder.d_model):
+        raise ConfigError(f"The decoder needs causal=True and memory_width={encoder.d_model}: set both.")
+    if config.memory_width and not settings.start:
+        raise ConfigError("A decoder that reads an input needs a token to start with: set start.")
+    if config is encoder and settings.start:
+        raise ConfigError("A decoder alone continues its text: leave start out.")
+    if DETECTED in settings.begin and not settings.languages:
+        raise ConfigError("The settings have no languages to choose from: set languages.")
+    named = {*settings.start, *settings.end, *settings.never, *settings.never_first, *settings.languages}
+    named |= {*settings.begin} - {DETECTED} | {one for one in (settings.first, settings.last) if one is not None}
+    for token in sorted(named):
+        if not 0 <= token < config.vocab_size:
+            raise ConfigError(f"The settings name the token {token}: choose 0 to {config.vocab_size - 1}.")
