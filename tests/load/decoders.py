@@ -37,7 +37,8 @@ SEQ2SEQ = {
     "bart": Case("BART", "Bart", {**B, "forced_bos_token_id": 0}, f"Bart{OF}", special=ROBERTA),
     "mbart": Case("mBART", "MBart", {**B, "scale_embedding": True}, f"MBart{OF}", special=ROBERTA),
     "pegasus": Case("Pegasus", "Pegasus", FIRST_IS_PAD, f"Pegasus{OF}"),
-    "marian": Case("Marian", "Marian", {**FIRST_IS_PAD, "scale_embedding": True}, "MarianMTModel", softer="shared"),
+    "marian": Case("Marian", "Marian", {**FIRST_IS_PAD, "scale_embedding": True}, "MarianMTModel", softer="shared",
+                   kept="embed_positions"),
     "m2m100": Case("M2M100, NLLB", "M2M100", B, f"M2M100{OF}", special=ROBERTA),
     "whisper": Case("Whisper", "Whisper", W, f"Whisper{OF}"),
 }  # fmt: skip
@@ -139,6 +140,4 @@ def generated(both: Pair, text: Any, n_tokens: int, beams: int, **more: Any) -> 
     if both.case.kind == "Whisper":  # it gives the output without prompt and end
         return [one for one in ours.ids if one not in both.ours.decoder.settings.end], found
     start = len(ours.prompt)
-    return list(ours.ids), found[start : start + len(ours.ids)] if found[start + len(ours.ids) :] == [] else found[
-        start:
-    ]
+    return list(ours.ids), found[start:]
