@@ -96,8 +96,8 @@ def iter_each_head(
 ) -> Effects:
     """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1.
 
-    Off: z of the head is 0 (`edits.AblateHead`). `encoder.corpus.over` computes means over many texts. cross: the heads of
-    cross-attention, of `model.decoder` and `trace.decoder`.
+    Off: z of the head is 0 (`edits.AblateHead`). cross: the heads of cross-attention, of `model.decoder` and
+    `trace.decoder`. `encoder.corpus.over` computes means over many texts.
     """
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)

@@ -168,9 +168,9 @@ class ClassProbability(Outcome):
 class TargetProbability(Outcome):
     """The log probability of what a decoder is made to write, or of one token of it.
 
-    target: a text, or the ids of an output, for edits of the encoder; None: what the trace was given, which edits of the
-    decoder need (`trace.decoder`). position: a token of the output, counted from 0; None: the sum over all. token: another
-    token at this position. begin: as of `NamedEncoder.decode`.
+    target: a text, or the ids of an output, for edits of the encoder; None: what the trace was given, as edits of the
+    decoder need (`trace.decoder`). position: a token of the output, counted from 0; None: the sum over all. token:
+    another token at this position. begin: as of `NamedEncoder.decode`.
     """
 
     target: str | tuple[int, ...] | None = None
@@ -183,9 +183,7 @@ class TargetProbability(Outcome):
         given = plain if isinstance(plain, DecoderTrace) else plain.decoder
         if isinstance(model, Decoder):
             if given is None or self.target is not None:
-                raise EncoderError(
-                    "Edits of a decoder need the trace of its target: leave target out, give trace.decoder."
-                )
+                raise EncoderError("Edits of a decoder need its own trace: leave target out, and give trace.decoder.")
             return self._of(model, given.next_ids, given.n_prompt, model.next_log_probabilities)
         decoder = model._writer(reads=True)
         if self.target is not None:
@@ -195,8 +193,10 @@ class TargetProbability(Outcome):
         else:
             raise EncoderError("The trace has no target: specify one, TargetProbability(target).")
 
+        mask = decoder.memory_of(plain).mask
+
         def log_probabilities(outputs: Tensor, next_ids: Sequence[int]) -> Tensor:
-            rows: Tensor = decoder.log_probabilities((ids[0], *next_ids), Memory(outputs), reads=ids[:-1])
+            rows: Tensor = decoder.log_probabilities((ids[0], *next_ids), Memory(outputs, mask), reads=ids[:-1])
             return rows
 
         return self._of(decoder, ids[1:], n_given, log_probabilities)

@@ -150,6 +150,8 @@ class Decoder(NamedEncoder):
         if isinstance(target, str):
             found = self.tokenizer.encode(target)
             plain = tuple(one for one, special in zip(found.ids, found.special, strict=True) if not special)
+            if not plain:
+                raise TextError("The target is empty: type the text that the decoder shall write.")
             ids = prompt.ids + plain + self.settings.end[:1]
         else:
             ids = prompt.ids[: prompt.n_given] + tuple(map(int, target))
