@@ -49,7 +49,7 @@ ALONE = {
     for name, model, more in (
         ("gpt2", "GPT2LMHeadModel", {"eos_token_id": 3, "bos_token_id": 2}), ("llama", f"Llama{LM}", {}),
         ("gemma2", f"Gemma2{LM}", {}), ("gpt_neox", f"GPTNeoX{LM}", {}), ("opt", f"OPT{LM}", {}),
-        ("phi", f"Phi{LM}", {}), ("bloom", f"Bloom{LM}", {}), ("qwen2", f"Qwen2{LM}", {}),
+        ("llama, untied", f"Llama{LM}", {"tie_word_embeddings": False}), ("phi", f"Phi{LM}", {}), ("bloom", f"Bloom{LM}", {}), ("qwen2", f"Qwen2{LM}", {}),
     )
     if name in TEXTS
 }  # fmt: skip
