@@ -44,15 +44,21 @@ SEQ2SEQ = {
 }  # fmt: skip
 #: Those that continue a text.
 ALONE = {
-    name: Case(TEXTS[name].title, TEXTS[name].kind, {**TEXTS[name].fields, **more}, model,
-               gains_from_one=TEXTS[name].gains_from_one)
+    name: Case(title, kind, {**TEXTS[base].fields, **more}, model, gains_from_one=TEXTS[base].gains_from_one)
     for name, model, more in (
-        ("gpt2", "GPT2LMHeadModel", {"eos_token_id": 3, "bos_token_id": 2}), ("llama", f"Llama{LM}", {}),
-        ("gemma2", f"Gemma2{LM}", {}), ("gpt_neox", f"GPTNeoX{LM}", {}), ("opt", f"OPT{LM}", {}),
-        ("llama, untied", f"Llama{LM}", {"tie_word_embeddings": False}), ("phi", f"Phi{LM}", {}), ("bloom", f"Bloom{LM}", {}), ("qwen2", f"Qwen2{LM}", {}),
+        ("gpt2", "GPT2LMHeadModel", {"eos_token_id": 3, "bos_token_id": 2}),
+        ("llama", f"Llama{LM}", {}),
+        ("llama, untied", f"Llama{LM}", {"tie_word_embeddings": False}),
+        ("gemma2", f"Gemma2{LM}", {}),
+        ("gpt_neox", f"GPTNeoX{LM}", {}),
+        ("opt", f"OPT{LM}", {}),
+        ("phi", f"Phi{LM}", {}),
+        ("bloom", f"Bloom{LM}", {}),
+        ("qwen2", f"Qwen2{LM}", {}),
     )
-    if name in TEXTS
-}  # fmt: skip
+    for base in [name.split(",")[0]]
+    for title, kind in [(TEXTS[base].title, TEXTS[base].kind)]
+}
 CASES = SEQ2SEQ | ALONE
 SOUND_SECONDS = 0.4
 

@@ -1,4 +1,4 @@
-"""Decoders next to transformers: logits, both kinds of attention, greedy and beam outputs; what a trace and edits say."""
+"""Decoders next to transformers: logits, both kinds of attention, outputs; what a trace, edits and files say."""
 
 from __future__ import annotations
 
