@@ -52,10 +52,11 @@ def total(trace: Any) -> float:
 # --- as transformers --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SEQ2SEQ)
+@pytest.mark.parametrize("name", CASES)
 def test_logits_and_maps(name: str):
-    assert max(differences(SEQ2SEQ[name], torch.float64)) <= 1e-10
-    assert max(differences(SEQ2SEQ[name], torch.float32)) <= 1e-5
+    # BLOOM's GELU has the constant 0.79788456 for the square root of 2 / pi.
+    assert max(differences(CASES[name], torch.float64)) <= (1e-9 if name == "bloom" else 1e-10)
+    assert max(differences(CASES[name], torch.float32)) <= 1e-5
 
 
 @pytest.mark.parametrize("beams", [1, 4])
