@@ -39,6 +39,8 @@ SUFFIXES = ("st", "nd", "rd", "th")
 #: Words that give nothing of the answer.
 FRAME = ("the", "of", "on", "in", "and", "a", "day", "year", "dated", "born", "date")
 FIRST_YEAR, LAST_YEAR = 1950, 2049
+#: Tokens of the longest input and output, special tokens included.
+MOST_SOURCE, MOST_TARGET = 32, 16
 
 VALUES = {word: number for number, word in enumerate((*UNITS, *TEENS))}
 VALUES |= {word: 10 * number for number, word in enumerate(TENS, 2)}
