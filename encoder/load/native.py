@@ -2,7 +2,8 @@
 
 A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the heads), model.safetensors
 (our own parameter names) and, where there is text, tokenizer.json. A JointEncoder has the fields of both "towers", and
-"text." and "image." (or "sound.") before the names of their weights.
+"text." and "image." (or "sound.") before the names of their weights. The field "decoder" describes a decoder; a
+tokenizer of its own is in the folder "decoder".
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.json_file import parse_json, read_json
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.weights import SINGLE, named_weights
 from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
@@ -45,6 +47,8 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
     "mlm_head": (MLMHeadConfig, MLMHead),
     "span_head": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
 }
+#: The field of a decoder, and the folder of a tokenizer of its own.
+DECODER = "decoder"
 #: Fields of TextEncoder with several linear maps.
 SEVERAL = ("dense", "token_dense")
 #: The largest number of float16.
@@ -175,16 +179,28 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         fields |= fields_of(model)
     text = next(iter(model.towers.values()))
     write_weights(state_of(model), folder / SINGLE, dtype)
-    if isinstance(text, TextEncoder):
-        text.tokenizer.backend.save(str(folder / "tokenizer.json"))
-        special = json.dumps(text.tokenizer.special, indent=2, ensure_ascii=False)
-        (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
+    own = text.tokenizer if isinstance(text, TextEncoder) else None
+    if own is not None:
+        _write_tokenizer(own, folder)
+    if text.decoder is not None and text.decoder.tokenizer is not own:
+        _write_tokenizer(text.decoder.tokenizer, folder / DECODER)
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+
+
+def _write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    tokenizer.backend.save(str(folder / "tokenizer.json"))
+    special = json.dumps(tokenizer.special, indent=2, ensure_ascii=False)
+    (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
 
 
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
+    if model.decoder is not None:  # "encoder" is null where the decoder is this stack itself
+        stack = None if model.decoder.encoder is model.encoder else dataclasses.asdict(model.decoder.config)
+        settings = dataclasses.asdict(model.decoder.settings)
+        fields[DECODER] = {"encoder": stack, "lm_head": _head_fields(model.decoder.lm_head), "settings": settings}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
     if isinstance(model, TextEncoder):
         fields |= {name: [_head_fields(dense) for dense in getattr(model, name)] for name in SEVERAL}

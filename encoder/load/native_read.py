@@ -9,17 +9,19 @@ import torch
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.seq2seq import DETECTED, Decoder, GenerationSettings
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import FORMAT, HEADS, SEVERAL, Savable, TextFields, Tower, heads_of, modules_of
+from encoder.load.native import DECODER, FORMAT, HEADS, SEVERAL, Savable, TextFields, Tower, heads_of, modules_of
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
+from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.pooling import Dense, DenseConfig
 
 #: Characters of a model's name.
@@ -82,7 +84,36 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
     else:
         parts["preparation"] = _pixels(fields, config.patches.channels)
     made: Tower = kind(name=name, **parts)
-    return made
+    return made if fields.get(DECODER) is None else dataclasses.replace(made, decoder=_decoder(made, folder, fields))
+
+
+def _decoder(model: Tower, folder: Path, fields: dict[str, Any]) -> Decoder:
+    """The decoder of a model, whose weights are not read yet. Raises LoadError for one that does not fit."""
+    given = fields[DECODER]
+    if not isinstance(given, dict) or set(given) != {"encoder", "lm_head", "settings"}:
+        raise LoadError(f"config.json has decoder={quoted(given)}: specify its encoder, lm_head and settings.")
+    settings: GenerationSettings = from_fields(GenerationSettings, given["settings"], "decoder.settings")
+    head = from_fields(LMHeadConfig, given["lm_head"], "decoder.lm_head")
+    config = model.config
+    if given["encoder"] is not None:
+        config = from_fields(EncoderConfig, given["encoder"], "decoder.encoder")
+        if not config.causal or config.memory_width != model.config.d_model:
+            raise LoadError(
+                f"config.json's decoder needs causal=true and memory_width={model.config.d_model}, to read this "
+                "encoder's vectors: save the model again."
+            )
+    ids = [one for value in vars(settings).values() if isinstance(value, tuple) for one in value]
+    ids = [one for one in (*ids, settings.first, settings.last) if one is not None]
+    if not all(0 <= one < config.vocab_size for one in ids if one != DETECTED):
+        raise LoadError(
+            f"config.json's decoder names a token outside of its {config.vocab_size}: save the model again."
+        )
+    with unfilled():
+        stack = model.encoder if given["encoder"] is None else Encoder(config)
+        lm_head = LMHead(config, head)
+    own = folder / DECODER / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(own) if own.exists() or not isinstance(model, TextEncoder) else model.tokenizer
+    return Decoder(model.name, stack, lm_head, tokenizer, settings)
 
 
 def _of_text(folder: Path, fields: dict[str, Any], config: EncoderConfig) -> dict[str, Any]:
