@@ -105,9 +105,7 @@ def _decoder(model: Tower, folder: Path, fields: dict[str, Any]) -> Decoder:
     ids = [one for value in vars(settings).values() if isinstance(value, tuple) for one in value]
     ids = [one for one in (*ids, settings.first, settings.last) if one is not None]
     if not all(0 <= one < config.vocab_size for one in ids if one != DETECTED):
-        raise LoadError(
-            f"config.json's decoder names a token outside of its {config.vocab_size}: save the model again."
-        )
+        raise LoadError(f"config.json's decoder names a token beyond its {config.vocab_size}: save the model again.")
     with unfilled():
         stack = model.encoder if given["encoder"] is None else Encoder(config)
         lm_head = LMHead(config, head)

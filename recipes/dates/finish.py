@@ -5,8 +5,6 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import torch
-
 from encoder.encoders.text import TextEncoder
 from encoder.load import load, save
 from recipes.dates.phrasings import Example, date_phrasings, draw, number_phrasings
@@ -39,9 +37,7 @@ def accuracy(model: TextEncoder, n: int = MEASURED, *, unseen: bool, seed: int =
     """Measure n random examples. unseen: of held-out phrasings, with held-out dates and numbers."""
     numbers = random.Random(seed)
     examples = [draw(numbers, unseen) for _ in range(n)]
-    said = [
-        text for part in torch.arange(n).split(500) for text in written(model, [examples[i] for i in part.tolist()])
-    ]
+    said = [text for start in range(0, n, 500) for text in written(model, examples[start : start + 500])]
     every, right = Counter("-" in one.output for one in examples), Counter[bool]()
     right.update("-" in one.output for one, other in zip(examples, said, strict=True) if one.output == other)
     wrong = [Example(one.text, other) for one, other in zip(examples, said, strict=True) if one.output != other]
