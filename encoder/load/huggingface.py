@@ -250,7 +250,7 @@ def _check(model: Tower, folder: Path, dtype: torch.dtype) -> None:
     ours, theirs = (native.fields_of(one) for one in (model, again))
     for found in (ours, theirs):  # None: as many tokens as the model takes
         found["max_embed_tokens"] = found.get("max_embed_tokens") or model.config.max_tokens
-    if differing := [name for name in ours if name != "encoder" and ours[name] != theirs[name]]:
+    if differing := [name for name in ours if name != "encoder" and ours[name] != theirs.get(name)]:
         raise _NoLayoutError(f"its family has no place for its {', '.join(differing)}")
     if model.config == again.config:
         written = native.state_of(again)

@@ -2,8 +2,7 @@
 
 A folder with config.json (model_type "encoderscope": the fields of EncoderConfig and of the heads), model.safetensors
 (our own parameter names) and, where there is text, tokenizer.json. A JointEncoder has the fields of both "towers", and
-"text." and "image." (or "sound.") before the names of their weights. The field "decoder" describes a decoder; a
-tokenizer of its own is in the folder "decoder".
+"text." and "image." (or "sound.") before the names of their weights.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from torch import Tensor, nn
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.json_file import parse_json, read_json
-from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.weights import SINGLE, named_weights
 from encoder.model.checks import check_whole
 from encoder.model.classifier import Classifier, ClassifierConfig
@@ -47,10 +46,11 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
     "mlm_head": (MLMHeadConfig, MLMHead),
     "span_head": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
 }
-#: The field of a decoder, and the folder of a tokenizer of its own.
-DECODER = "decoder"
 #: Fields of TextEncoder with several linear maps.
 SEVERAL = ("dense", "token_dense")
+#: The tokenizer of a decoder whose vocabulary is not that of the input.
+DECODER_TOKENIZER = "decoder_tokenizer.json"
+TOKENS = "embedding.tokens.weight"
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -179,29 +179,21 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         fields |= fields_of(model)
     text = next(iter(model.towers.values()))
     write_weights(state_of(model), folder / SINGLE, dtype)
-    own = text.tokenizer if isinstance(text, TextEncoder) else None
-    if own is not None:
-        _write_tokenizer(own, folder)
-    if text.decoder is not None and text.decoder.tokenizer is not own:
-        _write_tokenizer(text.decoder.tokenizer, folder / DECODER)
+    if text.decoder is not None and text.decoder.tokenizer is not getattr(text, "tokenizer", None):
+        text.decoder.tokenizer.backend.save(str(folder / DECODER_TOKENIZER))
+    if isinstance(text, TextEncoder):
+        text.tokenizer.backend.save(str(folder / "tokenizer.json"))
+        special = json.dumps(text.tokenizer.special, indent=2, ensure_ascii=False)
+        (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
     (folder / "config.json").write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
-
-
-def _write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    tokenizer.backend.save(str(folder / "tokenizer.json"))
-    special = json.dumps(tokenizer.special, indent=2, ensure_ascii=False)
-    (folder / "special_tokens_map.json").write_text(special + "\n", encoding="utf-8")
 
 
 def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
-    if model.decoder is not None:  # "encoder" is null where the decoder is this stack itself
-        stack = None if model.decoder.encoder is model.encoder else dataclasses.asdict(model.decoder.config)
-        settings = dataclasses.asdict(model.decoder.settings)
-        fields[DECODER] = {"encoder": stack, "lm_head": _head_fields(model.decoder.lm_head), "settings": settings}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
+    if model.decoder is not None:
+        fields["decoder"] = _decoder_fields(model, model.decoder)
     if isinstance(model, TextEncoder):
         fields |= {name: [_head_fields(dense) for dense in getattr(model, name)] for name in SEVERAL}
         return fields | dataclasses.asdict(TextFields.of(model))
@@ -209,6 +201,22 @@ def fields_of(model: Tower) -> dict[str, Any]:
     if isinstance(model, AudioEncoder):
         fields["preparation"]["kind"] = type(model.preparation).__name__
     return fields
+
+
+def _decoder_fields(model: Tower, decoder: Decoder) -> dict[str, Any]:
+    alone = decoder.encoder is model.encoder
+    return {
+        "encoder": None if alone else dataclasses.asdict(decoder.config),
+        "lm_head": dataclasses.asdict(decoder.lm_head.config),
+        "settings": dataclasses.asdict(decoder.settings),
+        "shares_tokens": not alone and shares_tokens(model),
+    }
+
+
+def shares_tokens(model: Tower) -> bool:
+    """Whether the decoder's table of tokens is the encoder's."""
+    one, other = (getattr(stack.embedding.tokens, "weight", None) for stack in (model.encoder, model.decoder.encoder))
+    return one is not None and one is other
 
 
 def heads_of(kind: type[Tower]) -> list[str]:
@@ -230,8 +238,11 @@ def modules_of(model: Savable) -> dict[str, nn.Module]:
 
 
 def state_of(model: Savable) -> dict[str, Tensor]:
-    """The weights under our own names."""
-    return named_weights(modules_of(model))
+    """The weights under our own names; a table of tokens that encoder and decoder share once."""
+    found = named_weights(modules_of(model))
+    if not isinstance(model, JointEncoder) and model.decoder is not None and shares_tokens(model):
+        found.pop(f"decoder.{TOKENS}", None)
+    return found
 
 
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
