@@ -51,7 +51,7 @@ def card(model: TextEncoder, recipe: DatesRecipe, minutes: float) -> str:
         "placement": recipe.norm_placement,
         "other": "post" if recipe.norm_placement == "pre" else "pre",
         "final_norm": ", and after the last layer of each" if recipe.norm_placement == "pre" else "",
-        "n_parameters": model.n_parameters, "vocabulary": model.config.vocab_size, "minutes": minutes,
+        "n_parameters": sum(part.n_parameters for part in (model, model.decoder)), "vocabulary": model.config.vocab_size, "minutes": minutes,
         "most_source": model.config.max_tokens, "most_target": model.decoder.config.max_tokens,
         "drawn": recipe.epochs * recipe.examples, "measured": MEASURED,
         "n_date": len(date_phrasings(False)), "n_unseen_date": len(date_phrasings(True)),
