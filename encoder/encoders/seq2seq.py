@@ -24,6 +24,7 @@ from encoder.model.attend import Memory
 from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder
+from encoder.model.hooks import visiting
 from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
@@ -114,7 +115,7 @@ class Decoder(NamedEncoder):
         settings, start = self.settings, self.settings.start
         if not self.reads:
             start = trace.ids[: trace.n_real]
-        given = tuple(self._known(token) for token in begin)
+        given = tuple(self.known(token) for token in begin)
         if not given and settings.first is not None:
             given = (settings.first,)
         elif not given:
@@ -122,10 +123,11 @@ class Decoder(NamedEncoder):
         n_given = len(start) + (len(given) if settings.begin or not self.reads else 0)
         return Prompt(start + given, n_given)
 
-    def _known(self, token: str) -> int:
+    def known(self, token: str) -> int:
+        """The id of a token. Raises TextError for one that is not in the vocabulary."""
         found = self.tokenizer.backend.token_to_id(token)
         if found is None:
-            raise TextError(f"{self.name} has no token {token!r} to begin with: choose one of its vocabulary.")
+            raise TextError(f"{self.name} has no token {token!r}: choose one of its vocabulary.")
         return int(found)
 
     def _language(self, trace: Trace) -> int:
@@ -148,6 +150,8 @@ class Decoder(NamedEncoder):
         if isinstance(target, str):
             found = self.tokenizer.encode(target)
             plain = tuple(one for one, special in zip(found.ids, found.special, strict=True) if not special)
+            if not plain:
+                raise TextError("The target is empty: type the text that the decoder shall write.")
             ids = prompt.ids + plain + self.settings.end[:1]
         else:
             ids = prompt.ids[: prompt.n_given] + tuple(map(int, target))
@@ -164,15 +168,18 @@ class Decoder(NamedEncoder):
 
     # --- passes -------------------------------------------------------------------------------------------------------
 
-    def log_probabilities(self, ids: Sequence[int], memory: Memory | None) -> Tensor:
+    def log_probabilities(
+        self, ids: Sequence[int], memory: Memory | None, reads: Sequence[int] | None = None
+    ) -> Tensor:
         """[n, T]: of each next token of `ids`, whose last one is only predicted. n: the rows of the memory, or 1.
 
-        They can be differentiated with respect to the memory's vectors.
+        reads: what the decoder reads, by default all ids but the last. They can be differentiated with respect to the
+        memory's vectors; no visitor of the pass around it sees this one.
         """
         rows = 1 if memory is None else len(memory.vectors)
-        given = torch.tensor(ids, device=self.device).expand(rows, -1)
-        output = self.encoder(given[:, :-1], memory=memory)
-        return self.next_log_probabilities(output, ids[1:])
+        given = torch.tensor(ids[:-1] if reads is None else reads, device=self.device).expand(rows, -1)
+        with visiting(None):
+            return self.next_log_probabilities(self.encoder(given, memory=memory), ids[1:])
 
     def next_log_probabilities(self, output: Tensor, next_ids: Sequence[int]) -> Tensor:
         """Output [n, T, D] -> [n, T]: the log probability of each of these tokens."""

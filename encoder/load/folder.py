@@ -15,8 +15,10 @@ from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import JSON_BYTES, read_json
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
+from encoder.load.generation import decoder_of
 from encoder.load.joint import image_encoder, load_joint, text_encoder
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
@@ -83,7 +85,8 @@ def _load_checkpoint(
     family = family_of(fields)
     if trial and not family.images and not family.sounds:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
+    writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -91,7 +94,13 @@ def _load_checkpoint(
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
         notes = (*read.notes, *notes_on_positions(read.encoder))
-        return AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
+        decoder = None
+        if read.lm_head is not None:
+            spoken = Tokenizer.from_file(steps.folder / "tokenizer.json")
+            decoder = decoder_of(name, steps.folder, fields, read, spoken)
+        return AudioEncoder(
+            name, read.encoder, preparation, classifier=read.classifier, notes=notes, decoder=decoder
+        )  # fmt: skip
     tokenizer = read_tokenizer(steps.folder, fields["model_type"])
     return TextEncoder(
         name=name,
@@ -102,6 +111,7 @@ def _load_checkpoint(
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         span_head=read.span_head,
+        decoder=decoder_of(name, steps.folder, fields, read, tokenizer),
         **steps.settings,
         notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
     )

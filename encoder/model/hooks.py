@@ -47,8 +47,8 @@ def current_visitor() -> Visitor | None:
 
 
 @contextmanager
-def visiting(visitor: Visitor) -> Iterator[None]:
-    """Inside, every forward pass of this thread or task shows its values to `visitor`. Any exit ends this."""
+def visiting(visitor: Visitor | None) -> Iterator[None]:
+    """Inside, every forward pass of this thread or task shows its values to `visitor`, if any. Any exit ends this."""
     token = _visitor.set(visitor)
     try:
         yield

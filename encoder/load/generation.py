@@ -1,0 +1,95 @@
+"""generation_config.json, and what older checkpoints have of it in config.json -> GenerationSettings."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from encoder.encoders.named import NamedEncoder
+from encoder.encoders.seq2seq import DETECTED, Decoder, GenerationSettings, check_decoder
+from encoder.errors import ConfigError, LoadError
+from encoder.inputs.json_file import read_json
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.load.checkpoint import LoadedWeights
+from encoder.load.families import Fields
+from encoder.model.config import EncoderConfig
+
+FILE = "generation_config.json"
+
+
+def decoder_of(name: str, folder: Path, fields: Fields, read: LoadedWeights, tokenizer: Tokenizer) -> Decoder | None:
+    """The decoder of a checkpoint; None where it has none."""
+    if read.decoder is None or read.lm_head is None:
+        return None
+    settings = read_settings(folder, fields, read.decoder.config)
+    try:
+        check_decoder(read.decoder.config, read.encoder.config, settings)
+    except ConfigError as error:
+        raise LoadError(f"{FILE} describes no output. {error}") from error
+    return Decoder(name, read.decoder, read.lm_head, tokenizer, settings)
+
+
+def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> GenerationSettings:
+    """The settings of a folder. A field that generation_config.json has not, config.json may have."""
+    own = read_json(folder / FILE) if (folder / FILE).is_file() else {}
+    given = Fields.of(FILE, {**fields, **own})
+    end = ids(given, "eos_token_id")
+    start: tuple[int, ...] = ()
+    if config.memory_width:
+        named = (given.get(key) for key in ("decoder_start_token_id", "bos_token_id", "pad_token_id"))
+        start = (next((one for one in named if isinstance(one, int)), 0),)
+    bad: Any = given.get("bad_words_ids") or []
+    if not isinstance(bad, list) or not all(isinstance(words, list) for words in bad):
+        raise given.wrong("bad_words_ids", bad, "specify lists of ids")
+    single = tuple(words[0] for words in bad if len(words) == 1 and words[0] not in end)
+    begin, languages = prompt(given) if config.memory_width else ((), ())
+    stopping: Any = given.get("early_stopping") or False
+    if stopping not in (True, False, "never"):
+        raise given.wrong("early_stopping", stopping, "specify true, false or never")
+    return GenerationSettings(
+        start=start, begin=begin, languages=languages, end=end,
+        first=one_id(given, "forced_bos_token_id"), last=one_id(given, "forced_eos_token_id"),
+        never=(*single, *ids(given, "suppress_tokens")), never_first=ids(given, "begin_suppress_tokens"),
+        no_repeat=given.unless_null("no_repeat_ngram_size", 0), least=given.unless_null("min_length", 0),
+        length_penalty=1.0 if given.get("length_penalty") is None else given.number("length_penalty", 1.0, 100.0),
+        early_stopping=stopping,
+    )  # fmt: skip
+
+
+def ids(fields: Fields, key: str) -> tuple[int, ...]:
+    """One id or several; none for null."""
+    value: Any = fields.get(key)
+    found = [] if value is None else value if isinstance(value, list) else [value]
+    if not all(isinstance(one, int) and not isinstance(one, bool) for one in found):
+        raise fields.wrong(key, value, "specify ids of tokens")
+    return tuple(found)
+
+
+def one_id(fields: Fields, key: str) -> int | None:
+    """The first id, or None."""
+    return next(iter(ids(fields, key)), None)
+
+
+def prompt(fields: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Whisper's tokens after the start, and the languages among which one is found: forced_decoder_ids, the language
+    where none is forced, and the token that asks for no times."""
+    forced: Any = fields.get("forced_decoder_ids") or []
+    if not isinstance(forced, list) or not all(isinstance(one, list) and len(one) == 2 for one in forced):
+        raise fields.wrong("forced_decoder_ids", forced, "specify pairs of a place and an id")
+    found = [token for place, (at, token) in enumerate(forced) if at == place + 1]
+    known: Any = fields.get("lang_to_id") or {}
+    if not isinstance(known, dict) or not all(isinstance(one, int) for one in known.values()):
+        raise fields.wrong("lang_to_id", known, "specify an id for each language")
+    if known and (not found or found[0] is None):
+        found[:1] = [DETECTED]
+    silent = one_id(fields, "no_timestamps_token_id")
+    if silent is not None and found[-1:] != [silent]:
+        found.append(silent)
+    if not all(one is None or isinstance(one, int) for one in found):
+        raise fields.wrong("forced_decoder_ids", forced, "specify ids of tokens")
+    return tuple(one for one in found if one is not None), tuple(known.values())
+
+
+def named(model: NamedEncoder, name: str) -> dict[str, Any]:
+    """The fields of a model under another name, its decoder's too."""
+    decoder = model.decoder
+    return {"name": name} | ({} if decoder is None else {"decoder": dataclasses.replace(decoder, name=name)})
