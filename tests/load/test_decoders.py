@@ -14,11 +14,12 @@ import pytest
 import torch
 
 import encoder
-from encoder import EncoderError, LoadError, causal, edits
+from encoder import EncoderError, LoadError, causal, edits, explain
 from encoder.encoders.generate import iter_generate, repeats
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import build
 from encoder.errors import ConfigError, TextError
+from encoder.measure.stream import sublayer_updates
 from encoder.model.config import EncoderConfig
 from encoder.trace import gradual
 from tests.load import decoders, reference
@@ -142,6 +143,9 @@ def test_a_trace_of_a_target(name: str, pair: Callable):
         if decoder.config.norm_placement == "pre":
             before, after = (decoder.residual[f"layers.{layer}.{one}"] for one in ("after_attention", "after_cross"))
             torch.testing.assert_close(before + recorded.values[f"layers.{layer}.cross_out"], after)
+    updates = [one for layer in range(decoder.config.n_layers) for _, _, one in sublayer_updates(decoder, layer)]
+    if decoder.config.norm_placement == "pre":  # each sublayer adds to the residual stream, and nothing else does
+        torch.testing.assert_close(decoder.streams[0] + sum(updates), decoder.streams[-1])
     norms = decoder.norms
     assert f"layers.{layer}.cross_norm" in norms
     assert norms["final_norm" if "final_norm" in norms else f"layers.{layer}.ffn_norm"].output == pytest.approx(
@@ -387,6 +391,8 @@ def test_wrong_calls_get_a_sentence(pair: Callable):
         lambda: causal.ablate_each_head(model, text, outcome(TARGET, token="w9")),
         lambda: causal.ablate_each_head(model.decoder, plain.decoder, outcome(TARGET)),
         lambda: causal.ablate_each_head(model.decoder, plain.decoder),
+        lambda: explain.Recomputation(plain.decoder),
+        lambda: encoder.gradients.direct_effect(plain.decoder, outcome()),
         lambda: encoder.load("minilm").generate(text),
         lambda: causal.ablate_each_head(encoder.load("minilm"), text, outcome(TARGET)),
     ]
