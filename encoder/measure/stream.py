@@ -70,7 +70,7 @@ def measure(trace: Trace) -> StreamMeasures:
 
 
 def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """("attention", of a decoder "cross", "ffn", the residual stream x before it [T, D], its update f(x) [T, D]), in their order.
+    """("attention", "cross" of a decoder, "ffn"; the residual stream x before it; its update f(x)), [T, D], in order.
 
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """
