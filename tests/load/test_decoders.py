@@ -379,6 +379,8 @@ def test_wrong_calls_get_a_sentence(pair: Callable):
         lambda: model.trace(text, target="w9 " * 300),
         lambda: model.generate(text, 0),
         lambda: model.generate(text, beams=99),
+        lambda: model.generate(text, 5, decoder_edits=[edits.AblateHead(0, 9, cross=True)]),
+        lambda: model.generate(text, target=TARGET, decoder_edits=[edits.AblateHead(7, 0)]),
         lambda: model.generate(text, begin=["nothing"]),
         lambda: model.trace(text).cross_attention(0, 0),
         lambda: model.trace(text, edits=[edits.AblateHead(0, 0, cross=True)]),
