@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import encoder
-from encoder import EncoderError, LoadError, causal, edits, explain
+from encoder import EncoderError, causal, edits, explain
 from encoder.encoders.generate import iter_generate, repeats
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import build
@@ -352,17 +352,34 @@ def test_a_copy_in_another_type_writes(pair: Callable):
 @pytest.mark.parametrize(
     "fields",
     [
-        {"eos_token_id": "a"}, {"bad_words_ids": 3}, {"early_stopping": "always"}, {"suppress_tokens": [1000]},
+        {"eos_token_id": "a"}, {"bad_words_ids": 3}, {"early_stopping": "always"}, {"forced_bos_token_id": 1000},
         {"length_penalty": "2"}, {"lang_to_id": [1]}, {"forced_decoder_ids": [1]}, {"min_length": "3"},
         {"decoder_start_token_id": 5000},
     ],
     ids=str,
 )  # fmt: skip
-def test_wrong_settings_are_named(fields: dict[str, Any], pair: Callable, tmp_path: Path):
+def test_wrong_settings_leave_the_encoder(fields: dict[str, Any], pair: Callable, tmp_path: Path):
     folder = encoder.save(pair("bart").ours, tmp_path / "saved", layout="huggingface")
     (folder / "generation_config.json").write_text(json.dumps(fields), encoding="utf-8")
-    with pytest.raises(LoadError):
-        encoder.load(folder)
+    found: Any = encoder.load(folder)
+    assert found.decoder is None
+    assert any(note.startswith("The encoder is open without its decoder.") for note in found.notes)
+    with pytest.raises(EncoderError, match="without its decoder"):
+        found.generate("w7")
+
+
+def test_a_broken_decoder_leaves_the_encoder(pair: Callable, tmp_path: Path):
+    from safetensors.torch import load_file, save_file
+
+    folder = encoder.save(pair("bart").ours, tmp_path / "saved", layout="huggingface")
+    file = folder / "model.safetensors"
+    weights = load_file(file)
+    del weights["model.decoder.layers.1.encoder_attn.k_proj.weight"]
+    save_file(weights, file)
+    found: Any = encoder.load(folder)
+    assert found.decoder is None
+    assert any("encoder_attn.k_proj" in note for note in found.notes)
+    assert torch.equal(found.trace("w7 w8").output, pair("bart").ours.trace("w7 w8").output)
 
 
 # --- wrong input ------------------------------------------------------------------------------------------------------
