@@ -101,7 +101,7 @@ class Generation(Shown):
 
     @cached_property
     def trace(self) -> Trace:
-        """The trace of the input with `trace.decoder`, the recorded pass over this output. A decoder alone gives the
+        """The trace of the input with `trace.decoder`, the recorded pass over this output. A decoder by itself gives the
         trace of the text and its continuation."""
         decoder: Decoder = self.model.decoder
         if decoder.reads:
@@ -241,7 +241,7 @@ class Writer:
 
         As in transformers: of the best (1 + number of end tokens) x n_beams candidates, those that end among the first
         n_beams are hypotheses, and the best n_beams others go on. The search stops when the best row, scored at its
-        present length, is no better than the worst of n_beams hypotheses.
+        present length, is not better than the worst of n_beams hypotheses.
         """
         settings, given = self.settings, self.prompt.n_given
         rows: list[tuple[int, ...]] = [self.prompt.ids] * n_beams
