@@ -101,8 +101,8 @@ class Generation(Shown):
 
     @cached_property
     def trace(self) -> Trace:
-        """The trace of the input with `trace.decoder`, the recorded pass over this output. A decoder by itself gives the
-        trace of the text and its continuation."""
+        """The trace of the input with `trace.decoder`, the recorded pass over this output; of a decoder by itself, that
+        of the text and its continuation."""
         decoder: Decoder = self.model.decoder
         if decoder.reads:
             return self.model.decode(self.given, self.ids, begin=self.begin, edits=self.edits)

@@ -31,8 +31,8 @@ TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight
 @dataclass(frozen=True)
 class LoadedWeights:
     """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
-    span_head: of questions and answers; decoder: the stack that writes, the encoder itself where it is a decoder by itself;
-    lm_head: its head, None where nothing writes.
+    span_head: of questions and answers; decoder: the stack that writes, which may be the encoder itself; lm_head: its
+    head, None where nothing writes.
     """
 
     encoder: Encoder
