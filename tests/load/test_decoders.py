@@ -303,7 +303,7 @@ def test_a_decoder_is_saved(name: str, layout: str, tmp_path: Path, caplog: pyte
         given = both.text(0)
         assert again.generate(given, TOKENS).ids == both.ours.generate(given, TOKENS).ids
         if layout == "huggingface" and name != "whisper":
-                kind = transformers.AutoModelForSeq2SeqLM if both.ours.decoder.reads else transformers.AutoModelForCausalLM
+            kind = transformers.AutoModelForSeq2SeqLM if both.ours.decoder.reads else transformers.AutoModelForCausalLM
             theirs = kind.from_pretrained(folder).eval()
             ours, found = generated(dataclasses.replace(both, theirs=theirs), given, TOKENS, 1)
             assert ours == found
