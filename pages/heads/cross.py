@@ -13,7 +13,7 @@ from pages.components.lazy import expander
 from pages.core.frame.frame import heading
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, title
-from pages.core.words import errors_said, opening, plain
+from pages.core.words import errors_said, opening, plain, token_names
 from pages.heads.output import BEAMS, decoded, target_text, written
 from pages.heads.params import Output
 from pages.state import Head, state
@@ -48,7 +48,7 @@ def _draw(view: View) -> None:
     probabilities = np.exp(target.log_probabilities[first:].cpu().double().numpy())
     step = min(state.get(Output.step) or 0, len(labels) - 1)
     layer, head = min(view.layer, target.config.n_layers - 1), min(view.head, target.config.n_heads - 1)
-    maps = target.cross_attentions[:, :, first:].cpu().numpy()  # [L, H, T, S]
+    maps = target.cross_attentions[:, :, first:].cpu()  # [L, H, T, S]
     names = [f"{place} · {plain(label)} · {share:.2f}" for place, (label, share) in
              enumerate(zip(labels, probabilities, strict=True))]  # fmt: skip
     state.bound(
@@ -56,9 +56,9 @@ def _draw(view: View) -> None:
         list(range(len(labels))), format_func=names.__getitem__,
     )  # fmt: skip
     row = maps[layer, head, step]
-    best = ", ".join(f"**{plain(trace.labels[at])}** {row[at]:.3f}" for at in np.argsort(-row, kind="stable")[:3])
+    best = answer.largest(row, trace.labels)
     with answer.area():
-        answer.draw(f"To write :blue[**{plain(labels[step])}**], L{layer} H{head} reads most of {best}.")
+        answer.draw(f"To write :blue[{token_names.bold(labels, step)}], L{layer} H{head} reads most of {best}.")
         left, right = st.columns(2, gap="medium")
         with left:
             st.markdown(f"**L{layer} H{head}**: a row is a token that is written, a column a token of the input.")
@@ -82,14 +82,14 @@ def _draw(view: View) -> None:
                     square=False, selected=(layer * n_heads + head, None),
                 ),
                 key="cross-heads", height=400,
-                alt=f"What each of {len(heads)} heads reads to write token {step}.",
+                alt=f"What each of {len(heads)} heads attends to when the decoder writes token {step}.",
                 on_event=on_click(row=lambda one: selection.open_head(*divmod(one, n_heads))),
             )  # fmt: skip
     if not swapped:
         _tests(view, trace, (layer, head), step, labels)
-    _switched_off(view, (layer, head), labels, np.log(np.maximum(probabilities, 1e-30)))
+    _switched_off(view, (layer, head), labels)
     _beams(view)
-    _export(view, trace, labels, maps).draw()
+    _export(view, trace, labels, maps.numpy()).draw()
 
 
 def _tests(view: View, trace: Trace, place: Head, step: int, labels: tuple[str, ...]) -> None:
@@ -147,7 +147,7 @@ def _scores(view: View, trace: Trace, target: str) -> CrossScores | None:
     return score_cross(view.loaded, trace, known.pairs)
 
 
-def _switched_off(view: View, place: Head, labels: tuple[str, ...], before: np.ndarray) -> None:
+def _switched_off(view: View, place: Head, labels: tuple[str, ...]) -> None:
     """Switch heads of cross-attention off, and read vectors of another text: what the output loses."""
     off, name = tuple(state.get(Output.off)), f"L{place[0]} H{place[1]}"
     swapped = state.get(Output.other).strip()

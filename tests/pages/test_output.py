@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from encoder.inputs import dates
+from encoder.figures.numbers import three_digits
 from pages.core.stores import cache, model_store
-from pages.heads.params import Output
 from tests.pages.apps import assert_well, visit, words
 
 DATE = "the twenty-first of March 1998"
@@ -29,7 +28,7 @@ def test_the_output_appears_and_each_token_has_what_it_reads(model):
     trace = model.trace(DATE, target="1998-03-21")
     row = trace.cross_attention(1, 2)[8]
     said = words(app)
-    assert f"**{trace.labels[int(row.argmax())]}** {float(row.max()):.3f}" in said
+    assert f"{trace.labels[int(row.argmax())]} {three_digits(float(row.max()))}" in said
     pills = next(one for one in app.get("button_group") if "Output: select" in one.label)
     assert len(pills.options) == len(trace.decoder.next_ids) == 11
 
@@ -52,11 +51,11 @@ def test_another_output_is_forced(model):
 
 def test_heads_off_and_other_vectors_change_what_is_written(model):
     app = opened(vectors_of="5 May 2001")
-    assert "**2001-05-05**" in words(app)
+    assert "**2001-05-05**" in words(app).replace("\\", "")
     every = ",".join(f"{layer}.{head}" for layer in range(2) for head in range(4))
     app = opened(cross_off=every)
     assert "The model now writes" in words(app)
-    assert "**1998-03-21**" not in words(app)
+    assert "**1998-03-21**" not in words(app).replace("\\", "")
 
 
 def test_the_decoders_own_maps_are_those_of_its_trace(model):
@@ -67,10 +66,3 @@ def test_the_decoders_own_maps_are_those_of_its_trace(model):
     assert kept.tokens == decoder.tokens
     assert float((kept.attention(0, 1) - decoder.attention(0, 1)).abs().max()) < 1e-6
     assert 'target="1998-03-21").decoder' in app.get("code")[-1].value
-
-
-def test_the_encoder_is_the_usual_page():
-    app = opened(stack="encoder")
-    assert "1998" in words(app)
-    assert Output.stack.name == "stack"
-    assert dates.answer(model_store.model(cache.ModelKey(source="dates-pre")).tokenize(DATE)).output == "1998-03-21"
