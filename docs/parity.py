@@ -19,9 +19,11 @@ from torch import Tensor, nn
 
 import encoder
 from encoder.load.families import JOINTS
-from encoder.load.measured_parity import MEASURED, REFUSED, measured, mechanisms
+from encoder.load.measured_parity import MEASURED, REFUSED, measured
 from encoder.load.native import DISK_TYPES
-from tests.load import every_family, joints, reference, sounds
+from encoder.model.config import EncoderConfig
+from encoder.model.layers import NORM_NAMES
+from tests.load import decoders, every_family, joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
 MODELS = Path(__file__).parent / "models.md"
@@ -46,6 +48,8 @@ Images are prepared as the checkpoint's own processor does, within 1e-4; sounds 
 PIXELS = torch.randn(2, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 SOUND = sounds.tone(0.4)
 POST, PRE = "post-norm", "pre-norm"
+#: Inputs for each decoder.
+OUTPUTS = 100
 
 
 @dataclass(frozen=True)
@@ -213,6 +217,45 @@ def line(row: Row) -> str:
     return f"| {row.family} | {row.kind} | {full:.0e} | {half:.0e} | {ours:.2f} ({theirs:.2f}) |\n"
 
 
+def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
+    """The mechanisms of an architecture, in words, in the order of the forward pass."""
+    windows = config.attention_window
+    rotary, bases = config.position == "rotary", config.rotary_base
+    words = {
+        f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
+        "ALiBi": config.position == "alibi",
+        "rotary rows and columns": rotary and config.rotary_grid,
+        "rotary positions": rotary and not config.rotary_grid,
+        "partial rotary": rotary and config.rotary_width < config.d_head,
+        "neighbours rotate": rotary and config.rotary_interleaved,
+        "scaled frequencies": rotary and config.rotary_scaling is not None,
+        "several rotary bases": rotary and isinstance(bases, tuple) and len(set(bases)) > 1,
+        f"{config.norm_placement}-norm": True,
+        NORM_NAMES[config.norm_kind]: True,
+        "four norms a layer": config.output_norms,
+        "parallel sublayers": config.parallel,
+        "causal": config.causal,
+        "grouped-query attention": config.n_kv_heads < config.n_heads,
+        "norm of q and k by head": config.qk_norm == "head",
+        "norm of q and k": config.qk_norm == "full",
+        "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
+        "bias by rows and columns": config.relative_grid,
+        "bias by distance": config.table_rows > 0 and not config.relative_grid,
+        "disentangled attention": config.disentangled is not None,
+        "learned sinks": config.attention_sinks,
+        "gated output": config.output_gate,
+        "capped scores": config.score_cap is not None,
+        "gated FFN": config.gated,
+        "experts": config.experts is not None,
+        "shared layers": config.layer_groups is not None,
+        "narrow tables": config.embedding_width != config.d_model,
+        "scaled token vectors": config.embedding_scale != 1.0,
+        "rescaled for masked tokens": config.mask_id is not None,
+        "registers": config.patches is not None and config.patches.registers > 0,
+    }
+    return tuple(word for word, there in words.items() if there)
+
+
 def registry() -> dict[str, Any]:
     """Every case of tests/load/every_family, the largest difference of each model_type."""
     import transformers
@@ -230,7 +273,30 @@ def registry() -> dict[str, Any]:
             before = row.get(name, [0.0] * 3)
             row[name] = [float(f"{max(pair):.0e}") for pair in zip(before, some, strict=True)]
     versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
-    return {"versions": versions, "rows": sorted(found.values(), key=lambda row: row["family"].lower())}
+    rows = sorted(found.values(), key=lambda row: row["family"].lower())
+    return {"versions": versions, "rows": rows, "decoders": written()}
+
+
+def written() -> list[dict[str, Any]]:
+    """Every case of tests/load/decoders: differences, and outputs for OUTPUTS inputs, greedy and of four beams."""
+    import transformers
+
+    found: dict[str, dict[str, Any]] = {}
+    for case in decoders.CASES.values():
+        model_type = getattr(transformers, f"{case.kind}Config").model_type
+        row = found.setdefault(model_type, {"family": case.title, "model_type": model_type, "equal": 0, "outputs": 0})
+        for kind in (torch.float64, torch.float32):
+            key = str(kind).removeprefix("torch.")
+            figures = [float(f"{one:.0e}") for one in decoders.differences(case, kind)]
+            row[key] = list(map(max, figures, row.get(key, figures)))
+        with decoders.pair(case) as both:
+            for seed in range(OUTPUTS):
+                text = both.text(seed, 3 + seed % 12)
+                for beams in (1, 4):
+                    ours, theirs = decoders.generated(both, text, 10, beams)
+                    row["equal"] += ours == theirs
+                    row["outputs"] += 1
+    return sorted(found.values(), key=lambda row: str(row["family"]).lower())
 
 
 def models_table() -> str:
@@ -247,6 +313,14 @@ def models_table() -> str:
     for row in found.rows:
         both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
         lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
+    lines += [
+        "", "Families that write, on the same kind of checkpoints: the largest difference of logits, of the decoder's "
+        "own maps and of cross-attention, and outputs that are equal token by token, greedy and of four beams.",
+        "", "| family | model_type | float64 | float32 | equal outputs |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for one in found.decoders:
+        both = (", ".join(f"{figure:.0e}" for figure in figures) for figures in (one.float64, one.float32))
+        lines.append(f"| {one.family} | {one.model_type} | {' | '.join(both)} | {one.equal} of {one.outputs} |")
     lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
     lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
     return "\n".join(lines)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, write
+from docs.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.inputs import digits
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import library

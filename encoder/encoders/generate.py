@@ -15,13 +15,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from encoder.edits import Edit
+from encoder.edits import Edit, check_edits
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.seq2seq import Decoder, GenerationSettings, Prompt
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.model.attend import Cache, Memory
 from encoder.model.device import explain_out_of_memory
+from encoder.model.hooks import visiting
 from encoder.model.shown import Shown
 from encoder.trace import gradual
 from encoder.trace.capture import record
@@ -109,20 +110,6 @@ class Generation(Shown):
         return self.model.trace_tokens(decoder.tokenizer.of_ids((*self.prompt, *self.ids)), edits=self.edits)
 
 
-def generate(
-    model: NamedEncoder,
-    decoder: Decoder,
-    given: Trace,
-    max_tokens: int = 64,
-    beams: int = 1,
-    target: str | Sequence[int] | None = None,
-    begin: Sequence[str] = (),
-    edits: Sequence[Edit] = (),
-) -> Generation:
-    """`NamedEncoder.generate`, from the trace of the input."""
-    return gradual.result(iter_generate(model, decoder, given, max_tokens, beams, target, begin, edits))
-
-
 @torch.no_grad()
 def iter_generate(
     model: NamedEncoder,
@@ -134,17 +121,18 @@ def iter_generate(
     begin: Sequence[str] = (),
     edits: Sequence[Edit] = (),
 ) -> Generator[tuple[int, ...], None, Generation]:
-    """The same step by step: yields the ids so far, of the best beam, after each token."""
+    """`NamedEncoder.generate` from the trace of the input; yields the ids so far, of the best beam, token by token."""
     for name, value, most in (("max_tokens", max_tokens, None), ("beams", beams, MOST_BEAMS)):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1 or (most is not None and value > most):
             raise EncoderError(
                 f"{name}={value!r} is not possible: choose a whole number from 1{f' to {most}' if most else ' on'}."
             )
     applied = decoder._resolved(edits)
-    memory = decoder.memory_of(given)
-    found = Found((), (), ())
+    memory, found = decoder.memory_of(given), Found((), (), ())
+    n_memory = 0 if memory is None else memory.vectors.shape[1]
     if target is not None:
         whole, n_given = decoder.whole(given, target, begin)
+        check_edits(applied, decoder.config, len(whole), n_memory)
     else:
         prompt = decoder.prompt(given, begin)
         longest = min(prompt.n_given + max_tokens, decoder.config.max_tokens)
@@ -152,41 +140,41 @@ def iter_generate(
             raise EncoderError(
                 f"{decoder.name} has no room for an output after {len(prompt.ids):,} tokens: shorten them."
             )
+        check_edits(applied, decoder.config, longest, n_memory)
         writer = Writer(decoder, memory, applied, prompt, longest)
         with explain_out_of_memory(decoder.device, longest * beams):
             found = yield from (writer.greedy() if beams == 1 else writer.beam_search(beams))
         whole, n_given = found.ids, prompt.n_given
-    steps = writer_steps(decoder, whole, n_given, memory, applied)
-    text = decoder.tokenizer.of_ids(whole[n_given:]).text
+    ids = whole[n_given:]
     return Generation(
-        model,
-        given,
-        whole[n_given:],
-        whole[:n_given],
-        text,
-        steps,
-        tuple(edits),
-        tuple(begin),
-        found.hypotheses,
-        found.nodes,
-    )
+        model, given, ids, whole[:n_given], decoder.tokenizer.of_ids(ids).text,
+        steps_of(decoder, whole, n_given, memory, applied), tuple(edits), tuple(begin), found.hypotheses, found.nodes,
+    )  # fmt: skip
 
 
-def writer_steps(
+generate = gradual.at_once(iter_generate, "generate")
+
+
+def run(
+    decoder: Decoder, rows: Tensor, memory: Memory | None, edits: tuple[Edit, ...], cache: Cache | None = None
+) -> Tensor:
+    """Ids [n, T] -> output [n, T, D], with the edits."""
+    with record(edits) if edits else visiting(None):
+        found: Tensor = decoder.encoder(rows, memory=memory, cache=cache)
+    return found
+
+
+def steps_of(
     decoder: Decoder, ids: tuple[int, ...], n_given: int, memory: Memory | None, edits: tuple[Edit, ...]
 ) -> tuple[Step, ...]:
     """The tokens from place n_given on, with their probabilities in one pass over all ids."""
-    with record(edits):
-        output = decoder.encoder(torch.tensor([ids[:-1]], device=decoder.device), memory=memory)[0, n_given - 1 :]
+    output = run(decoder, torch.tensor([ids[:-1]], device=decoder.device), memory, edits)[0, n_given - 1 :]
     steps = []
-    for place, one in enumerate(ids[n_given:]):
-        log_p = torch.log_softmax(decoder.logits(output[place]).float(), dim=-1)
+    for vector, one in zip(output, ids[n_given:], strict=True):
+        log_p = torch.log_softmax(decoder.logits(vector).float(), dim=-1)
         values, best = log_p.topk(min(SHOWN, len(log_p)))
-        top = tuple(best.tolist())
-        steps.append(
-            Step(one, decoder.labels([one])[0], float(log_p[one]), top, tuple(decoder.labels([id_])[0] for id_ in top),
-                 tuple(values.tolist()))
-        )  # fmt: skip
+        label, *labels = (decoder.labels([token])[0] for token in (one, *best.tolist()))
+        steps.append(Step(one, label, float(log_p[one]), tuple(best.tolist()), tuple(labels), tuple(values.tolist())))
     return tuple(steps)
 
 
@@ -217,11 +205,7 @@ class Writer:
         """Log probabilities [n, V] of the token after each row; what the settings forbid has -inf."""
         first = 0 if self.cache is None else self.cache.n_tokens
         ids = torch.tensor([row[first:] for row in rows], device=self.decoder.device)
-        if self.cache is None:
-            with record(self.edits):
-                output = self.decoder.encoder(ids, memory=self.memory)
-        else:
-            output = self.decoder.encoder(ids, memory=self.memory, cache=self.cache)
+        output = run(self.decoder, ids, self.memory, self.edits, self.cache)
         found = torch.log_softmax(self.decoder.logits(output[:, -1]).float(), dim=-1)
         for row, values in zip(rows, found, strict=True):
             self.forbid(row, values)

@@ -202,7 +202,8 @@ class NamedEncoder(Shown):
         """The decoder. reads: one with cross-attention. Raises EncoderError where there is none."""
         if self.decoder is None or (reads and self.decoder.encoder is self.encoder):
             kind = "decoder that reads an input" if reads else "decoder"
-            raise EncoderError(f"{self.name} has no {kind}: choose a model such as T5, BART or Whisper.")
+            why = next((f" {note}" for note in self.notes if "decoder" in note), "")
+            raise EncoderError(f"{self.name} has no {kind}.{why} Choose a model such as T5, BART or Whisper.")
         return self.decoder
 
     def vectors(self, outputs: Tensor) -> Tensor:

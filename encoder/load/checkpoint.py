@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from encoder.errors import ConfigError, LoadError
 from encoder.load.class_heads import kind_of_head, unfilled_head
-from encoder.load.families import Family, Fields, HeadNames, Part
+from encoder.load.families import Family, Fields, HeadNames, LMNames, Part
 from encoder.load.notes import note_on_dtype
 from encoder.load.weights import WeightFiles, check_memory, fill
 from encoder.model.classifier import Classifier, ClassifierConfig
@@ -92,11 +92,12 @@ class Disk:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of our weights is: a name on disk, a part of that weight, and the number of heads."""
+    """Where one of our weights is: a name on disk, a part of that weight, the number of heads, the other experts."""
 
     name: str
     part: Part
     n_heads: int = 1
+    others: tuple[str, ...] = ()
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
@@ -105,6 +106,10 @@ class Source:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
         if self.part.transpose:
             shape = shape[::-1]
+        if (axis := self.part.joined) is not None:
+            if len(shape) < 2 or any(files.shape(name) != shape for name in self.others):
+                raise LoadError(f"The experts of {self.name} have different shapes: download it again.")
+            shape = tuple(size * (1 + len(self.others) * (at == axis)) for at, size in enumerate(shape))
         if self.part.of > 1:
             if not shape or shape[0] % (self.part.of * (self.n_heads if self.part.per_head else 1)):
                 raise LoadError(
@@ -124,6 +129,8 @@ class Source:
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
         """A copy of the weight on this device, of this type; the weight itself where the files share it."""
         weight = files.read(self.name)
+        if self.part.joined is not None:
+            weight = torch.cat([weight, *(files.read(name) for name in self.others)], self.part.joined)
         if self.part.unwrap:
             weight = weight[0]
         weight = weight.view((1,) * self.part.wrap + weight.shape)
@@ -169,12 +176,12 @@ def read_checkpoint(
     disk = Disk(files, family)
     config = settle(family, fields, disk)
     encoder, sources = prepare_stack(disk, family, config)
-    stack, stack_sources, lm_head, lm_sources = prepare_decoder(disk, family, fields, encoder, writes)
+    (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     spans, span_sources = prepare_spans(disk, family, config)
-    notes = (*trouble, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
              (spans, span_sources), (stack, stack_sources), (lm_head, lm_sources))  # fmt: skip
     if not files.shares:
@@ -218,6 +225,12 @@ def name_on_disk(ours: str, family: Family) -> Part:
     return dataclasses.replace(part, name=part.name.replace("{l}", layer), scale=part.scale.replace("{l}", layer))
 
 
+def names_of_part(part: Part, config: EncoderConfig) -> list[str]:
+    """The names on disk that hold a weight of ours: one, or one for each expert."""
+    count = 1 if part.joined is None or config.experts is None else config.experts.count
+    return [part.name.replace("{e}", str(expert)) for expert in range(count)]
+
+
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
     """The architecture; the weights decide whether it has a pooler. Raises LoadError for fields that fit no encoder."""
     config, pooler = settled(family, fields), family.names.get("pooler.weight")
@@ -257,7 +270,8 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
         if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
             sources[ours] = Sines("", part, rows=config.max_positions, width=config.embedding_width)
         else:
-            sources[ours] = Source(disk.take(disk.prefix + part.name), part, config.n_heads)
+            first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
+            sources[ours] = Source(first, part, config.n_heads, tuple(others))
     check_shapes(disk.files, encoder, sources)
     return encoder, sources
 
@@ -265,24 +279,38 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
 # --- decoder ---------------------------------------------------------------------------------------------------------
 
 
+#: The stack of a decoder and its head, unfilled, each with the places of its weights.
+Writer = tuple[Encoder | None, dict[str, Source], LMHead | None, dict[str, Source]]
+NO_WRITER: Writer = (None, {}, None, {})
+
+
 def prepare_decoder(
     disk: Disk, family: Family, fields: Fields, encoder: Encoder, writes: bool
-) -> tuple[Encoder | None, dict[str, Source], LMHead | None, dict[str, Source]]:
-    """The unfilled decoder and its head, with the places of their weights; None for what the checkpoint has not.
+) -> tuple[Writer, tuple[str, ...]]:
+    """The unfilled decoder, and a sentence if it cannot be read. The encoder opens without it, so nothing here raises.
 
-    Of a decoder alone the stack is None: it is the encoder. A checkpoint of a classifier or of an encoder has neither.
+    A checkpoint of a classifier or of an encoder has none.
     """
-    names, own = family.lm, family.decoder
-    purpose = str(fields.get("architectures"))
-    if names is None or not writes or "Classification" in purpose or "QuestionAnswering" in purpose:
-        return None, {}, None, {}
+    purpose, before = str(fields.get("architectures")), set(disk.untaken)
+    if family.lm is None or not writes or "Classification" in purpose or "QuestionAnswering" in purpose:
+        return NO_WRITER, ()
+    try:
+        return writer_of(disk, family, family.lm, fields, encoder), ()
+    except (LoadError, ConfigError) as error:
+        disk.untaken = before
+        return NO_WRITER, (f"The encoder is open without its decoder. {error}",)
+
+
+def writer_of(disk: Disk, family: Family, names: LMNames, fields: Fields, encoder: Encoder) -> Writer:
+    """The decoder of a checkpoint that has one. Of a decoder alone the stack is None: it is the encoder."""
+    own = family.decoder
     stack: Encoder | None = None
     places: dict[str, Source] = {}
     if own is None:
         if not encoder.config.causal:
-            return None, {}, None, {}
+            return NO_WRITER
     elif not any(name.startswith(disk.prefix + "decoder.") for name in disk.files):
-        return None, {}, None, {}
+        return NO_WRITER
     else:
         stack, places = prepare_stack(disk, own, settled(own, fields))
         for name in list(disk.untaken):
@@ -296,7 +324,7 @@ def prepare_decoder(
         mine, theirs = disk.take(names.table), disk.take(disk.prefix + as_part(tokens).name)
         tied = tied and disk.files.shape(mine) == table and torch.equal(disk.files.read(mine), disk.files.read(theirs))
     elif not tied:  # AutoModel saves an untied model without its head
-        return None, {}, None, {}
+        return NO_WRITER
     where = {} if tied else {"table": names.table}
     if names.bias and names.bias in disk:
         where["bias"] = names.bias

@@ -1,8 +1,9 @@
 """generation_config.json, and what older checkpoints have of it in config.json -> GenerationSettings."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.seq2seq import DETECTED, Decoder, GenerationSettings, check_decoder
@@ -14,25 +15,34 @@ from encoder.load.families import Fields
 from encoder.model.config import EncoderConfig
 
 FILE = "generation_config.json"
+Loaded = TypeVar("Loaded", bound=NamedEncoder)
 
 
-def decoder_of(name: str, folder: Path, fields: Fields, read: LoadedWeights, tokenizer: Tokenizer) -> Decoder | None:
-    """The decoder of a checkpoint; None where it has none."""
+def with_writer(
+    model: Loaded, folder: Path, fields: Fields, read: LoadedWeights, tokenizer: Callable[[], Tokenizer]
+) -> Loaded:
+    """An encoder with the decoder of its checkpoint, where it has one; a note where its settings are wrong."""
     if read.decoder is None or read.lm_head is None:
-        return None
-    settings = read_settings(folder, fields, read.decoder.config)
+        return model
     try:
+        settings = read_settings(folder, fields, read.decoder.config)
         check_decoder(read.decoder.config, read.encoder.config, settings)
-    except ConfigError as error:
-        raise LoadError(f"{FILE} describes no output. {error}") from error
-    return Decoder(name, read.decoder, read.lm_head, tokenizer, settings)
+        decoder = Decoder(model.name, read.decoder, read.lm_head, tokenizer(), settings)
+    except (LoadError, ConfigError) as error:
+        said = f"The encoder is open without its decoder. {error}"
+        return dataclasses.replace(model, notes=(*model.notes, said))
+    return dataclasses.replace(model, decoder=decoder)
 
 
 def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> GenerationSettings:
     """The settings of a folder. A field that generation_config.json has not, config.json may have."""
     own = read_json(folder / FILE) if (folder / FILE).is_file() else {}
     given = Fields.of(FILE, {**fields, **own})
-    end = ids(given, "eos_token_id")
+    known = range(config.vocab_size)  # a token that does not exist is never written
+    end, never, never_first = (
+        tuple(one for one in ids(given, key) if one in known)
+        for key in ("eos_token_id", "suppress_tokens", "begin_suppress_tokens")
+    )
     start: tuple[int, ...] = ()
     if config.memory_width:
         named = (given.get(key) for key in ("decoder_start_token_id", "bos_token_id", "pad_token_id"))
@@ -40,7 +50,7 @@ def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> Genera
     bad: Any = given.get("bad_words_ids") or []
     if not isinstance(bad, list) or not all(isinstance(words, list) for words in bad):
         raise given.wrong("bad_words_ids", bad, "specify lists of ids")
-    single = tuple(words[0] for words in bad if len(words) == 1 and words[0] not in end)
+    single = tuple(words[0] for words in bad if len(words) == 1 and words[0] not in end and words[0] in known)
     begin, languages = prompt(given) if config.memory_width else ((), ())
     stopping: Any = given.get("early_stopping") or False
     if stopping not in (True, False, "never"):
@@ -48,7 +58,7 @@ def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> Genera
     return GenerationSettings(
         start=start, begin=begin, languages=languages, end=end,
         first=one_id(given, "forced_bos_token_id"), last=one_id(given, "forced_eos_token_id"),
-        never=(*single, *ids(given, "suppress_tokens")), never_first=ids(given, "begin_suppress_tokens"),
+        never=(*single, *never), never_first=never_first,
         no_repeat=given.unless_null("no_repeat_ngram_size", 0), least=given.unless_null("min_length", 0),
         length_penalty=1.0 if given.get("length_penalty") is None else given.number("length_penalty", 1.0, 100.0),
         early_stopping=stopping,

@@ -173,9 +173,9 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
     """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
     if not votes.may_follow(asked):
         return
-    answers = results.read(question, look, session.store().answers(now.code, asked.id))
-    if (right := votes.share_right(question, look, answers)) is not None:
-        st.markdown(f"**{right:.0%} right** of {len(answers)}. {votes.advice(right)}")
+    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
+    if vote.right is not None:
+        st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
 
 def _who(now: Room, asked: Asked) -> None:
@@ -250,11 +250,6 @@ def _controls(now: Room) -> None:
         default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide, placeholder="Nothing is hidden",
         args=(f"desk:hidden:{now.version}",),
     )  # fmt: skip
-    key = f"desk:points:{now.version}"
-    st.toggle(
-        "My pointer shows", value=now.points, key=key, on_change=_points, args=(key,),
-        help="A cell or token that your pointer rests on for 0.7 s pulses on every screen.",
-    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
         st.button("Start", key="desk:timer", icon=":material/timer:", on_click=_timer, args=(60 * minutes,))
@@ -264,10 +259,6 @@ def _controls(now: Room) -> None:
 
 def _hide(key: str) -> None:
     session.change(hidden=tuple(st.session_state[key]))
-
-
-def _points(key: str) -> None:
-    session.change(points=bool(st.session_state[key]))
 
 
 def _timer(seconds: int) -> None:

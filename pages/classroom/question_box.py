@@ -96,11 +96,8 @@ def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | No
 
 
 def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
-    if session.waits(asked.id):
-        st.markdown(
-            "Your answer waits on this page. It is sent as soon as the room store answers. If you see the question "
-            "again, answer it again."
-        )
+    if asked.id in session.waiting():
+        st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")
     else:
         then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
         st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")

@@ -37,15 +37,25 @@ class Bar:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Vote:
+    """What a class answered: by member, as bars, the mean of drawn rows, and the share of right answers."""
+
+    given: Mapping[str, Any]
+    bars: Sequence[Bar]
+    mean: list[float] | None
+    right: float | None
+
+
 def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> dict[str, Any]:
     """The answers by member, in their own type; those that do not fit the question are left out."""
     found = {}
-    for member, text in answers.items():
+    for text in set(answers.values()):  # a hundred students give a few different answers
         try:
-            found[member] = question.read(json.loads(text), look)
+            found[text] = question.read(json.loads(text), look)
         except (EncoderError, ValueError):
             continue
-    return found
+    return {member: found[text] for member, text in answers.items() if text in found}
 
 
 def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[Bar]:
@@ -105,8 +115,8 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
         say_error(error, st.warning, icon=None)
         return
     st.caption(f"{len(answers)} {'answer' if len(answers) == 1 else 'answers'} of the class")
-    found, mean = _computed(asked.id, tuple(sorted(answers.items())), _Asked(question, look))
-    if mean is not None:
+    given = vote(asked.id, answers, question, look)
+    if (mean := given.mean) is not None:
         model = question.truth(look).value if asked.revealed else None
         st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
         row_sketch(
@@ -114,30 +124,26 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
             truth=model or mean,
         )  # fmt: skip
     if first:
-        earlier, _ = _computed(asked.before, tuple(sorted(first.items())), _Asked(question, look))
-        _both(question, look, (first, answers), (earlier, found), show_right=asked.revealed)
-    elif found:
-        st.html(table(found, show_right=asked.revealed))
+        _both(vote(asked.before, first, question, look), given, show_right=asked.revealed)
+    elif given.bars:
+        st.html(table(given.bars, show_right=asked.revealed))
 
 
-def _both(
-    question: Question,
-    look: Look | None,
-    answers: tuple[Mapping[str, str], Mapping[str, str]],
-    found: tuple[list[Bar], list[Bar]],
-    *,
-    show_right: bool,
-) -> None:
+def _both(*found: Vote, show_right: bool) -> None:
     """Both votes next to each other, and the share that moved."""
-    given = [read(question, look, one) for one in answers]
-    for column, title, one, bars_of in zip(st.columns(2), VOTES, given, found, strict=True):
+    for column, title, one in zip(st.columns(2), VOTES, found, strict=True):
         with column:
-            right = votes.share_right(question, look, one) if show_right else None
-            st.caption(f"{title}: {len(one)}" + ("" if right is None else f", {right:.0%} right"))
-            if bars_of:
-                st.html(table(bars_of, show_right=show_right))
-    if (share := votes.moved(*given)) is not None:
+            right = one.right if show_right else None
+            st.caption(f"{title}: {len(one.given)}" + ("" if right is None else f", {right:.0%} right"))
+            if one.bars:
+                st.html(table(one.bars, show_right=show_right))
+    if (share := votes.moved(*(one.given for one in found))) is not None:
         st.caption(f"{share:.0%} of those who voted twice changed their answer.")
+
+
+def vote(asked: str, answers: Mapping[str, str], question: Question, look: Look | None) -> Vote:
+    """One vote, computed once for all sessions of a class. asked: the question's id."""
+    return _vote(asked, tuple(sorted(answers.items())), _Asked(question, look))
 
 
 @dataclass(frozen=True)
@@ -155,11 +161,11 @@ class _Asked:
 
 
 @lru_cache(maxsize=64)
-def _computed(asked: str, answers: tuple[tuple[str, str], ...], about: _Asked) -> tuple[list[Bar], list[float] | None]:
-    """Bars and mean row, once for all sessions of a class. asked: the question's id."""
-    found = [*read(about.question, about.look, dict(answers)).values()]
-    mean = np.mean(found, axis=0).tolist() if about.question.kind == "draw" and found else None
-    return bars(about.question, about.look, found), mean
+def _vote(asked: str, answers: tuple[tuple[str, str], ...], about: _Asked) -> Vote:
+    question, look = about.question, about.look
+    given = read(question, look, dict(answers))
+    mean = np.mean([*given.values()], axis=0).tolist() if question.kind == "draw" and given else None
+    return Vote(given, bars(question, look, [*given.values()]), mean, votes.share_right(question, look, given))
 
 
 def table(found: Sequence[Bar], *, show_right: bool) -> str:

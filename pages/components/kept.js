@@ -52,7 +52,7 @@ export function keepText(digest, text) {
   }
 }
 
-// --- rooms, by their codes: {member} of a student, {key} of a teacher ---
+// --- rooms, by their codes: {member, waiting} of a student, with her answers that are not sent yet; {key} of a teacher ---
 
 export const rooms = () => ({ ...read("localStorage", ROOMS, {}), ...read("sessionStorage", ROOMS, {}) });
 

@@ -12,7 +12,7 @@ from pages.core.view.place import PlaceParams
 from pages.core.widgets import Export, title
 from pages.core.words import opening, plain
 from pages.norms import patch_norms
-from pages.norms.one_norm import gain_and_bias, one_token
+from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
@@ -26,7 +26,7 @@ statistics = view.derived("norm statistics", norms.statistics)
 #: Part -> the question that its picture answers.
 QUESTIONS = {
     "every": f"What does each {NORM} do to the vector of each token?",
-    "one": f"What does one {NORM} do to the vector of one token?",
+    "one": f"Which components does one {NORM} scale or shift most?",
     "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
 }
 
@@ -61,11 +61,6 @@ def placement() -> str:
     )
 
 
-def detail(selected: Selected) -> Figures:
-    """One token at one LayerNorm, component by component."""
-    return one_token(selected) | gain_and_bias(selected)
-
-
 def others(selected: Selected) -> Figures:
     """What raises a standard deviation, and two other norms."""
     drawn = outlier_dimensions(selected) | three_norms(selected)
@@ -75,7 +70,7 @@ def others(selected: Selected) -> Figures:
 
 
 #: Part -> what draws it. Only the open part is computed.
-DRAW = {"every": overview, "one": detail, "others": others}
+DRAW = {"every": overview, "one": gain_and_bias, "others": others}
 
 
 def exported(selected: Selected, shown: Figures) -> Export:

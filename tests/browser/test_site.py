@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import encoder
+from docs.browser_site import write
 from docs.site import HIDDEN, MODELS, pages
-from encoder.export.browser_site import write
 from encoder.figures.numbers import three_digits
 from pages.core.view.view import EXAMPLES
 from tests.conftest import PATIENCE

@@ -114,24 +114,29 @@ def pair(case: Case, dtype: torch.dtype = torch.float32, settings: dict[str, Any
         yield Pair(case, ours, rebuilt)
 
 
-def differences(case: Case, dtype: torch.dtype) -> tuple[float, float, float]:
+def differences(case: Case, dtype: torch.dtype) -> list[float]:
     """The largest differences of logits (as a share of the largest, where that is above 1), of the decoder's own maps
-    and of its cross-attention, over a short target and a long one."""
-    worst = [0.0, 0.0, 0.0]
+    and, where there is one, of its cross-attention, over a short target and a long one."""
+    worst: list[float] = []
     with pair(case, dtype) as both, torch.no_grad():
         for length in (3, 40):
             text, target = both.text(length, length), reference.sentence(length, length + 1)
-            trace = both.ours.trace(text, target=target)
-            ids = torch.tensor([trace.decoder.ids])
-            found = both.theirs(**both.given(text), decoder_input_ids=ids, output_attentions=True)
-            logits = both.ours.decoder.logits(trace.decoder.output)
+            if both.ours.decoder.reads:
+                trace = both.ours.trace(text, target=target).decoder
+                more = {**both.given(text), "decoder_input_ids": torch.tensor([trace.ids])}
+            else:
+                trace = both.ours.trace(text)
+                more = both.given(text)
+            found = both.theirs(**more, output_attentions=True)
+            logits = both.ours.decoder.logits(trace.output)
+            own = "decoder_attentions" if both.ours.decoder.reads else "attentions"
+            pairs = [(trace.layer_attention, found[own])]
+            if both.ours.decoder.reads:
+                pairs.append((trace.layer_cross_attention, found.cross_attentions))
             far = [float((logits - found.logits[0]).abs().max()) / max(1.0, float(found.logits.abs().max()))]
-            layers = range(trace.decoder.config.n_layers)
-            own = [trace.decoder.layer_attention(layer) - found.decoder_attentions[layer][0] for layer in layers]
-            read = [trace.decoder.layer_cross_attention(layer) - found.cross_attentions[layer][0] for layer in layers]
-            far += [max(float(one.abs().max()) for one in several) for several in (own, read)]
-            worst = [max(pair_) for pair_ in zip(worst, far, strict=True)]
-    return tuple(worst)  # type: ignore[return-value]
+            far += [max(float((ours(n) - one[0]).abs().max()) for n, one in enumerate(all_)) for ours, all_ in pairs]
+            worst = [max(several) for several in zip(worst or far, far, strict=True)]
+    return worst
 
 
 def generated(both: Pair, text: Any, n_tokens: int, beams: int, **more: Any) -> tuple[list[int], list[int]]:

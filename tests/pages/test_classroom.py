@@ -554,7 +554,14 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
         assert student.line["stale"]
         assert "away" in student.line["note"]
         teacher.type("Typed meanwhile.")
+    own = {name: student.line[name] for name in ("member", "waiting")}
     student.news()  # the answer arrives by itself
+    assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
+    assert student.line["waiting"] == "{}"
+    # A process that stops meanwhile takes nothing along: the browser has the answer. It may say anything else.
+    school.store.answer(code, asked.question.id, own["member"], "0")
+    for waiting in ("[1]", "3", "{", "[" * 5000, '{"a": {}}', own["waiting"]):
+        Person(school, "heads", room=code, seat={"code": code, **own, "waiting": waiting}).news()
     assert [*school.store.answers(code, asked.question.id).values()] == ["1"]
     assert teacher.news().values()["text"] == "Typed meanwhile."
     assert school.room(code).view["text"] == "Typed meanwhile."

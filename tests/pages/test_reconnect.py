@@ -106,6 +106,10 @@ globalThis.WebSocket = class {
   constructor(url) { this.url = url; this.on = {}; }
   addEventListener(name, call) { (this.on[name] ??= []).push(call); }
   tell(name, data) { for (const call of this.on[name] ?? []) call({ data }); }
+  // The connection ends; what else listens hears it when it is told again.
+  ends() { this.tellAll({ type: "close", isTrusted: true, constructor: Ended, stopImmediatePropagation() {} }); }
+  tellAll(event) { for (const call of this.on[event.type] ?? []) call(event); }
+  dispatchEvent(event) { wire.push(`heard ${event.type}`); this.tellAll(event); }
   send(data) {
     if (data.length === 2) return void wire.push(data[1]);
     const said = JSON.parse(new TextDecoder().decode(data).slice("begins ".length));
@@ -123,8 +127,16 @@ const storage = () => {
 for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(globalThis, name, { value: storage(), configurable: true });
 }
+class Ended { constructor(type) { this.type = type; } }
 const classes = new Set();
-globalThis.document = { documentElement: { classList: { contains: (name) => classes.has(name) } } };
+const classList = {
+  contains: (name) => classes.has(name),
+  add: (name) => void classes.add(name),
+  remove: (name) => void classes.delete(name),
+};
+globalThis.document = { documentElement: { classList } };
+const pointer = {};
+globalThis.addEventListener = (name, call) => void (pointer[name] = call);
 globalThis.history = { replaceState() { location.hash = ""; } };
 const waits = [];
 globalThis.setTimeout = (call, ms) => void waits.push([ms, call]);
@@ -164,6 +176,7 @@ classes.clear();
 runs(second, STARTED, ENDED);
 wait();
 runs(second, STARTED, ENDED);
+wait();
 const third = connect();
 asks(third, 6);
 runs(third, STARTED); // and this run takes long
@@ -204,6 +217,65 @@ def test_a_browser_repeats_what_no_run_has_answered(tmp_path: Path) -> None:
     new, nothing = {"texts": {}, "seat": {}, "heard": False}, {"texts": {}, "seat": {}, "heard": True}
     before, later = nothing | {"address": "heads?head=5"}, nothing | {"address": "norms?"}
     assert said == [new, 1, 2, 9, 3, before, 2, 5, 3, 4, 5, later, 5, 6]
+
+
+BETWEEN = """
+const first = connect();
+asks(first, 1);
+runs(first, STARTED, ENDED);
+asks(first, 2); // of the room's line
+asks(first, 3); // a click before the browser has heard of that run
+runs(first, STARTED, ENDED); // it did not know of the click
+runs(first, STARTED);
+wait();
+first.ends(); // and the process is stopped in the run of the click
+wait(); wait();
+const second = connect();
+runs(second, STARTED, ENDED);
+wait();
+runs(second, STARTED, ENDED); // one run for both
+wait();
+second.ends();
+wait(); wait();
+const third = connect();
+runs(third, STARTED, ENDED);
+wait();
+console.log(JSON.stringify(wire.filter((one) => typeof one !== "object")));
+"""
+PRESSED = """
+const first = connect();
+asks(first, 1);
+runs(first, STARTED, ENDED);
+pointer.pointerdown();
+first.ends();
+wait();
+wire.push(classes.has("enc-away"));
+pointer.pointerup();
+asks(first, 2); // the click, on a socket that sends nothing
+wait();
+wire.push(classes.has("enc-away"));
+wait();
+const second = connect();
+wire.push(classes.has("enc-away"));
+runs(second, STARTED, ENDED);
+wait();
+console.log(JSON.stringify(wire.filter((one) => typeof one !== "object")));
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        # What each connection sends: the click is repeated once, and never again when a run has answered it.
+        (BETWEEN, [1, 2, 3, "heard close", 1, 2, 3, "heard close", 3]),
+        # Streamlit hears of the end when the button has come up, and the click is kept.
+        (PRESSED, [1, False, 2, True, "heard close", 1, False, 2]),
+    ],
+    ids=["in the run before", "pressed"],
+)
+def test_no_click_is_lost_at_the_moment_of_an_end(tmp_path: Path, says: str, expected: list[object]) -> None:
+    connects = SAYS[: SAYS.index("const first")]
+    assert run(tmp_path, f"{BROWSER}{messages()}{SCRIPT}{connects}{says}") == expected
 
 
 LATE = """

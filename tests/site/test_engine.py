@@ -13,12 +13,12 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder.export.browser_model import browser_model
+from docs.browser_model import browser_model
 from encoder.export.model_picture import model_picture
 from encoder.inputs import digits
 from tests.run_javascript import evaluated
 
-BROWSER = Path(encoder.__file__).parent / "export" / "browser"
+BROWSER = Path(__file__).parents[2] / "docs" / "browser"
 #: float16 files of weights that are float16 anyway: what is left is the order of sums.
 CLOSE = 1e-4
 WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",

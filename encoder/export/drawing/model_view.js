@@ -580,8 +580,10 @@ export class ModelView extends Drawing {
   // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
     Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
-    const isStill = document.documentElement.classList.contains("enc-in-room") && !this.root.matches(":hover");
-    if (!isStill) this.opened.scrollIntoView({ block: "nearest" }); // a class sees its question and result first
+    // A class, and a reader of a lesson, see question and result first.
+    const isTold = document.querySelector(".enc-in-room, .st-key-lesson-panel");
+    const isOwn = this.root.matches(":hover, :focus-within");
+    if (isOwn || !isTold) this.opened.scrollIntoView({ block: "nearest" });
   }
 
   panelKey(event) {

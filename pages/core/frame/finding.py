@@ -18,9 +18,16 @@ from pages.state.former import current
 _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of the maps"}
 
 
+#: What the entries were made of, and these: a file of a lesson and a page's values may come while the server runs.
+_made: tuple[object, list[dict[str, Any]]] = ((), [])
+
+
 def draw(groups: Mapping[str, Iterable[Page]]) -> None:
     """Draw the search, closed. groups: the pages of the bar."""
-    find(list(_entries(groups)), key="find", on_open=_open)
+    global _made
+    if (of := (library.lessons()[0], len(state.params))) != _made[0]:
+        _made = of, list(_entries(groups))
+    find(_made[1], key="find", on_open=_open)
 
 
 def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:

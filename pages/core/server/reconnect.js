@@ -8,10 +8,15 @@ const RERUN = 0x5a; // the first byte of a request for a run (BackMsg.rerun_scri
 const [STARTED, ENDED, FOR_ANOTHER] = [0x22, 0x30, 2]; // ForwardMsg.new_session, script_finished and one of its values
 // Milliseconds for which the last run's messages are still drawn, and for which requests wait for the first run at most.
 const [DRAWN, LATEST] = [100, 15_000];
+// Milliseconds in which the run of a later request begins; in which a click becomes a request; of the longest press.
+const [BEGINS, ASKS, PRESS] = [300, 50, 1000];
 let done = null; // the last request whose run has ended, and when it was sent
 let waiting = []; // the requests since then
 let address = ""; // before the first of them
 let hasStarted = false; // a run since the newest of them
+let runs = 0; // that have begun, and connections that have ended
+let current = null; // the newest socket
+let pressed = -PRESS; // when the pointer went down, if it has not come up
 let returning = null; // a socket whose first run goes on after a reconnect
 
 const here = () =>
@@ -38,14 +43,24 @@ function kind(bytes) {
 
 function hear(socket, data) {
   const [field, value] = kind(new Uint8Array(data));
-  if (field === STARTED) hasStarted = true;
+  if (field === STARTED) {
+    hasStarted = true;
+    runs++;
+  }
   if (field !== ENDED || value === FOR_ANOTHER || !hasStarted) return;
   if (returning === socket) {
     setTimeout(() => joins() || goOn(socket), DRAWN);
     return;
   }
-  done = waiting.at(-1) ?? done;
-  waiting = [];
+  // The run that ended may have begun before the newest request arrived: then another one begins at once.
+  const [answered, before] = [waiting.length, runs];
+  const forget = () => {
+    if (runs !== before) return;
+    done = waiting[answered - 1] ?? done;
+    waiting = waiting.slice(answered);
+  };
+  if (answered > 1) setTimeout(forget, BEGINS);
+  else forget();
 }
 
 // The requests that no run has answered, after the first run.
@@ -57,6 +72,7 @@ function goOn(socket) {
 }
 
 function begin(socket) {
+  document.documentElement.classList.remove("enc-away");
   const [at, query] = (waiting.length ? address : here()).split("?");
   const said = {
     texts: texts(),
@@ -76,6 +92,23 @@ function late(socket) {
   setTimeout(() => joins() && returning === socket ? late(socket) : goOn(socket), LATEST);
 }
 
+// Streamlit drops what is asked once it has heard that the connection ended. It hears so when each click until then has
+// become a request, that of a button that is pressed now, too; from then on nothing can be pressed.
+function end(socket, event) {
+  if (!event.isTrusted) return; // Streamlit hears it now
+  event.stopImmediatePropagation();
+  runs++;
+  const tell = () => {
+    if (performance.now() - pressed < PRESS) return void setTimeout(tell, ASKS);
+    if (socket === current) document.documentElement.classList.add("enc-away");
+    setTimeout(() => socket.dispatchEvent(new event.constructor(event.type, event)), ASKS);
+  };
+  tell();
+}
+
+window.addEventListener("pointerdown", () => pressed = performance.now(), true);
+for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, () => pressed = -PRESS, true);
+
 // For the room's line: when the newest request without an answer was sent, 0 if all are answered.
 window.__encoderscopeAsked = () => waiting.at(-1)?.sent ?? 0;
 
@@ -84,7 +117,9 @@ window.WebSocket = class extends WebSocket {
     super(url, protocols);
     this.isStream = String(url).endsWith("/_stcore/stream");
     if (!this.isStream) return;
+    current = this;
     this.addEventListener("message", ({ data }) => hear(this, data));
+    for (const name of ["error", "close"]) this.addEventListener(name, (event) => end(this, event));
     this.addEventListener("open", () => begin(this)); // before Streamlit's own message
   }
 

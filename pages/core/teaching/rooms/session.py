@@ -4,6 +4,7 @@ A seat is kept by the session; the browser keeps what a new session needs to tak
 id for the tab, and the last one and a teacher's key for the browser.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -26,6 +27,8 @@ _SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_s
 _GIVEN, _WAITING = "_room_answers", "_room_waiting"
 #: The room in which this session tried to take a seat by itself; whether it has left one.
 _TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
+#: Answers of one student that wait, at most.
+MOST_WAITING = 20
 _ID = re.compile(r"[\w-]{16,64}")
 
 
@@ -107,8 +110,8 @@ def read() -> Seat | None:
         leave(f"Room {own.code} is closed. What you see stays as it is.")
         return None
     st.session_state[_ROOM] = found
-    for question, text in st.session_state.pop(_WAITING, {}).items():
-        answer(question, json.loads(text))
+    for question, value in st.session_state.pop(_WAITING, {}).items():
+        answer(question, value)
     return own
 
 
@@ -252,7 +255,8 @@ def close() -> None:
 def answer(question: str, value: object) -> bool:
     """Give or change this student's answer; whether it came in time. Errors become a sentence. For callbacks.
 
-    While the store is away the answer waits in this session; the run that reads the room again sends it.
+    While the store is away the answer waits; the run that reads the room again sends it. The browser keeps it meanwhile,
+    since this session's process may stop, too.
     """
     own, text = seat(), json.dumps(value)
     if own is None or own.teaches:
@@ -261,7 +265,7 @@ def answer(question: str, value: object) -> bool:
     try:
         in_time = store().answer(own.code, question, own.member, text)
     except StoreUnavailable:
-        st.session_state.setdefault(_WAITING, {})[question] = text
+        st.session_state.setdefault(_WAITING, {})[question] = value
     except RoomError as error:
         say(str(error))
         return False
@@ -276,9 +280,9 @@ def given() -> dict[str, str | None]:
     return st.session_state.setdefault(_GIVEN, {})
 
 
-def waits(question: str) -> bool:
-    """Whether an answer waits until the store is back."""
-    return question in st.session_state.get(_WAITING, {})
+def waiting() -> dict[str, Any]:
+    """The answers that wait until the store is back, by question."""
+    return dict(st.session_state.get(_WAITING, {}))
 
 
 # --- a new session of a browser that was here before ------------------------------------------------------------------
@@ -313,6 +317,8 @@ def take_seat() -> bool:
             _sit(Seat(found.code, "", key), found)
         elif known is not None or (typed and not found.named):
             join(code, known.nickname if known else "", member)
+            with contextlib.suppress(ValueError, RecursionError, TypeError):  # a browser may say anything
+                st.session_state[_WAITING] = dict([*dict(json.loads(own.get("waiting", "{}"))).items()][:MOST_WAITING])
         elif typed:
             links.open_later(DESK)  # a nickname is needed
     except StoreUnavailable as error:

@@ -1,7 +1,7 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
-import { make, threeDigits } from "../drawing/drawing.js";
-import { DrawView } from "../drawing/draw_view.js";
-import { VIEWS } from "../drawing/views.js";
+import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { DrawView } from "../../encoder/export/drawing/draw_view.js";
+import { VIEWS } from "../../encoder/export/drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { pack } from "./pack.js";
 
