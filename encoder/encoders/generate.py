@@ -101,8 +101,8 @@ class Generation(Shown):
 
     @cached_property
     def trace(self) -> Trace:
-        """The trace of the input with `trace.decoder`, the recorded pass over this output. A decoder alone gives the
-        trace of the text and its continuation."""
+        """The trace of the input with `trace.decoder`, the recorded pass over this output; of a decoder by itself, that
+        of the text and its continuation."""
         decoder: Decoder = self.model.decoder
         if decoder.reads:
             return self.model.decode(self.given, self.ids, begin=self.begin, edits=self.edits)
@@ -241,7 +241,7 @@ class Writer:
 
         As in transformers: of the best (1 + number of end tokens) x n_beams candidates, those that end among the first
         n_beams are hypotheses, and the best n_beams others go on. The search stops when the best row, scored at its
-        present length, is no better than the worst of n_beams hypotheses.
+        present length, is not better than the worst of n_beams hypotheses.
         """
         settings, given = self.settings, self.prompt.n_given
         rows: list[tuple[int, ...]] = [self.prompt.ids] * n_beams

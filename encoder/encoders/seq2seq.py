@@ -61,7 +61,7 @@ class GenerationSettings:
 
 @dataclass(frozen=True)
 class Prompt:
-    """ids: what the decoder reads before it chooses; n_given: how many of them are no part of the output."""
+    """ids: what the decoder reads before it chooses; n_given: how many of them come before the output."""
 
     ids: tuple[int, ...]
     n_given: int
@@ -100,7 +100,7 @@ class Decoder(NamedEncoder):
         return found
 
     def memory_of(self, trace: Trace) -> Memory | None:
-        """What cross-attention reads of a trace of an input: its output [1, S, D]; None for a decoder alone."""
+        """What cross-attention reads of a trace of an input: its output [1, S, D]; None for a decoder by itself."""
         if not self.reads:
             return None
         return Memory(trace.output[None], None if trace.n_real == trace.n_tokens else trace.mask[None])
@@ -108,7 +108,7 @@ class Decoder(NamedEncoder):
     # --- ids ----------------------------------------------------------------------------------------------------------
 
     def prompt(self, trace: Trace, begin: Sequence[str] = ()) -> Prompt:
-        """The tokens before the output: the start's and `begin`; of a decoder alone, the text's and `begin`.
+        """The tokens before the output: the start's and `begin`; of a decoder by itself, the text's and `begin`.
 
         Raises TextError for a token in `begin` that is not in the vocabulary.
         """
@@ -252,7 +252,7 @@ def check_decoder(config: EncoderConfig, encoder: EncoderConfig, settings: Gener
     if config.memory_width and not settings.start:
         raise ConfigError("A decoder that reads an input needs a token to start with: set start.")
     if config is encoder and settings.start:
-        raise ConfigError("A decoder alone continues its text: leave start out.")
+        raise ConfigError("A decoder by itself continues its text: leave start out.")
     if DETECTED in settings.begin and not settings.languages:
         raise ConfigError("The settings have no languages to choose from: set languages.")
     named = {*settings.start, *settings.end, *settings.never, *settings.never_first, *settings.languages}

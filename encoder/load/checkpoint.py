@@ -31,8 +31,8 @@ TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight
 @dataclass(frozen=True)
 class LoadedWeights:
     """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
-    span_head: of questions and answers; decoder: the stack that writes, the encoder itself where it is a decoder alone;
-    lm_head: its head, None where nothing writes.
+    span_head: of questions and answers; decoder: the stack that writes, which may be the encoder itself; lm_head: its
+    head, None where nothing writes.
     """
 
     encoder: Encoder
@@ -182,6 +182,7 @@ def read_checkpoint(
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     spans, span_sources = prepare_spans(disk, family, config)
     notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    parts: tuple[tuple[nn.Module | None, dict[str, Source]], ...]
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
              (spans, span_sources), (stack, stack_sources), (lm_head, lm_sources))  # fmt: skip
     if not files.shares:
@@ -189,9 +190,9 @@ def read_checkpoint(
     for module, places in parts:
         if module is None:
             continue
-        found = {}
+        found: dict[str, Tensor] = {}
         if module is stack and getattr(sources.get(TOKENS), "name", "") == places[TOKENS].name:  # one table for both
-            found = {TOKENS: encoder.embedding.tokens.weight}
+            found[TOKENS] = encoder.embedding.get_parameter("tokens.weight")
         found |= {ours: one.read(files, device, dtype) for ours, one in places.items() if ours not in found}
         fill(module, found)
         module.eval()
@@ -260,7 +261,7 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
     """The unfilled encoder, or decoder, and the places of its weights."""
     with unfilled():
         encoder = Encoder(config)
-    sources = {}
+    sources: dict[str, Source] = {}
     for ours in encoder.state_dict():
         part = name_on_disk(ours, family)
         if part.scale:
@@ -302,7 +303,7 @@ def prepare_decoder(
 
 
 def writer_of(disk: Disk, family: Family, names: LMNames, fields: Fields, encoder: Encoder) -> Writer:
-    """The decoder of a checkpoint that has one. Of a decoder alone the stack is None: it is the encoder."""
+    """The decoder of a checkpoint that has one. Of a decoder by itself the stack is None: it is the encoder."""
     own = family.decoder
     stack: Encoder | None = None
     places: dict[str, Source] = {}

@@ -99,7 +99,7 @@ def prompt(fields: Fields) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(one for one in found if one is not None), tuple(known.values())
 
 
-def named(model: NamedEncoder, name: str) -> dict[str, Any]:
+def named(model: Any, name: str) -> dict[str, Any]:
     """The fields of a model under another name, its decoder's too."""
-    decoder = model.decoder
+    decoder = getattr(model, "decoder", None)
     return {"name": name} | ({} if decoder is None else {"decoder": dataclasses.replace(decoder, name=name)})

@@ -115,8 +115,8 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
     for ours, value in state.items():
         part = name_on_disk(ours, family)
         names = names_of_part(part, model.config)
-        several = value.chunk(len(names), part.joined or 0)
-        places += [(prefix + name, part, one) for name, one in zip(names, several, strict=True)]
+        chunks = value.chunk(len(names), part.joined or 0)
+        places += [(prefix + name, part, one) for name, one in zip(names, chunks, strict=True)]
     if model.decoder is not None:
         places += _of_decoder(model, family, prefix)
     if isinstance(model, TextEncoder) and model.mlm_head is not None and family.head is not None:

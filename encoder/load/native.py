@@ -216,7 +216,7 @@ def _decoder_fields(model: Tower, decoder: Decoder) -> dict[str, Any]:
 def shares_tokens(model: Tower) -> bool:
     """Whether the decoder's table of tokens is the encoder's."""
     one, other = (getattr(stack.embedding.tokens, "weight", None) for stack in (model.encoder, model.decoder.encoder))
-    return one is not None and one is other
+    return one is not None and other is not None and one.data_ptr() == other.data_ptr()
 
 
 def heads_of(kind: type[Tower]) -> list[str]:

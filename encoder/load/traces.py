@@ -118,9 +118,11 @@ def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: 
         encoder.load_state_dict(weights, strict=True, assign=True)
     layout, source = about["layout"], about["source"]
     edits = parse(about["edits"])
-    kind, more = Trace, {}
+    kind: type[Trace] = Trace
+    more: dict[str, Any] = {}
     if "next_ids" in about:
-        kind, more = DecoderTrace, {name: tensors[name] for name in OF_DECODER}
+        kind = DecoderTrace
+        more |= {name: tensors[name] for name in OF_DECODER}
         more |= {name: _tuples(about[name]) for name in PLAIN_OF_DECODER}
     elif about.get("decoder") is not None:
         writer = None if model is None else model.decoder

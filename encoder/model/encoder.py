@@ -75,7 +75,7 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D].
 
-        memory: what a decoder's cross-attention reads; cache: of the tokens before these, which then are no part of T.
+        memory: what a decoder's cross-attention reads; cache: of the tokens before these, which T then does not count.
         """
         x = self.embedding(inputs, mask, segments, 0 if cache is None else cache.n_tokens)
         return self.before_layer(self.config.n_layers, x, mask, memory, cache)

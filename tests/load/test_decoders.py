@@ -84,12 +84,12 @@ def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
     "settings",
     [
         {"no_repeat_ngram_size": 2, "min_length": 6},
-        {"length_penalty": 2.0, "early_stopping": True},
-        {"length_penalty": -1.0, "early_stopping": "never"},
-        {"length_penalty": 0.5, "early_stopping": "never", "bad_words_ids": [[85], [93], [40]]},
+        {"num_beams": 2, "length_penalty": 2.0, "early_stopping": True},
+        {"num_beams": 2, "length_penalty": -1.0, "early_stopping": "never"},
+        {"num_beams": 2, "length_penalty": 0.5, "early_stopping": "never", "bad_words_ids": [[85], [93], [40]]},
         {"suppress_tokens": [20, 21, 64], "begin_suppress_tokens": [30, 3, 2], "eos_token_id": [2, 15, 16, 64, 71]},
     ],
-    ids=lambda settings: next(iter(settings)),
+    ids=str,
 )
 @pytest.mark.parametrize("name", ["bart", "pegasus"])
 def test_the_settings_of_generation_hold(name: str, settings: dict[str, Any], pair: Callable):
@@ -139,7 +139,7 @@ def test_a_trace_of_a_target(name: str, pair: Callable):
     recorded = model.trace(pair(name).text(0), target=TARGET, request=("cross_out", "cross.pattern")).decoder
     for layer in range(decoder.config.n_layers):
         mine = recorded.values[f"layers.{layer}.cross.pattern"]
-        torch.testing.assert_close(decoder.layer_cross_attention(layer), mine, atol=2e-6, rtol=0)
+        torch.testing.assert_close(decoder.layer_cross_attention(layer), mine, atol=1e-5, rtol=0)
         if decoder.config.norm_placement == "pre":
             before, after = (decoder.residual[f"layers.{layer}.{one}"] for one in ("after_attention", "after_cross"))
             torch.testing.assert_close(before + recorded.values[f"layers.{layer}.cross_out"], after)
@@ -335,7 +335,8 @@ def test_a_trace_with_a_target_is_saved(weights: bool, pair: Callable, tmp_path:
 def test_norms_move_in_both_stacks(pair: Callable):
     moved = pair("bart").ours.with_norm_placement("pre")
     assert moved.decoder.config.norm_placement == moved.config.norm_placement == "pre"
-    assert moved.decoder.encoder.embedding.tokens.weight is pair("bart").ours.decoder.encoder.embedding.tokens.weight
+    tables = [one.encoder.embedding.tokens.weight.data_ptr() for one in (moved, moved.decoder, pair("bart").ours)]
+    assert len(set(tables)) == 1
     alone = pair("gpt2").ours.with_norm_placement("post")
     assert alone.decoder.encoder is alone.encoder
 
@@ -353,7 +354,7 @@ def test_a_copy_in_another_type_writes(pair: Callable):
     "fields",
     [
         {"eos_token_id": "a"}, {"bad_words_ids": 3}, {"early_stopping": "always"}, {"forced_bos_token_id": 1000},
-        {"length_penalty": "2"}, {"lang_to_id": [1]}, {"forced_decoder_ids": [1]}, {"min_length": "3"},
+        {"num_beams": 2, "length_penalty": "2"}, {"lang_to_id": [1]}, {"forced_decoder_ids": [1]}, {"min_length": "3"},
         {"decoder_start_token_id": 5000},
     ],
     ids=str,
