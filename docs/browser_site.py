@@ -81,7 +81,7 @@ def write(
             folder,
             "site.css",
             style()
-            + (SHARED / "draw_digit.css").read_text(encoding="utf-8")
+            + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
             + (HERE / "site.css").read_text(encoding="utf-8"),
         )
         first = known[models[0].name]

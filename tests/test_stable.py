@@ -32,6 +32,9 @@ def test_the_document_lists_every_public_name() -> None:
     listed = re.findall(r"`(\w+)`", "".join(line for line in section.splitlines() if line.startswith("| ")))
     assert sorted(listed) == sorted(encoder.__all__)
     assert sorted(set(dir(encoder)) - {"__version__"}) == sorted(encoder.__all__)
+    names: dict[str, object] = {}
+    exec("from encoder import *", names)
+    assert sorted(set(names) - {"__builtins__"}) == sorted(encoder.__all__)
 
 
 def test_the_document_has_the_versions_of_the_formats() -> None:

@@ -191,7 +191,7 @@ def read_checkpoint(
         if module is None:
             continue
         found: dict[str, Tensor] = {}
-        if module is stack and getattr(sources.get(TOKENS), "name", "") == places[TOKENS].name:  # one table for both
+        if id(module) == id(stack) and getattr(sources.get(TOKENS), "name", "") == places[TOKENS].name:  # for both
             found[TOKENS] = encoder.embedding.get_parameter("tokens.weight")
         found |= {ours: one.read(files, device, dtype) for ours, one in places.items() if ours not in found}
         fill(module, found)

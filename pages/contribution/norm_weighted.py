@@ -68,7 +68,7 @@ def show(view: View) -> Export:
 
 
 def _controls(words: InputWords) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="controls-norm-weighted", horizontal=True, gap="medium"):
         state.segmented(
             Params.weighted,
             "Map",

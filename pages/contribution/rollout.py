@@ -66,10 +66,8 @@ def _map(view: View) -> go.Figure:
         made = view.derived("rollouts", lambda trace: measure.rollouts(trace).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
-    layers, colour = st.columns([3, 1], gap="medium")
-    with layers:
+    with st.container(key="controls-rollout", horizontal=True, vertical_alignment="center", gap="medium"):
         _layer_slider(view)
-    with colour:
         scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)

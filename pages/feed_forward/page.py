@@ -16,10 +16,10 @@ from pages.state import next_page
 
 
 def main(view: View) -> None:
-    heading(
+    with heading(
         "Attention moves information between tokens. The feed-forward network (FFN) transforms each token by itself."
-    )
-    activations.controls()
+    ):
+        activations.controls()
     selected = activations.select(view)
     with answer.area():
         found = activations.draw(selected)

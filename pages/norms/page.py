@@ -35,12 +35,14 @@ def main() -> None:
     with heading():
         part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening(QUESTIONS[part])
-    slider, options = st.columns([3, 2], gap="medium")
-    with slider:
+    picture, slider = st.container(gap="xsmall"), st.container(key="controls-norm")
+    with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
         norm = chosen_norm()
     token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
-    exported(selected, DRAW[part](selected)).draw()
+    selected = Selected(view, statistics, norm, token, chosen_component(norm))
+    with picture:
+        shown = DRAW[part](selected)
+    exported(selected, shown).draw()
     st.caption(placement())
     links.button(
         "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},

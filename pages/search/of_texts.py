@@ -3,6 +3,7 @@
 import hashlib
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import search
 from encoder.figures.search import text_plane
@@ -13,7 +14,7 @@ from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import file_name
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, number, opening, plain
 from pages.core.work import long_work
 from pages.search import sources
 from pages.search.params import Params
@@ -28,9 +29,10 @@ MOST_POINTS = 4_000
 
 
 def show(view: View) -> None:
-    """The page for texts: where they come from, the query, and the nearest ones."""
-    st.markdown("Which of your texts are nearest to a query, by the cosine of their sentence vectors?")
-    with errors_said():
+    """The page for texts: where they come from, the query and the nearest ones, next to the map of all."""
+    opening("Which of your texts are nearest to a query, by the cosine of their sentence vectors?")
+    words, picture = st.columns([28, 72], gap="medium")
+    with words, errors_said():
         given = sources.choose()
         if given is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
@@ -39,11 +41,11 @@ def show(view: View) -> None:
                 kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")
             found = sources.collection(view, given)
             if found is not None:
-                _draw(view, found)
+                _draw(view, found, picture)
     sources.say_limits()
 
 
-def _draw(view: View, found: search.Collection) -> None:
+def _draw(view: View, found: search.Collection, picture: DeltaGenerator) -> None:
     """The query, its nearest texts, the map of all texts, and the files."""
     typed = state.bound(
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
@@ -59,14 +61,15 @@ def _draw(view: View, found: search.Collection) -> None:
         st.info("Type a query above.", icon=":material/search:")
     for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
         hit(query, found.texts[place], rank, cosine)
-    draw_plane(found, [place for place, _ in hits[:SHOWN]])
-    draw_reranked(view, found, query, hits)
-    files(view, found)
+    with picture:
+        draw_plane(found, [place for place, _ in hits[:SHOWN]])
+        draw_reranked(view, found, query, hits)
+        files(view, found)
 
 
 def hit(query: str, text: str, rank: int, cosine: float) -> None:
     """One text and its cosine; a button opens the similarity of query and text."""
-    words, way = st.columns([4, 1], vertical_alignment="center")
+    words, way = st.columns([5, 2], gap="xsmall")
     words.markdown(f"{rank}. **{number(cosine)}** {plain(brief(text))}")
     if links.exists("similarity"):
         way.button(

@@ -49,9 +49,9 @@ class Given:
 
 def choose() -> Given | Collection | None:
     """The widgets of the source, and what they give; None while a file is missing. Raises EncoderError."""
-    source = state.segmented(Params.source, "Texts to search", SOURCES)
+    source = state.selectbox(Params.source, "Texts to search", SOURCES)
     if source == "lines":
-        typed = kept_file.typed_lines("search:lines", 150, EXAMPLE)
+        typed = kept_file.typed_lines("search:lines", 110, EXAMPLE)
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
@@ -62,12 +62,8 @@ def choose() -> Given | Collection | None:
             kept_file.ENDINGS, limits.SEARCH_FILE.value,
         )  # fmt: skip
         return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
-    left, right = st.columns(2)
-    with left:
-        most = limits.SEARCH_FILE.value
-        texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], most)
-    with right:
-        vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
+    texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], limits.SEARCH_FILE.value)
+    vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
     return kept_file.read("search:saved", texts, vectors, make=_saved)
 
 

@@ -97,6 +97,23 @@ CUT_CONTROLS = """() => {
 }"""
 
 
+#: Opaque grounds that almost have the page's colour: their edges show as seams in the dark.
+SEAMS = """() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g)?.map(Number) ?? [];
+  const ground = channels(getComputedStyle(document.querySelector(".stApp")).backgroundColor);
+  return [...document.querySelectorAll("body *")].flatMap((one) => {
+    const [r, g, b, alpha = 1] = channels(getComputedStyle(one).backgroundColor);
+    const off = Math.max(...[r, g, b].map((channel, at) => Math.abs(channel - ground[at])));
+    return alpha === 1 && off > 0 && off < 6 ? [`${one.className}: ${[r, g, b]} on ${ground}`] : [];
+  });
+}"""
+#: Canvases of few pixels that are drawn large and smoothed: a strip of separate numbers would look like a gradient.
+SMOOTHED = """() => [...document.querySelectorAll(".stMain canvas")]
+  .filter((one) => one.width && one.clientWidth > 1.5 * one.width)
+  .filter((one) => getComputedStyle(one).imageRendering !== "pixelated")
+  .map((one) => `${one.parentElement.className}: ${one.width} pixels on ${one.clientWidth}`)"""
+
+
 def wait_until_uncut(page: Page, path: str) -> None:
     settle(page)
     page.wait_for_function(DRAWN)
@@ -167,6 +184,8 @@ def check(page: Page, path: str, *, all_open: bool) -> list[str]:
         found += violations(page, {"type": "tag", "values": ALL})
     on_dark_phone(page)
     wait_until_uncut(page, path)
+    assert page.evaluate(SEAMS) == []
+    assert page.evaluate(SMOOTHED) == []
     if all_open:
         found += violations(page, {"type": "rule", "values": ["color-contrast", "list", "listitem"]})
         at_twice_the_size(page)
@@ -208,4 +227,5 @@ def test_every_part_of_the_picture_fits(visit: Callable[..., Page], norm: str, s
         chip.click()
         page.locator(".enc-model-opened h3, .enc-model-opened .enc-model-math").first.wait_for()
         wait_until_uncut(page, chip.get_attribute("title") or "")
+        assert page.evaluate(SMOOTHED) == []
         page.keyboard.press("Escape")

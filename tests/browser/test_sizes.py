@@ -1,4 +1,6 @@
-"""At 1366 x 768 the main picture of every page with a map has 900 x 520 pixels."""
+"""At 1366 x 768 the main picture of every page with a map has 900 x 520 pixels, its cells in the window and a name for
+each row.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,22 @@ WITH_MAP = [
     f"/pre_post?{SENTENCE}", "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
 ]  # fmt: skip
 LEAST = (900, 520)
-#: [width, height] of the largest drawing, and of its map: the cells without labels.
+#: Pages whose largest map follows another picture, or the input.
+BELOW = ("/head_types?find=map", "/positions", "/pre_post", "/predict")
+#: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
 LARGEST = """() => {
   const size = (one) => { const box = one.getBoundingClientRect(); return [box.width, box.height]; };
   const drawings = [...document.querySelectorAll(".stMain :is(.enc-plot, .enc-model)")];
   const [first] = drawings.sort((a, b) => size(b)[0] * size(b)[1] - size(a)[0] * size(a)[1]);
   const cells = first?.querySelector(".plot .hm, .heatmaplayer image");
-  return [first ? size(first) : [0, 0], cells ? size(cells) : null];
+  return [first ? size(first) : [0, 0], cells ? size(cells) : null, cells?.getBoundingClientRect().bottom ?? 0];
 }"""
+#: [rows, names of rows] of every map of up to 24 rows that have names, not numbers.
+ROWS = """() => [...document.querySelectorAll(".stMain .js-plotly-plot")].flatMap((one) => {
+  const maps = one.data.filter((trace) => trace.type === "heatmap" && trace.visible !== false);
+  const rows = maps.length === 1 && one._fullLayout.yaxis.tickmode === "array" ? maps[0].z.length : 0;
+  return rows && rows <= 24 ? [[rows, one.querySelectorAll(".ytick text").length]] : [];
+})"""
 
 
 def test_the_main_picture_has_room_on_a_laptop(visit: Callable[..., Page], app: Server) -> None:
@@ -41,9 +51,12 @@ def test_the_main_picture_has_room_on_a_laptop(visit: Callable[..., Page], app: 
         page.goto(app.url + path)
         page.locator(".stMain :is(.enc-plot, .enc-model).enc-drawn").first.wait_for()
         settle(page)
-        (width, height), cells = page.evaluate(LARGEST)
+        (width, height), cells, lower = page.evaluate(LARGEST)
         if width < LEAST[0] or height < LEAST[1] or (cells and cells[0] < width / 2):
             small.append(f"{path}: {width:.0f} x {height:.0f}, cells {cells}")
+        if lower > 768 and not path.startswith(BELOW):
+            small.append(f"{path}: cells end at {lower:.0f}")
+        small += [f"{path}: {named} names for {rows} rows" for rows, named in page.evaluate(ROWS) if named < rows]
     assert not small, "\n".join(small)
 
 

@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 
 import encoder
+from docs import families
 from encoder import EncoderError, causal, edits, explain
 from encoder.encoders.generate import iter_generate, repeats
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import build
 from encoder.errors import ConfigError, TextError
+from encoder.load.measured_parity import measured
 from encoder.measure.stream import sublayer_updates
 from encoder.model.config import EncoderConfig
 from encoder.trace import gradual
@@ -300,8 +303,6 @@ def test_a_decoder_is_saved(name: str, layout: str, tmp_path: Path, caplog: pyte
         given = both.text(0)
         assert again.generate(given, TOKENS).ids == both.ours.generate(given, TOKENS).ids
         if layout == "huggingface" and name != "whisper":
-            import transformers
-
             kind = transformers.AutoModelForSeq2SeqLM if both.ours.decoder.reads else transformers.AutoModelForCausalLM
             theirs = kind.from_pretrained(folder).eval()
             ours, found = generated(dataclasses.replace(both, theirs=theirs), given, TOKENS, 1)
@@ -309,8 +310,6 @@ def test_a_decoder_is_saved(name: str, layout: str, tmp_path: Path, caplog: pyte
 
 
 def test_a_model_in_memory_writes(pair: Callable, tmp_path: Path):
-    import transformers
-
     both = pair("bart")
     folder = encoder.save(both.ours, tmp_path / "saved", layout="huggingface")
     tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
@@ -464,3 +463,13 @@ def test_every_family_that_writes_is_here():
     assert reading == {"bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5", "whisper"}
     heads = {id(family.lm.config) for family in FAMILIES.values() if family.lm is not None and family.decoder is None}
     assert len(ALONE) >= len(heads)
+
+
+def test_the_registry_has_every_decoder():
+    rows = {row.model_type: row for row in measured().decoders}
+    assert set(rows) == {getattr(transformers, f"{case.kind}Config").model_type for case in CASES.values()}
+    for name, row in rows.items():
+        assert max(row.float64) <= (1e-9 if name == "bloom" else 1e-10), name
+        assert max(row.float32) <= 1e-5, name
+        assert row.equal == row.outputs >= 200, name
+        assert f"| {row.family} | {name} |" in families.text()
