@@ -97,7 +97,8 @@ def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder:
     """[T]: the log probabilities of the target minus those with edits of the encoder and of the decoder."""
     target = target_of(trace)
     source = model.trace_tokens(trace.source, edits=edits) if edits and trace.source is not None else trace
-    edited = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder)).decoder
-    before, after = (one.log_probabilities.cpu().double().numpy() for one in (target, edited))
-    found: np.ndarray = before - after
+    again = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder))
+    before, after = (one.log_probabilities for one in (target, target_of(again)))
+    assert before is not None and after is not None  # of every trace whose decoder has run
+    found: np.ndarray = (before - after).cpu().double().numpy()
     return found

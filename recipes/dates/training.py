@@ -64,7 +64,8 @@ class DatesRecipe:
 def untrained(recipe: DatesRecipe) -> TextEncoder:
     """The model before its first step."""
     tokenizer = dates.tokenizer()
-    start, end = (tokenizer.backend.token_to_id(token) for token in (dates.START, dates.END))
+    vocabulary = tokenizer.backend.get_vocab()
+    start, end = vocabulary[dates.START], vocabulary[dates.END]
     model = TextEncoder(recipe.name, Encoder(recipe.config, seed=recipe.seed), tokenizer)
     head = LMHeadConfig(scale=recipe.d_model**-0.5)
     settings = GenerationSettings(start=(start,), end=(end,))
