@@ -99,6 +99,7 @@ def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder:
     source = model.trace_tokens(trace.source, edits=edits) if edits and trace.source is not None else trace
     again = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder))
     before, after = (one.log_probabilities for one in (target, target_of(again)))
-    assert before is not None and after is not None  # of every trace whose decoder has run
+    assert before is not None  # every trace whose decoder has run has them
+    assert after is not None
     found: np.ndarray = (before - after).cpu().double().numpy()
     return found
