@@ -27,7 +27,7 @@ def draw(view: View) -> Export | None:
     """The choice of an atlas and a measure, and what it says; None where no atlas is open."""
     exported = None
     with errors_said():
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(key="controls-corpus", horizontal=True, vertical_alignment="bottom"):
             atlas = atlases.choose(view)
             known = atlas.measures if atlas is not None else ATLAS_MEASURES
             measures = {name: title for name, title in ATLAS_MEASURES.items() if name in known}
