@@ -16,7 +16,7 @@ from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.core.teaching.rooms import follow
 from pages.state import links
-from pages.state.former import FORMER, current
+from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME
 
 # Before torch is imported; pages/core/server/app_server.py says why.
@@ -43,16 +43,17 @@ SECTIONS = {
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
         Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
-             edits=True, measured="deviation"),
+             edits=True),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
-             uses=("text", "model", "layer"), measured="activation"),
+             uses=("text", "model", "layer")),
     ],
     "Interventions": [
         Page("interventions", "Interventions", "tune", "What changes if you switch off a head, or replace a vector?",
              uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
-        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both"),
+        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both",
+             both_norms=True),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
@@ -107,8 +108,8 @@ def main() -> None:
     )
     # Streamlit's own list is hidden: the bar presses its links.
     page = st.navigation(kept_pages(pages), position="sidebar", expanded=True)
-    if page.url_path in FORMER:
-        values = current({**st.query_params.to_dict(), "page": page.url_path})
+    if is_former(page.url_path, st.query_params):
+        values = current({**st.query_params.to_dict(), "page": page.url_path or ENTRIES[0].folder})
         folder = values.pop("page")
         if folder == ENTRIES[0].folder:  # at "/", a view without this mark would belong to another page
             values[HOME] = "1"

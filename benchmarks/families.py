@@ -1,7 +1,8 @@
 """The plain forward pass of every family, next to that of transformers: 3 layers of width 384, about 512 tokens.
 
 The checkpoints are those of the tests, with random weights and larger sizes. transformers uses the attention that it
-prefers for the family. Before a family is timed, both sides must compute the same output.
+prefers for the family, and its grouped product for experts. Before a family is timed, both sides must compute the same
+output.
 """
 
 import contextlib
@@ -31,6 +32,7 @@ SIZES = {
     **dict.fromkeys(("intermediate_size", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "ffn_dim", "hidden_dim"), FFN),
     **dict.fromkeys(("head_dim", "d_kv"), WIDTH // HEADS),
     **dict.fromkeys(("max_position_embeddings", "n_positions"), TOKENS + 88),
+    "moe_intermediate_size": WIDTH,
     "num_key_value_heads": HEADS // 3,
     "attention_window": TOKENS,  # Longformer's own
     "block_size": 64,  # BigBird's own
@@ -67,6 +69,8 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
         ours = encoder.load(every_family.write(case, made, Path(place) / "model"), device="cpu")
     with contextlib.suppress(ValueError):  # this family has one implementation of its own
         made.set_attn_implementation("sdpa")  # type: ignore[operator]
+    if {"num_experts", "num_local_experts"} & case.fields.keys():
+        made.set_experts_implementation("grouped_mm")  # type: ignore[operator]
     given = inputs(ours)
     theirs = case.encode(made).base_model  # without a head
     calls: dict[str, Callable[[], Tensor]] = {

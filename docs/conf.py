@@ -17,7 +17,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import encoder  # noqa: E402
-from docs import licences, pictures  # noqa: E402
+from docs import families, licences, pictures  # noqa: E402
 
 project, author, copyright = "Encoderscope", "The Encoderscope authors", "The Encoderscope authors"
 version = release = encoder.__version__
@@ -73,6 +73,8 @@ def read(app: Any, name: str, source: list[str]) -> None:
         shown = next((GENERATED / f"{one}.md" for one, text in TEXTS.items() if text == target), target)
         if not shown.is_relative_to(HERE) or shown.suffix == ".py":
             return words
+        if words == target.name and target.suffix == ".md":  # a page's name in place of its file's
+            words = target.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         return f"{picture}[{words}]({Path(os.path.relpath(shown, here)).as_posix()}{place or ''})"
 
     text = re.sub(
@@ -98,7 +100,7 @@ def setup(app: Any) -> None:
     """Write what is generated, and read documents and docstrings."""
     GENERATED.mkdir(exist_ok=True)
     made = {name: file.read_text(encoding="utf-8") for name, file in TEXTS.items()}
-    made |= {"api": api(), "pages": pictures.text("../pages"), "licences": licences.text()}
+    made |= {"api": api(), "pages": pictures.text("../pages"), "licences": licences.text(), "families": families.text()}
     for name, text in made.items():
         (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
     app.connect("source-read", read)

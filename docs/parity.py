@@ -1,6 +1,6 @@
 """`python -m docs.parity` writes docs/parity.md and the registry of families: how far each is from transformers.
 
-The registry (encoder/load/measured.json, and its table in docs/models.md) has every family alone, in float64 and
+The registry (encoder/load/measured.json, which docs/families.py shows) has every family alone, in float64 and
 float32; parity.md has images, sounds and pairs by checkpoint and precision.
 
 Every checkpoint is a tiny one with random weights, written by transformers. The largest difference is over output,
@@ -18,14 +18,13 @@ import torch
 from torch import Tensor, nn
 
 import encoder
-from encoder.load.families import JOINTS
-from encoder.load.measured_parity import MEASURED, REFUSED, measured, mechanisms
+from encoder.load.measured_parity import MEASURED
 from encoder.load.native import DISK_TYPES
+from encoder.model.config import EncoderConfig
+from encoder.model.layers import NORM_NAMES
 from tests.load import every_family, joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
-MODELS = Path(__file__).parent / "models.md"
-BEGIN, END = "<!-- python -m docs.parity writes what follows -->", "<!-- end -->"
 HEAD = """# Images, sounds and pairs next to transformers
 
 `python -m docs.parity` writes this file. Each row is a tiny checkpoint with random weights, written by transformers
@@ -38,7 +37,7 @@ maps and what the head gives (a vector, or probabilities). The reference: transf
   brackets: transformers itself in bfloat16. This is not a promise: numbers of about 1 have two to three digits there.
 
 Images are prepared as the checkpoint's own processor does, within 1e-4; sounds as its feature extractor does, within
-1e-4. Tests compare both (tests/load). models.md has every family in float64 and float32.
+1e-4. Tests compare both (tests/load). `encoderscope models` has every family in float64 and float32.
 
 | family | checkpoint | float32 | float16 file | bfloat16 |
 |---|---|---|---|---|
@@ -213,6 +212,45 @@ def line(row: Row) -> str:
     return f"| {row.family} | {row.kind} | {full:.0e} | {half:.0e} | {ours:.2f} ({theirs:.2f}) |\n"
 
 
+def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
+    """The mechanisms of an architecture, in words, in the order of the forward pass."""
+    windows = config.attention_window
+    rotary, bases = config.position == "rotary", config.rotary_base
+    words = {
+        f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
+        "ALiBi": config.position == "alibi",
+        "rotary rows and columns": rotary and config.rotary_grid,
+        "rotary positions": rotary and not config.rotary_grid,
+        "partial rotary": rotary and config.rotary_width < config.d_head,
+        "neighbours rotate": rotary and config.rotary_interleaved,
+        "scaled frequencies": rotary and config.rotary_scaling is not None,
+        "several rotary bases": rotary and isinstance(bases, tuple) and len(set(bases)) > 1,
+        f"{config.norm_placement}-norm": True,
+        NORM_NAMES[config.norm_kind]: True,
+        "four norms a layer": config.output_norms,
+        "parallel sublayers": config.parallel,
+        "causal": config.causal,
+        "grouped-query attention": config.n_kv_heads < config.n_heads,
+        "norm of q and k by head": config.qk_norm == "head",
+        "norm of q and k": config.qk_norm == "full",
+        "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
+        "bias by rows and columns": config.relative_grid,
+        "bias by distance": config.table_rows > 0 and not config.relative_grid,
+        "disentangled attention": config.disentangled is not None,
+        "learned sinks": config.attention_sinks,
+        "gated output": config.output_gate,
+        "capped scores": config.score_cap is not None,
+        "gated FFN": config.gated,
+        "experts": config.experts is not None,
+        "shared layers": config.layer_groups is not None,
+        "narrow tables": config.embedding_width != config.d_model,
+        "scaled token vectors": config.embedding_scale != 1.0,
+        "rescaled for masked tokens": config.mask_id is not None,
+        "registers": config.patches is not None and config.patches.registers > 0,
+    }
+    return tuple(word for word, there in words.items() if there)
+
+
 def registry() -> dict[str, Any]:
     """Every case of tests/load/every_family, the largest difference of each model_type."""
     import transformers
@@ -233,37 +271,9 @@ def registry() -> dict[str, Any]:
     return {"versions": versions, "rows": sorted(found.values(), key=lambda row: row["family"].lower())}
 
 
-def models_table() -> str:
-    """The registry as Markdown, for docs/models.md."""
-    found = measured()
-    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
-    precise = sum(max(row.float64) <= 1e-10 for row in found.rows)
-    lines = [
-        f"{len(found.rows)} families, and {len(JOINTS)} of pairs. Measured on random checkpoints with {versions}: the "
-        f"largest difference of output, maps and gradient. In float64, {precise} are within 1e-10, and all in float32 "
-        "within 1e-5.",
-        "", "| family | model_type | mechanisms | float64 | float32 |", "|---|---|---|---|---|",
-    ]  # fmt: skip
-    for row in found.rows:
-        both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
-        lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
-    lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
-    lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
-    return "\n".join(lines)
-
-
 def write_registry() -> None:
-    """measured.json, and its table between the marks of docs/models.md."""
+    """measured.json."""
     MEASURED.write_text(json.dumps(registry(), indent=1) + "\n", encoding="utf-8")
-    measured.cache_clear()
-    write_models()
-
-
-def write_models() -> None:
-    """The table between the marks of docs/models.md, from measured.json."""
-    before, _, rest = MODELS.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    MODELS.write_text(f"{before}{BEGIN}\n{models_table()}\n{END}{after}", encoding="utf-8")
 
 
 def main() -> None:

@@ -2,11 +2,13 @@
 
 import html
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from encoder.export.browser_site import SiteModel, SitePage, controls, drawings, write
+from docs.browser_site import SiteModel, SitePage, controls, drawings, write
+from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import library
@@ -45,6 +47,8 @@ def pages() -> list[SitePage]:
                  controls((), [], text=False)
                  + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
                  + drawings("model")),
+        SitePage("by_hand", "By hand", "Can you compute one encoder layer yourself?",
+                 '<div class="drawing" id="by_hand"></div>', app="by_hand"),
         SitePage("lessons", "Lessons", "What will you predict, compute and explain?", _lessons(), app="lessons"),
         SitePage("glossary", "Glossary", "What does each term mean?", _glossary(), app="glossary"),
     ]  # fmt: skip
@@ -83,11 +87,17 @@ def _glossary() -> str:
     )
 
 
+def shared() -> dict[str, object]:
+    """What the scripts of the pages need besides models: digits to try, and the numbers of By hand."""
+    hand = {"usual": asdict(Inputs()), "notes": NOTES_POSITIONS}
+    return {"digits": digits.examples(), "hand": hand}
+
+
 def main() -> None:
     """Make the site."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
     write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN,
-          more={"digits": digits.examples()})  # fmt: skip
+          more=shared())  # fmt: skip
     for name in LESSONS:
         (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")

@@ -16,17 +16,17 @@ def joined(script: Path) -> str:
     An import is found by its path, or by its file's name in `SHARED`. All modules share a scope, so no two of
     them use the same name at top level. `export default` stays. Raises OSError if one is missing.
     """
-    found: dict[str, str] = {}
+    found: dict[Path, str] = {}
     _collect(script, found)
     return "\n".join(found.values())
 
 
-def _collect(script: Path, found: dict[str, str]) -> None:
-    if script.name in found:
+def _collect(script: Path, found: dict[Path, str]) -> None:
+    if script.resolve() in found:
         return
     source = script.read_text(encoding="utf-8")
     for name in IMPORT.findall(source):
         beside = script.parent / name
         _collect(beside if beside.is_file() else SHARED / beside.name, found)
     plain = re.sub(r"^export (?!default)", "", IMPORT.sub("", source), flags=re.MULTILINE)
-    found[script.name] = LAYOUT.sub("", plain)
+    found[script.resolve()] = LAYOUT.sub("", plain)

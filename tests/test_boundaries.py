@@ -57,7 +57,7 @@ ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy",
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
-ENGINE_USES |= {"usearch", "ray", "umap"}  # the extras "index", "corpus" and "umap"
+ENGINE_USES |= {"ray"}  # the extra "corpus"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 
@@ -71,7 +71,7 @@ SHARED = [path for path in PAGES if path.parts[1] in {"components", "core", "sta
 ROOMS = [path for path in PAGES if path not in SHARED]
 PAGE_FILES = sorted(
     path.relative_to(ROOT)
-    for folder in ("encoder", "pages")
+    for folder in ("encoder", "pages", "docs/browser")
     for path in ROOT.glob(f"{folder}/**/*")
     if path.suffix in {".js", ".css"}
 )

@@ -272,27 +272,6 @@ def test_the_doctor_finds_what_is_missing(tmp_path: Path, capsys):
     assert found["twin-pre"]["state"] == found["torch"]["state"] == found["app"]["state"] == "ok"
 
 
-def test_the_log_as_lines_of_json(monkeypatch: pytest.MonkeyPatch):
-    import logging
-
-    from pages.core.work import log
-
-    record = logging.LogRecord("x", logging.WARNING, "f", 1, "a %s\nb", ("line",), None)
-    record.fields = {"seconds": 2.5}
-    line = log.JsonLines().format(record)
-    assert "\n" not in line
-    assert json.loads(line) | {"time": ""} == {
-        "time": "", "level": "warning", "logger": "x", "message": "a line\nb", "seconds": 2.5,
-    }  # fmt: skip
-    said: list[str] = []
-    monkeypatch.setattr(logging.getLogger("encoderscope"), "info", lambda *_, **__: said.append("said"))
-    log.event("model loaded", seconds=1.0)
-    assert not said
-    monkeypatch.setenv(log.LOG, "json")
-    log.event("model loaded", seconds=1.0)
-    assert said
-
-
 @pytest.mark.parametrize("view", ["map", "lines", "text"])
 def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pytest.CaptureFixture):
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).resize((80, 80), Image.Resampling.NEAREST)

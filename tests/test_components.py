@@ -293,7 +293,7 @@ def test_a_script_lies_among_the_static_files_under_what_is_in_it(
     assert assets.script("plot") == whole
 
 
-SCRIPTS = [path for folder in ("pages", "encoder") for path in ROOT.glob(f"{folder}/**/*.js")]
+SCRIPTS = [path for folder in ("pages", "encoder", "docs") for path in ROOT.glob(f"{folder}/**/*.js")]
 IMPORTS = re.compile(r"^import \{\s+([^}]*?),?\s+\} from \"(?:[^\"]*/)?(\w+\.js)\";$", re.MULTILINE)
 EXPORT = re.compile(r"^export (?:const|function|async function|class) (\w+)", re.MULTILINE)
 TOP_LEVEL = re.compile(r"^(?:export (?:default )?)?(?:const|let|function|async function|class) (\w+)", re.MULTILINE)

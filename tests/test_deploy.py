@@ -42,6 +42,17 @@ def test_the_container_runs_without_rights_on_options_that_exist(file: str, port
     assert ":latest" not in text
 
 
+def test_both_containers_are_built_alike():
+    """What they share is written twice, since each must be a file of its own: the stages, the variables, the check."""
+    steps = []
+    for file in ("Containerfile", "space/Dockerfile"):
+        lines = (DEPLOY / file).read_text(encoding="utf-8").replace("8501", "7860").splitlines()
+        own = ("#", "RUN useradd", "USER ", "CMD ")  # the account, and the options of the command
+        steps.append([line for line in lines if line and not line.startswith(own)])
+    assert steps[0] == steps[1]
+    assert len(steps[0]) > 12
+
+
 def test_the_services_of_compose_start_with_options_that_exist():
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
     command, *words = services["app"]["command"]

@@ -65,7 +65,7 @@ NAMING = [
     path
     for pattern in ("*.md", "*.toml", "Makefile", "docs/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
                     "encoder/**/*.py", "encoder/cli/*.toml", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js",
-                    "recipes/**/*.py")
+                    "docs/**/*.js",                     "recipes/**/*.py")
     for path in ROOT.glob(pattern)
     if path.is_file() and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
 ]  # fmt: skip

@@ -140,19 +140,17 @@ def test_the_command_finds_the_wheels_app(installed: Path):
     assert answer.stdout.strip() == str(installed / APP / "app.py"), answer.stderr
 
 
-def test_the_app_starts_from_the_wheel(installed: Path, serve: Callable):
+def test_the_app_starts_from_the_wheel_and_shows_a_map(
+    installed: Path, serve: Callable, request: pytest.FixtureRequest
+):
+    complaints: list[str] = []
     with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
         script = max(Path(file_util.get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
         address = f"{server.url}/{script.relative_to(file_util.get_static_dir()).as_posix()}"
         with urllib.request.urlopen(urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})) as answer:
             assert gzip.decompress(answer.read()) == script.read_bytes()
-        assert server.log() == ""
-
-
-@pytest.mark.browser
-def test_the_wheels_app_shows_a_page_with_a_map(installed: Path, serve: Callable, browser: Browser):
-    complaints: list[str] = []
-    with serve(app=installed / APP / "app.py", PYTHONPATH=str(installed)) as server:
+        # Only now: without a Chromium the test ends here, as skipped.
+        browser: Browser = request.getfixturevalue("browser")
         page = browser.new_page()
         collect_complaints(page, server.url, complaints)
         page.goto(f"{server.url}/heads")

@@ -52,6 +52,17 @@ def test_a_page_has_the_numbers_of_the_view(tmp_path: Path) -> None:
     assert written != page(export.map(model.trace("a cat"), 3, 1), link=link)
 
 
+def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
+    link = "similarity?text=A+cat&similar_to=A+%3Cb%3E+dog&model=twin-pre&vectors=4&norm=post"
+    publish([link], tmp_path, "cpu")
+    model = encoder.load("twin-pre", device="cpu").with_norm_placement("post")
+    found = encoder.similarity.attribute(model, "A cat", "A <b> dog", 4)
+    written = (tmp_path / "01-similarity.html").read_text(encoding="utf-8")
+    assert f"{found.cosine:.4f}" in written
+    assert "A &lt;b&gt; dog" in written
+    assert 'href="http://localhost:8501/similarity?' in written
+
+
 def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     view = read_view(LINK)
     assert read_view(view.link) == view
@@ -65,7 +76,8 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
 @pytest.mark.parametrize(
     ("link", "said"),
     [
-        ("training?text=a", "model or heads"),
+        ("training?text=a", "model, heads, similarity"),
+        ("similarity?text=a&model=twin-pre", "similar_to"),
         ("heads?layer=2", "no text"),
         ("heads?text=a&model=twin-pre&layer=two", "whole number"),
         ("heads?text=a&model=twin-pre&layer=9", "9"),

@@ -32,6 +32,9 @@ def test_the_document_lists_every_public_name() -> None:
     listed = re.findall(r"`(\w+)`", "".join(line for line in section.splitlines() if line.startswith("| ")))
     assert sorted(listed) == sorted(encoder.__all__)
     assert sorted(set(dir(encoder)) - {"__version__"}) == sorted(encoder.__all__)
+    names: dict[str, object] = {}
+    exec("from encoder import *", names)
+    assert sorted(set(names) - {"__builtins__"}) == sorted(encoder.__all__)
 
 
 def test_the_document_has_the_versions_of_the_formats() -> None:
@@ -83,7 +86,7 @@ def test_a_room_of_0_1_goes_on_and_a_newer_one_is_refused() -> None:
     assert [one.hides for one in room.past] == [True]
     written = json.loads(room.to_json())
     assert written.pop("format") == rooms.FORMAT
-    assert written == json.loads(text)
+    assert written | {"points": True} == json.loads(text)  # a switch that is gone
     with pytest.raises(EncoderError, match="newer version"):
         rooms.Room.from_json(json.dumps(written | {"format": rooms.FORMAT + 1}))
 

@@ -71,7 +71,7 @@ INSTEAD = {
 ALLOWED = {("recipes/twins/finish.py", "lives")}
 
 PYTHON = [ROOT / "app.py", *ROOT.glob("encoder/**/*.py"), *ROOT.glob("pages/**/*.py")]
-SCRIPTS = [*ROOT.glob("encoder/**/*.js"), *ROOT.glob("pages/**/*.js")]
+SCRIPTS = [path for folder in ("encoder", "pages", "docs") for path in ROOT.glob(f"{folder}/**/*.js")]
 MARKDOWN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/*.md"), ROOT / "docs/paper/paper.md",
             *ROOT.glob(".github/*.md"), *ROOT.glob("pages/**/*.md")]  # fmt: skip
 TABLES = [*ROOT.glob("encoder/**/*.toml")]

@@ -24,8 +24,7 @@ ROOTS = {
     "lessons": "ENCODERSCOPE_LESSONS_ROOT",
 }
 ROOMS = "ENCODERSCOPE_ROOMS"
-#: As in pages/core/work/log.py and pages/core/server/guard.py.
-LOG = "ENCODERSCOPE_LOG"
+#: As in pages/core/server/guard.py.
 HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
 #: The address that a front listens on, as in pages/classroom/invite.py.
@@ -83,7 +82,8 @@ def server_environment(options: argparse.Namespace) -> dict[str, str]:
         if not folder.is_dir():
             raise CommandError(f"--{content}-root {folder} is not a folder: specify the folder of your {content}.")
         environment[name] = str(folder.resolve())
-    environment |= {name: said for name, said in ((ROOMS, options.rooms), (LOG, options.log)) if said is not None}
+    if options.rooms is not None:
+        environment[ROOMS] = options.rooms
     if options.allow_host:
         environment[HOSTS] = ",".join(options.allow_host)
     if options.embed_in:

@@ -117,7 +117,7 @@ def index_atlas(options: argparse.Namespace) -> int:
         raise CommandError(f"{options.atlas} has no vectors of tokens: build it with --vectors.")
     for layer in layers:
         shown = Shown()
-        for share in iter_index(atlas, layer, options.exact):
+        for share in iter_index(atlas, layer):
             shown(share)
     several = " and ".join(map(str, layers))
     writing.say(

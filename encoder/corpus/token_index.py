@@ -1,13 +1,10 @@
-"""Tokens of an atlas, ready for search: arrays in files that are mapped, and for very many a graph of their vectors.
+"""Tokens of an atlas, ready for search: arrays in files that are mapped.
 
     for share in corpus.iter_index(atlas, 6): ...    # writes ATLAS/index/layer.6
     tokens = corpus.load_tokens(atlas, 6)            # opens it at once
 
 Without these files `load_tokens` reads the parts of the atlas: 20 s for three million tokens. Mapped files take no
 memory of the process, and several processes share them.
-
-The graph is usearch's (the extra "index"), as on the page Search: 8-bit numbers, since the exact cosines order what it
-finds.
 """
 
 import json
@@ -16,17 +13,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.token_search import MOST_TOKENS, Room, Tokens, in_memory, read_tokens
-from encoder.errors import AtlasError, EncoderError
-from encoder.search.index import is_installed, iter_graph
-from encoder.trace import gradual
+from encoder.errors import AtlasError
 
-FOLDER, ABOUT, GRAPH = "index", "about.json", "graph.usearch"
+FOLDER, ABOUT = "index", "about.json"
 ARRAYS = ("vectors", "codes", "texts", "positions", "starts", "ends", "behaviour")
 #: Larger ones are mapped from a temporary file.
 MOST_IN_MEMORY = 256_000_000
@@ -57,19 +51,15 @@ def _read(atlas: Atlas, layer: int, most: int, room: Room) -> Tokens:
     return tokens
 
 
-def iter_index(atlas: Atlas, layer: int, exact: int = MOST_TOKENS) -> Iterator[float]:
-    """Write the tokens of a layer in a form that opens at once; above `exact` of them with a graph.
+def iter_index(atlas: Atlas, layer: int) -> Iterator[float]:
+    """Write the tokens of a layer in a form that opens at once.
 
     Yields the share that is done. Raises AtlasError for an atlas without vectors of this layer or a folder that cannot
-    be written, and EncoderError where a graph is needed and usearch is not installed.
+    be written.
     """
     n_tokens = sum(int((~atlas.tokens(part, ["special"])["special"]).sum()) for part in atlas.parts())
     if not n_tokens:
         raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
-    if n_tokens > exact and not is_installed():
-        raise EncoderError(
-            f'{n_tokens:,} tokens need a graph, and that needs usearch: pip install "encoderscope[index]".'
-        )
     folder = _folder(atlas, layer)
     try:
         folder.parent.mkdir(exist_ok=True)
@@ -77,14 +67,9 @@ def iter_index(atlas: Atlas, layer: int, exact: int = MOST_TOKENS) -> Iterator[f
     except OSError as error:
         raise AtlasError(f"{folder} cannot be written: {error.strerror or error}. Copy the atlas first.") from None
     try:
-        reading = 1.0 if n_tokens <= exact else 0.05
         for share, found in read_tokens(atlas, layer, n_tokens, _files(part)):
             tokens = found
-            yield reading * share
-        if n_tokens > exact:
-            graph = iter_graph(tokens.vectors, "i8")
-            made = yield from gradual.reported(graph, lambda share: reading + (1 - reading) * share)
-            made.save(str(part / GRAPH))
+            yield share
         about = {"manifest": atlas.manifest_sha256, "tokens": len(tokens), "vocabulary": tokens.vocabulary}
         (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
@@ -104,23 +89,11 @@ def _opened(atlas: Atlas, folder: Path) -> Tokens:
         fits &= {array.shape[0] for name, array in arrays.items() if name != "behaviour"} == {about["tokens"]}
         fits &= arrays["behaviour"].shape[-1] == about["tokens"]
         fits &= 0 <= arrays["codes"].min() <= arrays["codes"].max() < len(about["vocabulary"])
-        graph = _mapped_graph(folder / GRAPH)
-        fits &= graph is None or (len(graph), graph.ndim) == arrays["vectors"].shape
     except (OSError, EOFError, ValueError, KeyError, TypeError):
         fits = False
     if not fits:
         raise AtlasError(f"The index of {atlas.folder.name} is damaged, or of another atlas: remove {FOLDER}/ in it.")
-    return Tokens(**arrays, vocabulary=tuple(about["vocabulary"]), model=atlas.model_name, graph=graph)
-
-
-def _mapped_graph(path: Path) -> Any:
-    if not path.exists():
-        return None
-    if not is_installed():
-        raise EncoderError('The index of this atlas needs usearch: pip install "encoderscope[index]".')
-    from usearch.index import Index as Graph
-
-    return Graph.restore(str(path), view=True)
+    return Tokens(**arrays, vocabulary=tuple(about["vocabulary"]), model=atlas.model_name)
 
 
 def _folder(atlas: Atlas, layer: int) -> Path:

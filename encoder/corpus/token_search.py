@@ -6,14 +6,13 @@
 
 Exact: one product with all vectors. The product is that of 16-bit numbers, as they are stored; all tokens that may be
 among the nearest, by the bound of its rounding, are compared again in 32 bits. Three million vectors of width 384 take
-0.2 s. The time grows with their number, so from there on a graph finds candidates (`token_index`), which may miss some.
+0.2 s, and the time grows with their number.
 
 Shapes: N tokens, D d_model.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -31,9 +30,6 @@ MOST_TOKENS = 3_000_000
 ROUNDING = 2 * (2**-12 + 2 * 2**-11)
 #: Where fewer than one token in so many behaves as asked, only their vectors are multiplied.
 FEW = 16
-#: Of a graph: candidates for each neighbour that is asked for; how often a filter asks for eight times as many; tokens
-#: that pass a filter up to which their vectors are multiplied.
-CANDIDATES, WIDER, FEW_OF_GRAPH = 8, 3, 200_000
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,7 @@ class Tokens:
     """Loaded tokens, in the order of the corpus.
 
     vectors: float16 [N, D], each of norm 1; codes: int32 [N], places in `vocabulary`; texts, positions, starts, ends:
-    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them; graph: of
-    usearch, whose keys are places, or None: then `nearest` is exact.
+    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them.
     """
 
     vectors: np.ndarray
@@ -79,7 +74,6 @@ class Tokens:
     behaviour: np.ndarray
     vocabulary: tuple[str, ...]
     model: str
-    graph: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -114,11 +108,8 @@ class Tokens:
 
     def _candidates(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
         """Ascending places with the k nearest among them, and all that rounding could confuse with these."""
-        few = len(self) // FEW if self.graph is None else FEW_OF_GRAPH
-        if among is not None and int(among.sum()) < few:
+        if among is not None and int(among.sum()) < len(self) // FEW:
             return np.flatnonzero(among)
-        if self.graph is not None:
-            return self._near(query, k, among)
         product = torch.mv(torch.from_numpy(self.vectors), torch.from_numpy(query).half())
         if among is not None:
             product[torch.from_numpy(~among)] = -torch.inf
@@ -127,18 +118,6 @@ class Tokens:
             return np.empty(0, dtype=np.int64)
         least = torch.topk(product, most).values[-1].float() - 2 * ROUNDING
         return torch.nonzero(product.float() >= least).squeeze(-1).numpy()
-
-    def _near(self, query: np.ndarray, k: int, among: np.ndarray | None) -> np.ndarray:
-        """Ascending places of candidates by the graph; with a filter, more of them until k pass."""
-        most = min(CANDIDATES * max(k, 1), len(self))
-        for _ in range(1 if among is None else 1 + WIDER):
-            found = np.sort(np.asarray(self.graph.search(query, most).keys, dtype=np.int64))
-            if among is not None:
-                found = found[among[found]]
-            if len(found) >= k:
-                break
-            most = min(8 * most, len(self))
-        return found
 
     def behaving(self, where: Behaves) -> np.ndarray:
         """bool [N]: the tokens that behave so; weights are known to 1/255."""

@@ -8,7 +8,13 @@ A step is a frozen dataclass with float32 arrays, labels and its formula as LaTe
 """
 
 from encoder.explain.embedding import EmbeddingStep, embedding
-from encoder.explain.ffn import FeedForwardStep, HiddenActivations, feed_forward, hidden_activations
+from encoder.explain.ffn import (
+    FeedForwardStep,
+    HiddenActivations,
+    expert_weights,
+    feed_forward,
+    hidden_activations,
+)
 from encoder.explain.flow import FlowStage, TokenFlow, token_flow
 from encoder.explain.latex import Formula
 from encoder.explain.norm import (
@@ -34,7 +40,7 @@ __all__ = [
     "HiddenActivations", "NormMoments", "Normalised",
     "OutputProjection", "Place", "Pooled", "Projection", "Recomputation",
     "Score", "ScoreMatrix", "Softmax", "TextToIds", "TokenFlow", "Variant", "WeightedSum",
-    "add_norm", "chain", "embedding", "feed_forward", "hidden_activations",
+    "add_norm", "chain", "embedding", "expert_weights", "feed_forward", "hidden_activations",
     "norm_moments", "normalised", "output_projection", "pooled",
     "projected_matrix", "projection", "score", "score_matrix", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",

@@ -222,6 +222,13 @@ ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
 )
 
 
+def routes(logits: Floats, chosen: int, renormalised: bool) -> Floats:
+    """A router's logits [T, E] -> weights [T, E]: the softmax, 0 beyond the `chosen` largest (Shazeer et al. 2017)."""
+    weights = softmax(logits, np.ones_like(logits, dtype=bool))
+    kept = np.where(np.argsort(np.argsort(-weights, axis=-1), axis=-1) < chosen, weights, 0.0)
+    return kept / kept.sum(axis=-1, keepdims=True) if renormalised else kept
+
+
 def cosine(a: Floats, b: Floats) -> Floats:
     """a, b [..., D] -> [...]: the cosine of the angle between them; 0 where one of them is the zero vector."""
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)

@@ -116,8 +116,9 @@ class Cost:
 
 
 def layer_parts(config: EncoderConfig, n_tokens: int, bytes_each: int = 4) -> tuple[CostPart, ...]:
-    """One layer, part by part. Scores count for every pair of tokens, masked or not, as the model computes them."""
-    n, d, f, h = ("n", n_tokens), ("D", config.d_model), ("F", config.d_ffn), ("H", config.n_heads)
+    """One layer, part by part. Scores count for every pair of tokens, masked or not, as the model computes them. F: of
+    the experts that a token uses."""
+    n, d, f, h = ("n", n_tokens), ("D", config.d_model), ("F", config.used_ffn), ("H", config.n_heads)
     inner = ("HK", config.n_heads * config.d_head)
     maps = 3 if config.gated else 2
     act = ELEMENTWISE[config.activation] + (1 if config.gated else 0)
@@ -185,7 +186,7 @@ class Crossover:
 
 def crossover(config: EncoderConfig) -> Crossover:
     """4 n^2 HK = 8 n D HK + 4 n D F (6 with a gate): n = 2 D + D F / HK, which is 6 D for HK = D and F = 4 D."""
-    d, f, inner = config.d_model, config.d_ffn, config.n_heads * config.d_head
+    d, f, inner = config.d_model, config.used_ffn, config.n_heads * config.d_head
     ffn = 6 if config.gated else 4
     shared = config.n_kv_heads * config.d_head
     n = (4 * d * (inner + shared) + ffn * d * f) / (4 * inner)

@@ -6,6 +6,7 @@ Shapes: T tokens, D d_model, F width of the FFN.
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -29,15 +30,17 @@ _NAMES = {
 class FeedForwardStep:
     """The feed-forward layer of one token.
 
-    x [D]: its input; linear [F]: x W_in + b; gate [F] or None; hidden [F]: act(linear) (x
-    gate); column [D]: the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the
-    residual stream per unit of activation; output [D]: hidden W_out + b.
+    x [D]: its input; linear [F]: x W_in + b; gate [F] or None; routes [E] or None: the weight of each expert, 0 where
+    the router does not choose it; hidden [F]: act(linear) (x gate) (x the weight of the neuron's expert); column [D]:
+    the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the residual stream per
+    unit of activation; output [D]: hidden W_out + b.
     """
 
     place: Place
     x: Floats
     linear: Floats
     gate: Floats | None
+    routes: Floats | None
     hidden: Floats
     column: Floats
     terms: Floats
@@ -52,12 +55,22 @@ class FeedForwardStep:
         """The neurons with the largest absolute activation, the strongest first."""
         return np.argsort(-np.abs(self.hidden), kind="stable")[:count]
 
+    def expert(self, neuron: int) -> tuple[int, float] | None:
+        """The expert that a neuron belongs to, and its weight at this token; None without experts."""
+        if self.routes is None:
+            return None
+        expert = int(neuron) * len(self.routes) // len(self.hidden)
+        return expert, float(self.routes[expert])
+
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The hidden activations, the selected neuron's products and the output, from ids and weights."""
         at = self.place
         column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
         x = reference.input(at.layer, "ffn")[at.query]
+        routes = reference.routes(at.layer)
+        chosen = () if routes is None else (reference.check("experts", self.routes, routes[at.query]),)
         return (
+            *chosen,
             reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),
             reference.check("products", self.terms, x * column),
             reference.check("FFN output", self.output, reference.result(at.layer, "ffn")[at.query], (at.component,)),
@@ -103,14 +116,17 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
     x = array(entering)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
     up, gated_by, activated = hidden_of(trace, place.layer, entering)
+    routed = expert_weights(trace, place.layer)
     linear, gate, hidden = array(up), None if gated_by is None else array(gated_by), array(activated)
     output = array(apply(module.w_out, activated))
     output_terms = hidden * w_out[:, d]
+    routes = None if routed is None else routed[i]
     return FeedForwardStep(
         place=place,
         x=x,
         linear=linear,
         gate=gate,
+        routes=routes,
         hidden=hidden,
         column=w_in[:, n],
         terms=x * w_in[:, n],
@@ -124,10 +140,19 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
             x,
             (module.w_in, linear),
             None if module.w_gate is None or gate is None else (module.w_gate, gate),
+            routes,
             hidden,
         ),
         output_formula=_output_formula(place, hidden, w_out[:, d], shift, output),
     )
+
+
+@torch.no_grad()
+def expert_weights(trace: Trace, layer: int) -> Floats | None:
+    """[T, E]: the weight that the router gives each expert, 0 where it does not choose it; None without experts."""
+    module = trace.encoder.block(layer).ffn
+    found = module.routes(sublayer_input(trace, layer, "ffn").to(module.w_in.weight.dtype))
+    return None if found is None else array(found)
 
 
 def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -> HiddenActivations:
@@ -148,14 +173,17 @@ def _formula(
     x: Floats,
     up: tuple[nn.Linear, Floats],
     gate: tuple[nn.Linear, Floats] | None,
+    routes: Floats | None,
     hidden: Floats,
 ) -> Formula:
-    """up, gate: a matrix and its result for x, [F]."""
+    """up, gate: a matrix and its result for x, [F]; routes [E]: weights of the experts."""
     i, n, name = place.query, place.neuron, _NAMES[activation]
     summed, product, times = [("a", "in", *up)], "", ""
     if gate is not None:
         summed.append(("g", "gate", *gate))
         product, times = r"\, g_{i,n}", rf" \cdot {bracketed(gate[1][n])}"
+    if routes is not None:  # neuron n belongs to expert e
+        product, times = product + r"\, r_{i,e}", times + rf" \cdot {number(routes[n * len(routes) // len(hidden)])}"
     rules, numbers = [rf"h_{{i,n}} = {name}(a_{{i,n}}){product}"], []
     for letter, which, module, values in summed:
         shift = bias(module)

@@ -149,9 +149,3 @@ def calculation(*parts: tuple[str, Sequence[str]]) -> str:
     # Without extra space, fractions in neighbouring lines touch.
     rows = [rf"{left} " + r" \\[6pt] ".join(f"&= {value}" for value in values) for left, values in parts]
     return r"\begin{aligned} " + r" \\[10pt] ".join(rows) + r" \end{aligned}"
-
-
-def matrix(rows: Sequence[Sequence[float]], digits: int = 2) -> str:
-    """A small matrix, every number shown."""
-    body = r" \\ ".join(" & ".join(number(value, digits) for value in row) for row in rows)
-    return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"

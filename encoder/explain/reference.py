@@ -404,7 +404,17 @@ class Recomputation:
         """[T, F]: the FFN's hidden activations, gated where the model gates them."""
         x, name = self.input(layer, "ffn"), f"{self._layer(layer)}.ffn"
         out = arithmetic.ACTIVATIONS[self.config.activation](self.apply(x, f"{name}.w_in"))
-        return out * self.apply(x, f"{name}.w_gate") if self.config.gated else out
+        out = out * self.apply(x, f"{name}.w_gate") if self.config.gated else out
+        routes = self.routes(layer)
+        return out if routes is None else out * np.repeat(routes, out.shape[1] // routes.shape[1], axis=1)
+
+    def routes(self, layer: int) -> Floats | None:
+        """[T, E]: the weight of each expert, 0 where the router does not choose it; None without experts."""
+        experts = self.config.experts
+        if experts is None:
+            return None
+        logits = self.apply(self.input(layer, "ffn"), f"{self._layer(layer)}.ffn.router")
+        return arithmetic.routes(logits, experts.chosen, experts.renormalised)
 
     @_once
     def output(self) -> Floats:

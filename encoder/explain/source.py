@@ -83,9 +83,14 @@ def added_by(trace: Trace, layer: int, part: str, output: Tensor) -> Tensor:
 
 @torch.no_grad()
 def hidden_of(trace: Trace, layer: int, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """x [..., D], the input of the FFN -> before the activation, gate or None, hidden; [..., F] each."""
+    """x [..., D], the input of the FFN -> before the activation, gate or None, hidden; [..., F] each.
+
+    With experts, hidden is 0 for the neurons of those that the router did not choose.
+    """
     module = trace.encoder.block(layer).ffn
     linear = apply(module.w_in, x)
     hidden = activate(linear.clone(), module.activation)  # it may work in place
     gate = None if module.w_gate is None else apply(module.w_gate, x)
-    return linear, gate, hidden if gate is None else hidden * gate
+    hidden = hidden if gate is None else hidden * gate
+    routes = module.routes(x.to(module.w_in.weight.dtype))
+    return linear, gate, hidden if routes is None else hidden * module.by_neuron(routes)

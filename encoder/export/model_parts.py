@@ -384,8 +384,11 @@ class _Parts:
         neuron = int(first.strongest(1)[0]) if given is None or given >= len(first.hidden) else given
         step = explain.feed_forward(trace, replace(self.at(first.output), neuron=neuron))
         c = step.place.component
-        rows = [Row(f"neuron {n}", step.hidden[n], f"before activation {three_digits(step.linear[n])}", int(n),
-                    "neuron") for n in step.strongest(MOST_ROWS)]  # fmt: skip
+        rows = []
+        for n in step.strongest(MOST_ROWS):
+            of = "" if (expert := step.expert(n)) is None else f", expert {expert[0]} x {three_digits(expert[1])}"
+            rows.append(Row(f"neuron {n}", step.hidden[n], f"before activation {three_digits(step.linear[n])}{of}",
+                            int(n), "neuron"))  # fmt: skip
         return Opened(
             "ffn",
             f"Feed-forward layer for {self.i}",

@@ -12,18 +12,23 @@ from encoder import load
 from encoder.edits import parse
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, SaveError, quoted
+from encoder.export import similarity
 from encoder.export.document import Section, document
 from encoder.export.lines import lines
 from encoder.export.map import map
 from encoder.export.picture import escape
+from encoder.export.python_code import Origin
 from encoder.export.saved import page
 from encoder.export.text import text
 from encoder.model.config import NORM_PLACEMENTS
+from encoder.similarity import attribute
 
 #: The page in a link -> what it is called.
-PAGES = {"model": "The model at work", "heads": "Heads"}
+PAGES = {"model": "The model at work", "heads": "Heads", "similarity": "Sentence similarity"}
 #: Where `encoderscope` serves the app.
 APP, START = "http://localhost:8501", "start"
+#: The second text of the page Similarity in a link.
+SECOND = "similar_to"
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,11 @@ def read_view(link: str) -> View:
     at_root = "model" if values.pop(START, "") else "heads"
     name = parts.path.strip("/").rpartition("/")[2] or at_root
     if name not in PAGES:
-        raise EncoderError(f"The page {quoted(name)} cannot be published: choose {' or '.join(PAGES)}.")
+        raise EncoderError(f"The page {quoted(name)} cannot be published: choose {', '.join(PAGES)}.")
     if not values.get("text"):
         raise EncoderError(f"{quoted(link)} has no text: copy the link with the text, or write text=...")
+    if name == "similarity" and not values.get(SECOND):
+        raise EncoderError(f"{quoted(link)} has one text: copy the link with both, or write {SECOND}=...")
     return View(name, values)
 
 
@@ -97,6 +104,8 @@ def _page(view: View, model: TextEncoder) -> str:
     for placement in NORM_PLACEMENTS:
         if view.values.get("norm") == placement:
             model = model.with_norm_placement(placement)
+    if view.page == "similarity":
+        return _pair(view, model)
     trace = model.trace(view.values["text"], view.values.get("pair"), edits=parse(view.values.get("edits", "")))
     layer, head, query, key = (view.number(name) for name in ("layer", "head", "i", "j"))
     layer, head = layer or 0, head or 0
@@ -109,6 +118,16 @@ def _page(view: View, model: TextEncoder) -> str:
     if kind == "text":
         return page(text(trace, layer, head, selected=queries), link=view.link)
     return page(map(trace, layer, head, queries=queries, keys=keys), link=view.link)
+
+
+def _pair(view: View, model: TextEncoder) -> str:
+    """The report of two texts, with the settings of the link."""
+    values = {"reference": "pad", "path_steps": "auto", **view.values}
+    steps = "auto" if values["path_steps"] == "auto" else view.number("path_steps") or "auto"
+    found = attribute(model, values["text"], values[SECOND], view.number("vectors") or 0, steps, values["reference"])  # type: ignore[arg-type]
+    norm = values.get("norm", "")
+    origin = Origin(view.model, norm=norm if norm in NORM_PLACEMENTS else "trained")
+    return similarity.page(model, origin, found, link=view.link)
 
 
 def _index(files: Mapping[str, View]) -> str:

@@ -21,11 +21,13 @@ FOOTER = (
 )
 
 
-def page(model: TextEncoder, origin: Origin, found: Attribution, deletion: WordScores | None = None) -> str:
-    """The report of an attribution. deletion: `leave_words_out` of the same texts."""
+def page(
+    model: TextEncoder, origin: Origin, found: Attribution, deletion: WordScores | None = None, link: str = ""
+) -> str:
+    """The report of an attribution. deletion: `leave_words_out` of the same texts; link: the same view in the app."""
     title, parts = f"Why are these two sentences alike? {model.name}", sections(found, deletion)
     said, lines = facts(model, found), code(origin, found)
-    return document(title, parts, text=texts(found), facts=said, code=lines, footer=report.footer(FOOTER))
+    return document(title, parts, text=texts(found), facts=said, code=lines, link=link, footer=report.footer(FOOTER))
 
 
 def facts(model: TextEncoder, found: Attribution) -> dict[str, str]:

@@ -12,8 +12,8 @@ from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.gradients import layer_gradients
 from encoder.figures.layers import effect_map, knock_out_map, patch_map
-from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, norm_steps, outliers, token_steps
-from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, outlier_map, token_statistics
+from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, outliers, token_steps
+from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, token_statistics
 from encoder.figures.pairs import caption_bars, pair_map
 from encoder.figures.patches import distance_dots, norm_dots, patch_maps, position_grid
 from encoder.figures.positions import (
@@ -32,21 +32,16 @@ from encoder.figures.probes import ProbeCurve, probe_curves
 from encoder.figures.similarity import similarity_heatmap
 from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
-    DotProduct,
-    dot_product_bars,
-    dot_product_summary,
-    dot_product_terms,
     robust_limit,
     symmetric_limit,
     vectors_heatmap,
 )
 
 __all__ = [
-    "OUTLIER", "THEMES", "DotProduct", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap",
-    "attention_spec", "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve",
-    "distance_dots", "dot_product_bars", "dot_product_summary", "dot_product_terms", "effect_map", "gain_bias",
-    "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells", "norm_deviations", "norm_dots",
-    "norm_label", "norm_means", "norm_steps", "norm_tick", "offset_map", "order_bars", "outlier_map", "outliers",
+    "OUTLIER", "THEMES", "ProbeCurve", "angles", "arrow", "attention_cells", "attention_heatmap", "attention_spec",
+    "attention_window", "caption_bars", "component_sizes", "disambiguate", "distance_curve", "distance_dots",
+    "effect_map", "gain_bias", "head_biases", "isolated", "knock_out_map", "layer_gradients", "names_of_cells",
+    "norm_deviations", "norm_dots", "norm_label", "norm_means", "norm_tick", "offset_map", "order_bars", "outliers",
     "pair_map", "patch_map", "patch_maps", "position_dot_products", "position_grid", "position_heatmap",
     "position_products", "probe_curves", "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap",
     "symmetric_limit", "thumbnails_lut", "token_statistics", "token_steps", "vectors_heatmap", "window_spec",

@@ -9,14 +9,16 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import (
     as_array,
     check_labels,
+    colour_bar,
     component_axis,
     margin,
     neutral_layout,
     plain_axis,
     token_axis,
 )
-from encoder.figures.marks import band, mark
-from encoder.figures.plotly_traces import LEGEND, bars, signed_heatmap
+from encoder.figures.layers import layer_map
+from encoder.figures.marks import EMPHASISED, band, mark
+from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
 #: Attention and FFN where both are drawn.
@@ -65,6 +67,21 @@ def neuron_heatmap(
     if token is not None and first <= token < first + n_rows:
         shade = (colour.EMPHASIS_LABEL, colour.EMPHASIS_LABEL)
         mark(figure, {token: labels[token]}, {}, shades=(shade, shade), thin=n_rows > 60)
+    return figure
+
+
+def expert_map(weights: object, labels: Sequence[str], *, token: int, colours: str, first: int = 0) -> go.Figure:
+    """The weight that a router gives each expert, [T, E]; experts that it does not choose stay empty.
+
+    token: framed, of the whole text; first: the token of the first row.
+    """
+    values = as_array(weights, name="weights", ndim=2).T
+    shown, bar = np.where(values > 0, values, np.nan), colour_bar("weight", nticks=5)
+    hover = "expert %{y}, %{x}: %{z:.3g}"
+    cells = heatmap(shown, (0.0, 1.0), colour.sequential(colours), bar, hover, first=(0, first))
+    figure = layer_map(cells, labels, first=first)
+    figure.update_yaxes(title="expert")
+    mark(figure, {}, {token: labels[token]}, shades=EMPHASISED)
     return figure
 
 

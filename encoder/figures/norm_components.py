@@ -11,7 +11,6 @@ from plotly.subplots import make_subplots
 from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, component_axis, margin, neutral_layout, plain_axis
 from encoder.figures.plotly_traces import LEGEND, bars
-from encoder.figures.vectors import signed_bars
 
 #: Components farther than this many standard deviations from the mean of all components count as outliers.
 OUTLIER = 4.0
@@ -77,19 +76,6 @@ def gain_bias(gain: object, bias: object | None, *, selected: int | None = None)
     return _component_rows(rows, selected)
 
 
-def norm_steps(x: object, normalised: object, output: object, *, selected: int | None = None) -> go.Figure:
-    """One token through a norm, a bar a component: its vector [D], normalised [D], and after gain and bias [D]."""
-    names = ("before: x", "normalised: (x − mean) / √(var + ε)", "after: × gain + bias")
-    rows = [
-        (name, as_array(row, name=name, ndim=1), 0.0) for name, row in zip(names, (x, normalised, output), strict=True)
-    ]
-    if len({len(row) for _, row, _ in rows}) != 1:
-        raise ValueError(
-            f"The three vectors have {[len(row) for _, row, _ in rows]} components: specify as many in each."
-        )
-    return _component_rows(rows, selected)
-
-
 def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | None) -> go.Figure:
     """Bars by component, one row of the figure for each (name, values, value from which bars start)."""
     n_components = len(rows[0][1])
@@ -104,8 +90,7 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
     figure.update_annotations(x=0, xanchor="left", xref="paper", font={"size": 13})
     for number, (_, values, base) in enumerate(rows, start=1):
         hover = "component %{x}: %{customdata:.4g}"
-        shown = signed_bars(values, "residual", customdata=values, hover=hover, base=base)
-        figure.add_traces(shown, rows=number, cols=1)
+        figure.add_traces(_signed_bars(values, base, hover), rows=number, cols=1)
         across = component_axis(n_components, title="component" if number == len(rows) else "")
         figure.update_xaxes(across | {"showticklabels": number == len(rows)}, row=number, col=1)
         figure.update_yaxes(plain_axis(""), row=number, col=1)
@@ -114,6 +99,17 @@ def _component_rows(rows: list[tuple[str, np.ndarray, float]], selected: int | N
             figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, row=number, col=1)
     figure.update_layout(uirevision=f"{n_components}")
     return figure
+
+
+def _signed_bars(values: np.ndarray, base: float, hover: str) -> list[go.Bar]:
+    """values [D] as bars from `base`, one trace for each sign with its colour."""
+    below, places = values < base, np.arange(len(values), dtype=np.int32)
+    shifted = values - values.dtype.type(base)
+    # Without a width, Plotly would take the smallest gap between the bars of one sign.
+    return [
+        bars(places[some], shifted[some], name, shade, hover, base=base, width=1.0, customdata=values[some])
+        for some, name, shade in zip((below, ~below), ("negative", "positive"), colour.SIGNED["residual"], strict=True)
+    ]
 
 
 def _name_outliers(figure: go.Figure, values: np.ndarray, row: int, most: int = 4) -> None:

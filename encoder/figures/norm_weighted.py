@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import LOG_DECADES, attention_heatmap
-from encoder.figures.axes import as_array, check_labels, logarithmic_bar, margin, neutral_layout, plain_axis, token_axis
-from encoder.figures.marks import pill
-from encoder.figures.plotly_traces import LEGEND, bars, curve
+from encoder.figures.axes import as_array, logarithmic_bar, margin, neutral_layout, plain_axis
+from encoder.figures.plotly_traces import LEGEND, curve
 from encoder.figures.tiled_heatmap import attention_window
 
 #: The series of the charts: attention, norm-weighted attention, an average word.
@@ -91,37 +90,4 @@ def shares_by_layer(
     )
     if selected is not None:
         figure.add_vline(x=selected, line={"color": colour.EMPHASIS, "width": 1.5}, layer="below")
-    return figure
-
-
-def shares_by_token(
-    attention: object, weighted: object, labels: Sequence[str], *, first: int = 0, selected: int | None = None
-) -> go.Figure:
-    """Two bars a token: its share of a layer's attention and norm-weighted attention, [T] each.
-
-    first: the token of the first bar; selected: the marked token.
-    """
-    pairs = [("attention", as_array(attention, name="attention", ndim=1), ATTENTION)]
-    pairs.append(("norm-weighted attention", as_array(weighted, name="weighted", ndim=1), NORM_WEIGHTED))
-    count = len(pairs[0][1])
-    if len(pairs[1][1]) != count:
-        raise ValueError(f"attention has {count} tokens and weighted {len(pairs[1][1])}: specify as many of both.")
-    labels = check_labels(labels, first + count, "labels")
-    figure = go.Figure(layout=neutral_layout(margin=margin(54)))
-    for name, values, shade in pairs:
-        places = first + np.arange(count, dtype=np.int32)
-        figure.add_trace(bars(places, values, name, shade, f"%{{x}}, share of {name}: %{{y:.1%}}"))
-    across = token_axis(labels, first, count, title="key token")
-    figure.update_layout(
-        barmode="group",
-        bargap=0.25 if count <= 64 else 0.0,
-        bargroupgap=0.0,
-        xaxis=across,
-        yaxis=plain_axis("share") | {"tickformat": ".0%"},
-        legend=LEGEND | {"y": 1.02},
-        uirevision=f"{first}+{count}",
-    )
-    if selected is not None and first <= selected < first + count:
-        upright = across["tickangle"] != 0
-        figure.add_annotation(pill(labels[selected], column=selected, colour=colour.KEY_LABEL, upright=upright))
     return figure

@@ -127,32 +127,6 @@ def _norm_map(
     return go.Figure(traces, layout)
 
 
-def outlier_map(
-    ratios: object,
-    names: Sequence[str],
-    components: Sequence[int],
-    *,
-    colours: str = "viridis",
-    selected: tuple[int | None, int | None] | None = None,
-) -> go.Figure:
-    """The sizes of some components before every norm: ratios [N, C] to the median, coloured by their logarithm.
-
-    names: of the N norms; components: the numbers of the C components; selected: (norm, component), framed.
-    """
-    values = as_array(ratios, name="ratios", ndim=2)
-    largest = max(symmetric_limit(values), 2.0)
-    decades = float(np.log10(largest))  # from the median itself upwards
-    title = "largest |x| / median"
-    scale, hover = colour.logarithmic(colours, 1 / largest), "%{y}, component %{x}: %{z:.3g} × the median"
-    cells = heatmap(values, (0, largest), scale, {}, hover, showscale=False)
-    traces = [cells, logarithmic_bar(title, largest, colours, decades)]
-    norm, component = selected or (None, None)
-    column = components.index(component) if component is not None and component in components else None
-    figure = _norm_map(traces, names, [str(component) for component in components], (norm, column), 0)
-    figure.update_xaxes(title={"text": "component"})
-    return figure
-
-
 def token_statistics(
     statistics: Mapping[str, tuple[object, object]],
     labels: Sequence[str],

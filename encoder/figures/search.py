@@ -13,12 +13,10 @@ from encoder.figures.plotly_traces import LEGEND
 CROWD = 300
 
 
-def text_plane(
-    points: object, texts: Sequence[str], shares: Sequence[float] | None, nearest: Sequence[int] = ()
-) -> go.Figure:
+def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], nearest: Sequence[int] = ()) -> go.Figure:
     """points [N, 2]; texts [N]; nearest: the texts that are found.
 
-    shares [2]: of the variance along each axis; None where the axes have no meaning.
+    shares [2]: of the variance along each axis.
 
     Raises ValueError for other shapes.
     """
@@ -38,9 +36,6 @@ def text_plane(
             text=[shown_label(texts[int(place)]) for place in np.flatnonzero(chosen)],
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
-    if shares is None:
-        names, hidden = ("UMAP, first", "UMAP, second"), {"showticklabels": False}
-    else:
-        names, hidden = (f"first component, {shares[0]:.0%} of the variance", f"second component, {shares[1]:.0%}"), {}
-    figure.update_layout(xaxis=plain_axis(names[0]) | hidden, yaxis=plain_axis(names[1]) | hidden)
+    names = f"first component, {shares[0]:.0%} of the variance", f"second component, {shares[1]:.0%}"
+    figure.update_layout(xaxis=plain_axis(names[0]), yaxis=plain_axis(names[1]))
     return figure

@@ -13,7 +13,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -451,7 +450,10 @@ def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tup
         if places[0] not in texts:
             raise EncoderError(f"The column {names[places[0]]!r} of this file holds no texts: choose another.")
         columns = list(dict.fromkeys(names[place] for place in places))
-        for batch in _batches(file, parquet, columns, most):
+        # A value that many rows name stays one value, however long it is.
+        named = [names[place] for place in places if place in texts]
+        parquet = pq.ParquetFile(file, read_dictionary=named)
+        for batch in _batches(parquet, columns, most):
             cells = [_values(batch.column(batch.schema.names.index(names[place]))) for place in places]
             for row in zip(*cells, strict=True):
                 number += 1
@@ -460,13 +462,11 @@ def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tup
         raise EncoderError(f"This Parquet file is damaged: {str(error)[:100].rstrip('. ')}. Save it again.") from None
 
 
-def _batches(file: IO[bytes], parquet: Any, columns: list[str], most: int | None) -> Iterator[Any]:
-    """Batches of about BATCH_BYTES. A column whose dictionary has long values stays in its dictionary.
+def _batches(parquet: Any, columns: list[str], most: int | None) -> Iterator[Any]:
+    """Batches of about BATCH_BYTES.
 
     Raises EncoderError for columns that unpack to more than `most` bytes, or to MOST_PACKED times the file.
     """
-    import pyarrow.parquet as pq
-
     about = parquet.metadata
     leaves = {about.schema.column(leaf).path: leaf for leaf in reversed(range(about.num_columns))}
     unpacked = 0
@@ -482,27 +482,7 @@ def _batches(file: IO[bytes], parquet: Any, columns: list[str], most: int | None
         if most is not None and unpacked > most:
             raise EncoderError(_unpacked(most))
         n_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * row_group.num_rows // max(1, size)))
-        in_dictionary = [name for name, chunk in chunks.items() if chunk.has_dictionary_page]
-        long = _long_dictionaries(file, in_dictionary, group) if in_dictionary else []
-        reader = pq.ParquetFile(file, read_dictionary=long) if long else parquet
-        yield from reader.iter_batches(n_rows, row_groups=[group], columns=columns)
-
-
-def _long_dictionaries(file: IO[bytes], columns: list[str], group: int) -> list[str]:
-    """The columns whose dictionary has a value that takes too much where many rows name it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    parquet = pq.ParquetFile(file, read_dictionary=columns)
-    found = []
-    for one in itertools.islice(parquet.iter_batches(1, row_groups=[group], columns=columns), 1):
-        for name, column in zip(one.schema.names, one.columns, strict=True):
-            in_dictionary = isinstance(column, pa.DictionaryArray) and _is_text(column.type)
-            longest = pc.max(pc.binary_length(column.dictionary)).as_py() if in_dictionary else 0
-            if (longest or 0) * BATCH_ROWS > BATCH_BYTES:
-                found.append(name)
-    return found
+        yield from parquet.iter_batches(n_rows, row_groups=[group], columns=columns)
 
 
 def _values(column: Any) -> list[Any]:

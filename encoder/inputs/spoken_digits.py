@@ -5,11 +5,9 @@ Shapes: R recordings, N samples of all of them.
 
 import json
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,22 +41,8 @@ class Recording:
         return WORDS[self.digit]
 
 
-def write(recordings: Sequence[Recording], path: Path) -> None:
-    """Write them as one safetensors file."""
-    from safetensors.numpy import save_file
-
-    sounds = [compressed(one.sound.samples) for one in recordings]
-    starts = np.cumsum([0, *(len(sound) for sound in sounds)])
-    tensors: dict[str, NDArray[Any]] = {
-        "samples": np.concatenate(sounds),
-        "starts": starts.astype(np.int64),
-        "digits": np.array([one.digit for one in recordings], dtype=np.uint8),
-    }
-    save_file(tensors, path, metadata={"voices": json.dumps([one.voice for one in recordings])})
-
-
 def read(path: Path) -> tuple[Recording, ...]:
-    """What `write` wrote."""
+    """The recordings in a file that `recipes.spoken.recordings` wrote."""
     from safetensors import safe_open
 
     with safe_open(path, framework="np") as file:
@@ -87,13 +71,7 @@ def examples() -> dict[str, Recording]:
     return found
 
 
-def compressed(samples: Array) -> NDArray[np.uint8]:
-    """Samples [N] from -1 to 1 -> numbers of 8 bits on a logarithmic scale."""
-    curve = np.sign(samples) * np.log1p(MU * np.abs(samples)) / np.log1p(MU)
-    return ((curve + 1) * 127.5).round().astype(np.uint8)
-
-
 def expanded(stored: NDArray[np.uint8]) -> Array:
-    """What `compressed` made -> samples [N]."""
+    """Numbers of 8 bits on a logarithmic scale -> samples [N] from -1 to 1."""
     curve = stored / 127.5 - 1
     return (np.sign(curve) * np.expm1(np.abs(curve) * np.log1p(MU)) / MU).astype(np.float32)

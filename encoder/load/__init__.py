@@ -18,13 +18,13 @@ from encoder.load.families import FAMILIES
 from encoder.load.folder import Loaded, load_folder
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.huggingface import save
-from encoder.load.places import folders_inside, inside
+from encoder.load.places import inside
 from encoder.load.traces import open_trace
 from encoder.load.wrap import wrap
 from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 
 __all__ = [
-    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "folders_inside", "inside", "load", "open_trace",
+    "BUNDLED", "DEVICES", "DTYPES", "FAMILIES", "first_bundled", "inside", "load", "open_trace",
     "pick_device", "save", "wrap",
 ]  # fmt: skip
 

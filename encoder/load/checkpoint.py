@@ -85,11 +85,12 @@ class Disk:
 
 @dataclass(frozen=True)
 class Source:
-    """Where one of our weights is: a name on disk, a part of that weight, and the number of heads."""
+    """Where one of our weights is: a name on disk, a part of that weight, the number of heads, the other experts."""
 
     name: str
     part: Part
     n_heads: int = 1
+    others: tuple[str, ...] = ()
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
         """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
@@ -98,6 +99,10 @@ class Source:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
         if self.part.transpose:
             shape = shape[::-1]
+        if (axis := self.part.joined) is not None:
+            if len(shape) < 2 or any(files.shape(name) != shape for name in self.others):
+                raise LoadError(f"The experts of {self.name} have different shapes: download it again.")
+            shape = tuple(size * (1 + len(self.others) * (at == axis)) for at, size in enumerate(shape))
         if self.part.of > 1:
             if not shape or shape[0] % (self.part.of * (self.n_heads if self.part.per_head else 1)):
                 raise LoadError(
@@ -117,6 +122,8 @@ class Source:
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
         """A copy of the weight on this device, of this type; the weight itself where the files share it."""
         weight = files.read(self.name)
+        if self.part.joined is not None:
+            weight = torch.cat([weight, *(files.read(name) for name in self.others)], self.part.joined)
         if self.part.unwrap:
             weight = weight[0]
         weight = weight.view((1,) * self.part.wrap + weight.shape)
@@ -150,7 +157,8 @@ def read_checkpoint(
             part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
         if part.plus:
             part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
-        sources[ours] = Source(disk.take(disk.prefix + part.name), part, config.n_heads)
+        first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
+        sources[ours] = Source(first, part, config.n_heads, tuple(others))
     check_shapes(files, encoder, sources)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
@@ -192,6 +200,12 @@ def name_on_disk(ours: str, family: Family) -> Part:
         raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
     part = as_part(family.names[key])
     return dataclasses.replace(part, name=part.name.replace("{l}", layer), scale=part.scale.replace("{l}", layer))
+
+
+def names_of_part(part: Part, config: EncoderConfig) -> list[str]:
+    """The names on disk that hold a weight of ours: one, or one for each expert."""
+    count = 1 if part.joined is None or config.experts is None else config.experts.count
+    return [part.name.replace("{e}", str(expert)) for expert in range(count)]
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:

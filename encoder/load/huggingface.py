@@ -19,7 +19,7 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.load import native
-from encoder.load.checkpoint import name_on_disk
+from encoder.load.checkpoint import name_on_disk, names_of_part
 from encoder.load.class_heads import unfilled_head
 from encoder.load.families import Family, Fields, Part, family_of
 from encoder.load.families.reader import ACTIVATIONS
@@ -111,7 +111,9 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
     prefix = family.prefixes[0] if model.heads.keys() - {"dense.0"} else family.prefixes[-1]
     for ours, value in state.items():
         part = name_on_disk(ours, family)
-        places.append((prefix + part.name, part, value))
+        names = names_of_part(part, model.config)
+        several = value.chunk(len(names), part.joined or 0)
+        places += [(prefix + name, part, one) for name, one in zip(names, several, strict=True)]
     if isinstance(model, TextEncoder) and model.mlm_head is not None and family.head is not None:
         theirs = {"dense": family.head.dense, "norm": family.head.norm}
         whole = {"bias": family.head.bias[-1], "table": family.head.table}

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from encoder.load.json_fields import from_fields
-from encoder.model.config import EncoderConfig
-from encoder.model.layers import NORM_NAMES
 
 MEASURED = Path(__file__).parent / "measured.json"
 #: model_type -> the mechanism that is missing.
@@ -44,41 +42,3 @@ def measured() -> Registry:
     """What was measured last."""
     found: Registry = from_fields(Registry, json.loads(MEASURED.read_text(encoding="utf-8")), "measured.json")
     return found
-
-
-def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
-    """The mechanisms of an architecture, in words, in the order of the forward pass."""
-    windows = config.attention_window
-    rotary, bases = config.position == "rotary", config.rotary_base
-    words = {
-        f"{config.position} positions": config.position in ("learned", "sinusoidal", "convolutional"),
-        "ALiBi": config.position == "alibi",
-        "rotary rows and columns": rotary and config.rotary_grid,
-        "rotary positions": rotary and not config.rotary_grid,
-        "partial rotary": rotary and config.rotary_width < config.d_head,
-        "neighbours rotate": rotary and config.rotary_interleaved,
-        "scaled frequencies": rotary and config.rotary_scaling is not None,
-        "several rotary bases": rotary and isinstance(bases, tuple) and len(set(bases)) > 1,
-        f"{config.norm_placement}-norm": True,
-        NORM_NAMES[config.norm_kind]: True,
-        "four norms a layer": config.output_norms,
-        "parallel sublayers": config.parallel,
-        "causal": config.causal,
-        "grouped-query attention": config.n_kv_heads < config.n_heads,
-        "norm of q and k by head": config.qk_norm == "head",
-        "norm of q and k": config.qk_norm == "full",
-        "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
-        "bias by rows and columns": config.relative_grid,
-        "bias by distance": config.table_rows > 0 and not config.relative_grid,
-        "disentangled attention": config.disentangled is not None,
-        "learned sinks": config.attention_sinks,
-        "gated output": config.output_gate,
-        "capped scores": config.score_cap is not None,
-        "gated FFN": config.gated,
-        "shared layers": config.layer_groups is not None,
-        "narrow tables": config.embedding_width != config.d_model,
-        "scaled token vectors": config.embedding_scale != 1.0,
-        "rescaled for masked tokens": config.mask_id is not None,
-        "registers": config.patches is not None and config.patches.registers > 0,
-    }
-    return tuple(word for word, there in words.items() if there)

@@ -33,17 +33,3 @@ def inside(root: str | Path, name: str) -> Path:
     if not is_there:
         raise LoadError(f"No folder {quoted(name)} in {home.name}: check the name.")
     return found
-
-
-def folders_inside(root: str | Path) -> tuple[str, ...]:
-    """Names of the checkpoint folders directly in `root` (those with a config.json or a modules.json), sorted."""
-    home = Path(root).expanduser().resolve()
-    if not home.is_dir():
-        raise LoadError(f"No folder {home.name}: specify one that contains checkpoints.")
-    names = []
-    for path in sorted(home.iterdir()):
-        if not path.is_dir() or home not in path.resolve().parents:
-            continue
-        if (path / "config.json").is_file() or (path / "modules.json").is_file():
-            names.append(path.name)
-    return tuple(names)

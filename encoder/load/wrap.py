@@ -39,7 +39,9 @@ class LiveWeights(WeightFiles):
 
     def __init__(self, folder: Path, module: nn.Module) -> None:
         self.folder = folder
-        self._tensors: dict[str, Tensor] = {name: value.detach() for name, value in module.state_dict().items()}
+        self._tensors: dict[str, Tensor] = {}
+        for name, value in module.state_dict().items():
+            self._tensors |= _apart(name, value.detach())
         self._stored = dict.fromkeys(self._tensors)  # type: ignore[assignment]
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -55,6 +57,19 @@ class LiveWeights(WeightFiles):
                 f"The weight {quoted(name)} is {where}: load the model in float32 or bfloat16, then wrap it."
             )
         return found
+
+
+def _apart(name: str, value: Tensor) -> dict[str, Tensor]:
+    """A weight by its names on disk: in memory the weights of all experts are one, [E, ...]."""
+    place, joined, maps = name.rpartition(".experts.")
+    if not joined or maps not in ("gate_up_proj", "down_proj"):
+        return {name: value}
+    kinds = maps.removesuffix("_proj").split("_")
+    return {
+        f"{place}.experts.{expert}.{kind}_proj.weight": part
+        for expert, one in enumerate(value)
+        for kind, part in zip(kinds, one.chunk(len(kinds)), strict=True)
+    }
 
 
 def wrap(model: Any, tokenizer: Any = None) -> Loaded:

@@ -3,7 +3,6 @@
 Shapes: A steps of the alignment (queries down, keys across); S <= A cells of a pooled map; L layers, H heads.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -122,22 +121,6 @@ def query_rows(
         for side, tokens in ((first, alignment.first), (second, alignment.second))
     )
     return ours, theirs
-
-
-def row_differences(
-    first: TracedHead, second: TracedHead, alignment: Alignment, query: int, *, special: SpecialTokens = "show"
-) -> list[Cell]:
-    """One query step against every key step, exact however long the text; the largest differences come first.
-
-    A weight is NaN where a side lacks the query or the key; such cells are sorted by the other side's weight.
-    """
-    ours, theirs = (row.tolist() for row in query_rows(first, second, alignment, query, special=special))
-    cells = [Cell(query, key, one, other) for key, (one, other) in enumerate(zip(ours, theirs, strict=True))]
-    return sorted(cells, key=lambda cell: -abs(_or_zero(cell.second) - _or_zero(cell.first)))
-
-
-def _or_zero(weight: float) -> float:
-    return 0.0 if math.isnan(weight) else weight
 
 
 def distance_by_head(

@@ -140,19 +140,6 @@ class OutlierDimensions:
         """Those before the norm `name`."""
         return next(extremes for extremes in self.by_norm if extremes.name == name)
 
-    def across(self, name: str, most: int = 12) -> tuple[tuple[str, ...], tuple[int, ...], np.ndarray]:
-        """(names [N'], components [C], ratios [N', C]) of the norms of the same width as `name`.
-
-        The components: every norm's two largest and its outliers; of these up to `most`, the largest first.
-        """
-        width = len(self.at(name).largest)
-        alike = [extremes for extremes in self.by_norm if len(extremes.largest) == width]
-        chosen = {component for extremes in alike for component in (*extremes.order[:2], *extremes.outliers)}
-        peak = np.max([extremes.ratio for extremes in alike], axis=0)
-        components = tuple(sorted(chosen, key=lambda component: -peak[component])[:most])
-        ratios = np.stack([extremes.ratio[list(components)] for extremes in alike])
-        return tuple(extremes.name for extremes in alike), components, ratios
-
     def leaders(self) -> dict[int, int]:
         """Component -> at how many norms it is the largest of all, the most frequent first."""
         first = [extremes.order[0] for extremes in self.by_norm]

@@ -108,7 +108,7 @@ def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np
     distances = torch.arange(-farthest, farthest + 1)
     if encoder.config.position == "alibi":
         slopes = attend.alibi_slopes(encoder.config.n_heads)
-        return distances.numpy(), attend.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy()
+        return distances.numpy(), attend.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy() + 0.0  # not -0.0
     weights = encoder.bias_table(layer)
     if weights is None or encoder.config.relative_grid:
         return None

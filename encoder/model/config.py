@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from encoder.errors import ConfigError
 from encoder.model.checks import MAX_LAYERS, MOST, check_eps, check_kinds, check_whole
 from encoder.model.disentangled import Disentangled
+from encoder.model.experts import Experts
 from encoder.model.rotary import RotaryScaling
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
@@ -115,7 +116,8 @@ class EncoderConfig:
         position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2);
         position_layers: the number of such convolutions with norms between them (Data2Vec), 0: one without norms.
     Feed-forward
-        activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in).
+        activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in); experts: d_ffn is the width of all experts
+        together, and a router chooses some of them for each token.
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
         as attention_bias (some ViT have none there); key_bias: for k only, by default as qkv_bias (Whisper: False);
@@ -172,6 +174,7 @@ class EncoderConfig:
     attention_scale: float | None = None
     activation: Activation = "gelu"
     gated: bool = False
+    experts: Experts | None = None
     attention_bias: bool = True
     qkv_bias: bool | None = None
     key_bias: bool | None = None
@@ -233,6 +236,8 @@ class EncoderConfig:
 
     def _check_choices(self) -> None:
         check_kinds(self)
+        if self.experts is not None:
+            self.experts.check(self.d_ffn, self.ffn_bias)
         if self.position == "convolutional":
             self._check_position_kernel()
         self._check_heads()
@@ -314,6 +319,11 @@ class EncoderConfig:
             return self.patches.n_tokens
         rows = self.max_positions - (self.position_offset if self.position == "learned" else 0)
         return rows if self.longest is None else min(rows, self.longest)
+
+    @property
+    def used_ffn(self) -> int:
+        """Neurons that work for one token: F, or those of its experts."""
+        return self.d_ffn if self.experts is None else self.d_ffn // self.experts.count * self.experts.chosen
 
     @property
     def n_distinct_layers(self) -> int:

@@ -181,7 +181,10 @@ def activate(x: Tensor, name: str) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """act(x W_in + b) W_out + b, or with a gate (act(x W_in) * x W_gate) W_out (Shazeer 2020). D -> F -> D."""
+    """act(x W_in + b) W_out + b, or with a gate (act(x W_in) * x W_gate) W_out (Shazeer 2020). D -> F -> D.
+
+    With experts, a neuron's activation is also multiplied by the weight that the router gives its expert.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -190,9 +193,40 @@ class FeedForward(nn.Module):
         self.w_in = nn.Linear(config.d_model, config.d_ffn, bias=entering)
         self.w_gate = nn.Linear(config.d_model, config.d_ffn, bias=entering) if config.gated else None
         self.w_out = nn.Linear(config.d_ffn, config.d_model, bias=config.ffn_bias)
+        self.experts = config.experts
+        self.router = nn.Linear(config.d_model, config.experts.count, bias=False) if config.experts else None
         self.hook_hidden = HookPoint("ffn.hidden")
 
+    def routes(self, x: Tensor) -> Tensor | None:
+        """x [..., D] -> the weight of each expert, [..., E]; None without experts."""
+        return None if self.router is None or self.experts is None else self.experts.weights(self.router(x))
+
+    def by_neuron(self, routes: Tensor) -> Tensor:
+        """[..., E] -> [..., F]: for each neuron the weight of its expert."""
+        return routes.repeat_interleave(self.w_in.out_features // routes.shape[-1], dim=-1)
+
+    def through_experts(self, x: Tensor, routes: Tensor, layer: int) -> Tensor:
+        """The same as for a single layer of F neurons; each expert works on its own tokens only."""
+        tokens, by_expert = x.flatten(0, -2), routes.flatten(0, -2).unbind(-1)  # [N, D], E of [N]
+        width = self.w_in.out_features // len(by_expert)
+        places = [(one.nonzero()[:, 0], slice(at * width, (at + 1) * width)) for at, one in enumerate(by_expert)]
+        hidden = x.new_zeros(len(tokens), self.w_in.out_features)
+        for weights, (rows, of) in zip(by_expert, places, strict=True):
+            part = activate(F.linear(tokens[rows], self.w_in.weight[of]), self.activation)
+            if self.w_gate is not None:
+                part = part * F.linear(tokens[rows], self.w_gate.weight[of])
+            hidden[rows, of] = part * weights[rows, None]
+        whole = hidden.view(*x.shape[:-1], -1)
+        if (edited := self.hook_hidden(whole, layer)) is not whole:
+            return self.w_out(edited)  # type: ignore[no-any-return]  # an edit may wake experts that were not chosen
+        out = torch.zeros_like(tokens)
+        for rows, of in places:
+            out = out.index_add(0, rows, F.linear(hidden[rows, of], self.w_out.weight[:, of]))
+        return out.view(x.shape)
+
     def forward(self, x: Tensor, layer: int) -> Tensor:
+        if (routes := self.routes(x)) is not None:
+            return self.through_experts(x, routes, layer)
         hidden = activate(self.w_in(x), self.activation)  # [B, T, F]
         if self.w_gate is not None:
             hidden = hidden * self.w_gate(x)

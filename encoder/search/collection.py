@@ -7,7 +7,6 @@ import hashlib
 import io
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -128,14 +127,7 @@ def _directions(vectors: np.ndarray, places: Sequence[int]) -> np.ndarray:
     return vectors / norms
 
 
-class Searchable(Protocol):
-    """A Collection, or an Index of one."""
-
-    def nearest(self, vector: np.ndarray, k: int = 10) -> list[tuple[int, float]]:
-        """(place, cosine) of the k nearest."""
-
-
-def nearest(collection: Searchable, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
+def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10) -> list[tuple[int, float]]:
     """The k texts that are nearest to a query: (place, cosine), nearest first."""
     return collection.nearest(model.embed(query)[0].cpu().float().numpy(), k)
 

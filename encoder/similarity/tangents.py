@@ -187,17 +187,37 @@ def through_attention(attention: Attention, x: Tensor, context: AttentionContext
 
 
 def through_ffn(ffn: FeedForward, x: Tensor) -> tuple[Tensor, Tangent]:
-    """act(x W_in) W_out, or with a gate (act(x W_in) * x W_gate) W_out."""
+    """act(x W_in) W_out, or with a gate (act(x W_in) * x W_gate) W_out; with experts, times what the router gives."""
     hidden, slope = value_and_slope(ffn.activation, ffn.w_in(x))  # [N, T, F]
     gate = None if ffn.w_gate is None else ffn.w_gate(x)
+    product = hidden if gate is None else hidden * gate
+    routes = None if ffn.router is None else through_router(ffn, x)
 
     def tangent(d: Tensor) -> Tensor:
         inner = F.linear(d, ffn.w_in.weight).mul_(slope if gate is None else slope * gate)  # [C, T, F]
         if ffn.w_gate is not None:
             inner.addcmul_(F.linear(d, ffn.w_gate.weight), hidden)
+        if routes is not None:
+            inner = inner * routes[0] + product * routes[1](d)
         return F.linear(inner, ffn.w_out.weight)
 
-    return ffn.w_out(hidden if gate is None else hidden * gate), tangent
+    return ffn.w_out(product if routes is None else product * routes[0]), tangent
+
+
+def through_router(ffn: FeedForward, x: Tensor) -> tuple[Tensor, Tangent]:
+    """The weight of each neuron's expert, [N, T, F]. With the softmax p of logits l, dr = r * (dl - sum of p * dl); p
+    is over the chosen experts where their weights sum to 1. The choice itself is held fixed."""
+    assert ffn.router is not None
+    assert ffn.experts is not None
+    router, logits = ffn.router.weight, ffn.router(x)
+    routes = ffn.experts.weights(logits)  # [N, T, E]
+    p = routes if ffn.experts.renormalised else logits.softmax(dim=-1)
+
+    def tangent(d: Tensor) -> Tensor:
+        change = F.linear(d, router)
+        return ffn.by_neuron(routes * (change - (p * change).sum(dim=-1, keepdim=True)))
+
+    return ffn.by_neuron(routes), tangent
 
 
 def through_pool(model: TextEncoder, x: Tensor) -> tuple[Tensor, Tangent]:

@@ -251,7 +251,8 @@ class TaskRun:
         for context in self._model.encoder.attention_contexts(recorder.values["embedding"], None):
             q, k, v = (recorder.values[f"layers.{context.layer}.{name}"] for name in "qkv")  # [B, H, T, K]
             pattern = context.pattern(context.scores(q, k))
-            sinks.append(sink_numbers(pattern.mean(0), self._model.encoder.block(context.layer).attention, v))
+            gate = recorder.values.get(f"layers.{context.layer}.gate")
+            sinks.append(sink_numbers(pattern, self._model.encoder.block(context.layer).attention, v, gate))
             sample.append(pattern[0, :, first:, first:].clone())
             mean.append(pattern.mean(0)[:, first:, first:])
         self._frames.append(
@@ -262,21 +263,28 @@ class TaskRun:
         )  # fmt: skip
 
 
-def sink_numbers(mean: Tensor, attention: Attention, v: Tensor) -> Tensor:
-    """mean [H, T, T]: attention over many sequences, v [B, H, T, K] -> [H, 4], of the token that receives most.
+def sink_numbers(pattern: Tensor, attention: Attention, v: Tensor, gate: Tensor | None = None) -> Tensor:
+    """pattern [B, H, T, T], v [B, H, T, K], gate [B, H, T, 1] -> [H, 5], of the token that receives most attention.
 
     Its place; the share of attention that it receives; the norm of v W_O, what it adds where it is attended to, divided
-    by the mean of the other tokens'; the rank of that norm, 1 for the largest. A sink with a small norm does nothing;
-    one with a large norm adds the same vector to every token.
+    by the mean of the other tokens'; the place of that norm among all, 1 for the largest; and the rank of what the head
+    adds to the T tokens, mean over sequences, as the participation ratio of its squared singular values: (sum of s^2)^2
+    / sum of s^4, from 1. A sink with a small norm does nothing; one with a large norm adds the same vector to every
+    token, and the rank comes near to 1.
     """
-    received = mean.mean(1)  # [H, T]
+    received = pattern.mean((0, 2))  # [H, T]
     place = received.argmax(-1, keepdim=True)
     w_o = attention.w_o.weight.view(attention.w_o.out_features, v.shape[1], -1)  # [D, H, K]
     norms = torch.einsum("bhtk,dhk->bhtd", v, w_o).norm(dim=-1).mean(0)  # [H, T]
     own = norms.gather(-1, place)
     others = (norms.sum(-1, keepdim=True) - own) / max(1, norms.shape[-1] - 1)
-    rank = 1 + (norms > own).sum(-1, keepdim=True)
-    return torch.cat((place.float(), received.gather(-1, place), own / others, rank.float()), dim=-1)
+    among = 1 + (norms > own).sum(-1, keepdim=True)
+    z = pattern @ v if gate is None else pattern @ v * gate
+    # [B, H, T, T]: products of what the head adds to two tokens
+    squares = z @ torch.einsum("dhk,dhl->hkl", w_o, w_o) @ z.transpose(-1, -2)
+    total = squares.diagonal(dim1=-2, dim2=-1).sum(-1)
+    rank = (total.square() / squares.square().sum((-1, -2)).clamp(min=1e-30)).mean(0).unsqueeze(-1)
+    return torch.cat((place.float(), received.gather(-1, place), own / others, among.float(), rank), dim=-1)
 
 
 def come_last() -> None:

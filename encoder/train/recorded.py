@@ -65,6 +65,8 @@ def from_bytes(data: bytes) -> Recording:
     for number, (name, settings) in enumerate(json.loads(about["runs"]).items()):
         own = {part: arrays[f"{number}.{part}"] for part in ("losses", "curve", *_FRAME)}
         own |= {part: own[part].astype(np.float32) for part in _MAPS}
+        if own["sinks"].shape[-1] == 4:  # recorded before ranks were
+            own["sinks"] = np.pad(own["sinks"], [(0, 0)] * 3 + [(0, 1)], constant_values=np.nan)
         frames = zip(*(own[part] for part in _FRAME), strict=True)
         curve = tuple(dict(zip(_COLUMNS, map(float, row), strict=True)) for row in own["curve"])
         views[name] = RunView(

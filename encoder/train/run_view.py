@@ -67,7 +67,7 @@ def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
-    the held-out sequences; predicted [T]: class of each token of the sample; sinks [L, H, 4]: `sink_numbers`, over the
+    the held-out sequences; predicted [T]: class of each token of the sample; sinks [L, H, 5]: `sink_numbers`, over the
     held-out sequences. Maps leave out registers.
     """
 

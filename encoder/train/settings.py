@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from encoder.errors import ConfigError
-from encoder.model.config import Activation, EncoderConfig, NormKind, NormPlacement, PositionKind
+from encoder.model.config import POSITION_KINDS, Activation, EncoderConfig, NormKind, NormPlacement, PositionKind
 from encoder.train.tasks import Task, make
 
 #: Changes to the defaults for tasks that one head of width 32 does not learn.
@@ -21,11 +22,33 @@ ATTENTION = {
     "grouped-query": "grouped", "windows": "windows", "QK-norm": "qk-norm", "gated output": "gate",
     "registers": "registers", "learned sink": "sink", "causal": "causal",
 }  # fmt: skip
+#: Position encodings that are switches, and their names for people.
+ENCODINGS = {**{one: one for one in POSITION_KINDS}, "alibi": "ALiBi", "bias": "bias by distance"}
 #: Learned tokens before the sequence, with "registers" (Darcet et al. 2024).
 REGISTERS = 2
 
 #: The most bytes that the attention maps of one run take: larger maps are kept at fewer steps.
 FRAME_BYTES = 16_000_000
+
+
+def block(
+    position: str, norm: NormKind, parts: Collection[str], *, n_layers: int, n_heads: int, reach: int
+) -> dict[str, Any]:
+    """Fields of EncoderConfig for these switches. parts: words of ATTENTION; registers are tokens, and not here.
+
+    Heads share keys and values in pairs; windows reach `reach` tokens to each side, in all layers but each third one,
+    as in ModernBERT.
+    """
+    biased = position == "bias"
+    windows = tuple(reach if layer % 3 or n_layers == 1 else None for layer in range(n_layers))
+    return {
+        "position": "none" if biased else position, "norm_kind": norm, "norm_bias": norm == "layer",
+        "relative_buckets": 8 if biased else 0, "relative_max_distance": max(4, 4 * reach),
+        "n_kv_heads": max(1, n_heads // 2) if "grouped" in parts and n_heads % 2 == 0 else 0,
+        "attention_window": windows if "windows" in parts else None, "causal": "causal" in parts,
+        "qk_norm": "head" if "qk-norm" in parts else "none", "output_gate": "gate" in parts,
+        "attention_sinks": "sink" in parts,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,21 +109,17 @@ class TaskSettings:
         return make(self.task, self.length, self.n_symbols)
 
     def config(self) -> EncoderConfig:
-        """The architecture. Heads share keys and values in pairs; windows reach a quarter of the sequence to each side,
-        in all layers but each third one, as in ModernBERT."""
-        parts, n_tokens, biased = self.parts, self.length + self.registers, self.position == "bias"
-        reach = max(1, self.length // 4)
-        windows = tuple(reach if layer % 3 or self.n_layers == 1 else None for layer in range(self.n_layers))
-        position: Any = "none" if biased else self.position
+        """The architecture; windows reach a quarter of the sequence to each side."""
+        n_tokens, reach = self.length + self.registers, max(1, self.length // 4)
+        switches = block(
+            self.position, self.norm_kind, self.parts, n_layers=self.n_layers, n_heads=self.n_heads, reach=reach
+        )
         return EncoderConfig(
             vocab_size=self.make_task().vocab_size + self.registers, d_model=self.d_model, n_layers=self.n_layers,
-            n_heads=self.n_heads, d_ffn=self.d_ffn or 4 * self.d_model, max_positions=n_tokens,
-            norm_placement=self.norm_placement, embedding_norm=False, position=position, activation=self.activation,
-            norm_eps=1e-5, norm_kind=self.norm_kind, norm_bias=self.norm_kind == "layer", output_norms=self.sandwich,
-            gated=self.gated, relative_buckets=8 if biased else 0, relative_max_distance=max(4, n_tokens),
-            n_kv_heads=max(1, self.n_heads // 2) if "grouped" in parts and self.n_heads % 2 == 0 else 0,
-            attention_window=windows if "windows" in parts else None, qk_norm="head" if "qk-norm" in parts else "none",
-            output_gate="gate" in parts, attention_sinks="sink" in parts, causal="causal" in parts,
+            n_heads=self.n_heads, d_ffn=self.d_ffn or 4 * self.d_model, max_positions=n_tokens, norm_eps=1e-5,
+            norm_placement=self.norm_placement, embedding_norm=False, activation=self.activation,
+            output_norms=self.sandwich, gated=self.gated,
+            **(switches | {"relative_max_distance": max(4, n_tokens)}),
         )  # fmt: skip
 
     @property

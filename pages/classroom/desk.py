@@ -250,11 +250,6 @@ def _controls(now: Room) -> None:
         default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide, placeholder="Nothing is hidden",
         args=(f"desk:hidden:{now.version}",),
     )  # fmt: skip
-    key = f"desk:points:{now.version}"
-    st.toggle(
-        "My pointer shows", value=now.points, key=key, on_change=_points, args=(key,),
-        help="A cell or token that your pointer rests on for 0.7 s pulses on every screen.",
-    )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
         st.button("Start", key="desk:timer", icon=":material/timer:", on_click=_timer, args=(60 * minutes,))
@@ -264,10 +259,6 @@ def _controls(now: Room) -> None:
 
 def _hide(key: str) -> None:
     session.change(hidden=tuple(st.session_state[key]))
-
-
-def _points(key: str) -> None:
-    session.change(points=bool(st.session_state[key]))
 
 
 def _timer(seconds: int) -> None:

@@ -31,7 +31,7 @@ def draw(folder: str) -> None:
     header: dict[str, Any] = {
         "code": state.get(RoomParams.code), "version": 0, "member": "", "key": "", "desk": False, "words": "",
         "note": "", "timer": None, "spotlight": False, "asks": asks, "hidden": True, "stale": session.is_stale(),
-        "asks_class": False, "points": False,
+        "asks_class": False,
     }  # fmt: skip
     buttons: list[StripButton] = []
     if own is not None and now is not None:
@@ -54,7 +54,6 @@ def _of_seat(own: Seat, now: Room, folder: str) -> dict[str, Any]:
         "note": "" if folder == DESK else session.said(),
         "timer": max(0.0, now.timer - time.time()) if now.timer else None,
         "spotlight": now.spotlight and (own.teaches or own.follows),
-        "points": now.points and (own.teaches or own.follows),
         "hidden": False,
         "asks_class": now.question is not None,
     }

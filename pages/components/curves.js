@@ -227,14 +227,15 @@ class CurvesView extends Drawing {
     this.answers.replaceChildren(table);
   }
 
-  // The token that receives most of the head's attention, and the norm of what it adds (the sink lab).
+  // The token that receives most of the head's attention, the norm of what it adds, and the rank of what the head adds (the sink lab).
   sinkOf({ registers }, numbers) {
     if (!numbers) return "";
-    const [place, share, ratio, rank] = numbers;
+    const [place, share, ratio, among, rank] = numbers;
     const name = place < registers ? `register ${place}` : `position ${place - registers}`;
     const count = this.header.sample.tokens.length + registers;
-    const size = `norm ${ratio.toPrecision(2)} × the others, rank ${rank} of ${count}`;
-    return `; most attended: ${name}, ${percent(share)}, ${size}`;
+    const size = `norm ${ratio.toPrecision(2)} × the others, place ${among} of ${count}`;
+    const output = Number.isFinite(rank) ? `; rank of the head’s output: ${rank.toFixed(1)}` : "";
+    return `; most attended: ${name}, ${percent(share)}, ${size}${output}`;
   }
 
   // ---- Pointer ----

@@ -39,9 +39,8 @@ class PlotView extends Drawing {
   constructor(parent) {
     const host = make("div", { class: "enc-focus" });
     const cursorBox = make("div", { class: "enc-cursor", hidden: "" });
-    const spotBox = make("div", { class: "enc-cursor", hidden: "" });
-    super(parent, "This chart", "enc-plot", host, cursorBox, spotBox);
-    Object.assign(this, { host, cursorBox, spotBox });
+    super(parent, "This chart", "enc-plot", host, cursorBox);
+    Object.assign(this, { host, cursorBox });
     this.arrays = {};
     this.cursor = null; // { map, row, column }: the cell that the arrow keys are on
     this.point = null; // { trace, point, x, y }: the point that they are on, in a figure without maps

@@ -52,17 +52,6 @@ function placeBox(plot, box, map, row, column) {
   box.hidden = false;
 }
 
-// The frame of a teacher's long hover, put over its cell; see spot.js.
-export function placeSpot(plot, spot) {
-  plot.spotBox.hidden = true;
-  const map = spot && plot.host._fullLayout && plot.maps?.find((one) => one.number === spot.trace);
-  if (!map) return null;
-  const [row, column] = [indexOf(map.down.edges, spot.i), indexOf(map.across.edges, spot.j)];
-  if (row === null || column === null) return null;
-  placeBox(plot, plot.spotBox, map, row, column);
-  return plot.spotBox;
-}
-
 // [start, length] of a cell along an axis, at least 6 pixels long; null outside the zoom window.
 function pixelsOf(axis, edges, k) {
   const [first, last] = [axis.l2p(edges[k]), axis.l2p(edges[k + 1])].sort((a, b) => a - b);

@@ -1,9 +1,8 @@
 // Mouse and finger on a plot: labels of cells, and clicks, taps and long presses that reach Python.
 import { listenToFinger } from "../../encoder/export/drawing/finger.js";
-import { cellText, placeCursor, placeSpot } from "./plot_cursor.js";
+import { cellText, placeCursor } from "./plot_cursor.js";
 import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
 import { settleZoom } from "./plot_zoom.js";
-import { listenToSpot, pointAt } from "../../encoder/export/drawing/spot.js";
 
 const STILL_MOUSE = 4; // pixels: a mouse that moves farther between press and release drags
 const QUICK_MS = 400;
@@ -33,7 +32,6 @@ export function listenToPointer(plot) {
   plot.listen(host, "click", (event) => onLabelClick(plot, event), first);
   plot.listen(document, "touchstart", (event) => host.contains(event.target) || plot.hideTip(), { passive: true });
   const isForPlot = ({ target }) => Boolean(target.closest?.(".draglayer") || labelAt(plot, plot.pressed));
-  listenToSpot(plot, (spot) => placeSpot(plot, spot));
   listenToFinger(plot, host, {
     takes: isForPlot,
     tap: (touch, isDouble) => isDouble ? clearAll(plot) : onTap(plot, touch, false),
@@ -52,10 +50,7 @@ export function listenToPlotly(plot) {
   const isMouse = () => !plot.pressed?.byFinger;
   host.on("plotly_click", (event) => isMouse() && onClick(plot, event));
   host.on("plotly_hover", (event) => onHover(plot, event));
-  host.on("plotly_unhover", () => {
-    plot.tip.hide();
-    pointAt(plot, null);
-  });
+  host.on("plotly_unhover", () => plot.tip.hide());
   host.on("plotly_afterplot", () => hideCovered(plot));
   host.on("plotly_relayouting", () => plot.hideMarks());
   host.on("plotly_relayout", async (change) => {
@@ -86,8 +81,6 @@ function onHover(plot, { points: [point], event }) {
   if (!map || !event?.clientX) return;
   plot.tip.element.textContent = cellText(plot, map, ...point.pointNumber);
   plot.tip.show(event.clientX, event.clientY);
-  const [row, column] = point.pointNumber;
-  pointAt(plot, { trace: map.number, i: Math.round(map.down.centres[row]), j: Math.round(map.across.centres[column]) });
 }
 
 function onClick(plot, { points: [point], event }) {

@@ -1,16 +1,15 @@
 // The line of a room: who follows, what is left of the timer, and buttons. It hears of the room's changes and asks Python
 // for another run only for a version that Python has not read.
 import { make } from "../../encoder/export/drawing/drawing.js";
-import { appUrl } from "./address.js";
 import { keepSeat } from "./kept.js";
 import { roomNews } from "./room_news.js";
 import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
 import { mounted } from "./mounted.js";
-import { bringIntoView } from "../../encoder/export/drawing/spot.js";
 
 // Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which
 // a browser that waits for its seat asks again: a class does so one by one.
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
+const LINE = 44; // pixels of the room's line
 
 function connected() {
   const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
@@ -40,8 +39,6 @@ class RoomStrip {
     this.ranAt = -SETTLED;
     this.hear = (news) => this.take(news);
     roomNews().listeners.add(this.hear);
-    this.point = ({ detail }) => this.sendSpot(detail);
-    window.addEventListener("enc-dwell", this.point);
     this.ticking = setInterval(() => this.tick(), 100);
   }
 
@@ -54,8 +51,6 @@ class RoomStrip {
     if (this.root.matches(":popover-open") === header.hidden) this.root.togglePopover(!header.hidden);
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
     document.documentElement.classList.toggle("enc-spotlight", header.spotlight);
-    document.documentElement.classList.toggle("enc-points", Boolean(header.points && header.key));
-    document.documentElement.classList.toggle("enc-teaches", Boolean(header.key));
     this.bringSpotlight();
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
@@ -88,7 +83,6 @@ class RoomStrip {
 
   take(news) {
     this.news = news.lost ? { ...this.news, lost: true } : news;
-    this.showSpot();
     this.say();
     this.catchUp();
   }
@@ -126,13 +120,6 @@ class RoomStrip {
     this.send({ event: "news" });
   }
 
-  // What the teacher's pointer rests on: sent and shown without a run.
-  sendSpot(spot) {
-    const { key, points, code } = this.room ?? {};
-    if (!key || !points) return;
-    fetch(appUrl(`_rooms/${code}/spot`), { method: "POST", body: JSON.stringify({ key, spot }) }).catch(() => {});
-  }
-
   // What pulses is brought into the window with each change of the room, when the page has been drawn.
   bringSpotlight() {
     if (!this.room.spotlight || this.room.version === this.brought) return;
@@ -140,16 +127,12 @@ class RoomStrip {
     setTimeout(() => {
       const found = document.querySelectorAll(".enc-root .layer-above .shapelayer path, .enc-root .enc-selected");
       const shown = [...found].find((element) => element.getClientRects().length);
-      if (shown) bringIntoView(shown);
+      const { top, bottom } = shown?.getBoundingClientRect() ?? {};
+      // A student may have scrolled elsewhere, or have a smaller window. The teacher's own page stays where it is.
+      if (shown && !this.room.key && (top < 0 || bottom > innerHeight - LINE)) {
+        shown.scrollIntoView({ block: "center", inline: "nearest" });
+      }
     }, SETTLED);
-  }
-
-  showSpot() {
-    const spot = this.room?.points && this.news?.spot || null;
-    const text = JSON.stringify(spot);
-    if (text === this.spot) return;
-    this.spot = text;
-    window.dispatchEvent(new CustomEvent("enc-spot", { detail: spot }));
   }
 
   say() {
@@ -185,8 +168,7 @@ class RoomStrip {
   destroy() {
     clearInterval(this.ticking);
     roomNews().leave(this.hear);
-    window.removeEventListener("enc-dwell", this.point);
-    document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-points", "enc-teaches");
+    document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight");
     this.root.remove();
   }
 }

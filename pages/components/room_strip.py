@@ -33,9 +33,9 @@ def room_strip(
     """Draws the strip and listens to the room's stream; an event comes only when the room has changed.
 
     Args:
-        room: `code`, `version` (what this run has read), `member`, `key` and `waiting` (the browser keeps all three),
-            `desk` (listen to the counts), `words` (of the line), `note` (what is wrong, or ""), `timer` (seconds that
-            are left, or None), `spotlight`, `points` (long hovers are sent and shown), `asks` (the room store does not
+        room: `code`, `version` (what this run has read), `member`, `key` and `waiting` (answers as JSON; the browser
+            keeps all three), `desk` (listen to the counts), `words` (of the line), `note` (what is wrong, or ""),
+            `timer` (seconds that are left, or None), `spotlight`, `asks` (the room store does not
             answer: the browser asks again), `hidden` (no line).
         buttons: at the end of the line.
         key: the widget's key.

@@ -95,7 +95,7 @@ def _outcome_lines(chosen: ChosenClass | None) -> str:
 
 
 def _controls(view: View) -> None:
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(key="controls-deletion", horizontal=True, gap="medium"):
         if of_class.has_head(view):
             state.segmented(
                 Params.measured, "Measured", MEASURED,

@@ -8,14 +8,14 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import tables
-from encoder.figures.norm_weighted import shares_by_layer, shares_by_token, weighted_heatmap
+from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking
 from encoder.model.map_pooling import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.view import MapParams, View, ViewParams, map_window, selection, small_maps, token_rows
+from pages.core.view import MapParams, View, ViewParams, map_window, selection, small_maps
 from pages.core.widgets import Export, answer, place, title
 from pages.core.words import about, formulas, gestures, plain, references, token_names
 from pages.state import state
@@ -38,7 +38,7 @@ MUCH = 3
 
 
 def show(view: View) -> Export:
-    """The whole part of the page: all layers, one layer, one head, one query."""
+    """The whole part of the page: one head, then all layers."""
     _controls(words_of(view.trace))
     params, look = state.read(Params), state.read(MapParams)
     with answer.area():
@@ -50,7 +50,6 @@ def show(view: View) -> Export:
             "of a map to zoom in, down to single tokens."
         )
     st.caption(_of_head(view))
-    _of_query(view)
     drawn |= show_layers(view)
     st.caption(about.text(__file__, "Limits of norm-weighted attention"))
     with st.expander("The formula"):
@@ -69,7 +68,7 @@ def show(view: View) -> Export:
 
 
 def _controls(words: InputWords) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="controls-norm-weighted", horizontal=True, gap="medium"):
         state.segmented(
             Params.weighted,
             "Map",
@@ -162,87 +161,28 @@ def _of_head(view: View) -> str:
     return text if best == most else f"{text} Most norm-weighted attention: {numbers(best)}"
 
 
-def _of_query(view: View) -> None:
-    """The strongest keys of the selected query, by both measures."""
-    if view.i is None:
-        st.caption("Select a row to see the keys of one query.")
-        return
-    trace, row = view.trace, slice(view.i, view.i + 1)
-    weights, shares = (rows[0] for rows in _measures(view, row).values())
-    products = norm_weighted.norm_weighted(trace, view.layer, view.head, row)[0]
-    places = [place for place, _ in ranking.strongest(shares, 6)]
-    places += [place for place, _ in ranking.strongest(weights, 2) if place not in places]
-    st.markdown(f"Keys of **{token_names.word(trace.labels[view.i])}** (token {view.i}), by norm-weighted attention:")
-    names = [figures.isolated(name) for name in figures.disambiguate(trace.labels)]
-    bar = {"min_value": 0.0, "max_value": 1.0, "format": "%.3f", "width": 92}
-    progress = st.column_config.ProgressColumn
-    st.dataframe(
-        {
-            "token": [names[place] for place in places],
-            "position": places,
-            "attention": [float(weights[place]) for place in places],
-            "norm_weighted": [float(shares[place]) for place in places],
-            "product": [float(products[place]) for place in places],
-        },
-        hide_index=True,
-        width="stretch",
-        column_config={
-            "token": st.column_config.TextColumn("Token", width=88, help="With its position where it occurs twice."),
-            "position": None,  # the token's name has it, and a phone has room for four columns
-            "attention": progress("Attention", help="The weight α.", **bar),
-            "norm_weighted": progress("Norm-w.", help="Its share of the row's norm-weighted attention.", **bar),
-            "product": st.column_config.NumberColumn("α‖f(x)‖", format="%.4f", width=76, help="Weight × norm."),
-        },
-    )
-
-
 def show_layers(view: View) -> dict[str, go.Figure]:
-    """All layers, and the selected layer token by token. Returns the figures by their titles."""
-    labels = view.trace.labels
+    """All layers: the opening token against an average word. Returns the figure by its title."""
     every = small_maps.each_layer(view.trace, partial(layer_shares, view), "Measuring the layers", SHORT_TEXT)
-    here, drawn = every[view.layer], {}
-    compared = here.on_opening() is not None and here.on_average_word() is not None
-    left, right = st.columns(2, gap="medium") if compared else (st.container(), st.container())
-    if compared:
-        opening = np.array([one.on_opening() for one in every])  # [L, 2]
-        word = np.array([one.on_average_word() for one in every])
-        name = labels[here.opening]
-        with left:
-            st.header("Layer by layer", anchor=False)
-            drawn["Layer by layer"] = shares_by_layer(
-                opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=name
-            )
-            plot(
-                drawn["Layer by layer"],
-                key="norm-weighted-layers",
-                alt=f"Three curves over {len(every)} layers: attention on {name}, its norm-weighted attention, and "
-                f"that of an average {words_of(view.trace).part}.",
-                height=330,
-                on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
-            )
-            references.markdown(_about_layers(opening, word, plain(name), words_of(view.trace).part))
-    with right:
-        st.header(f"Layer {view.layer}, all heads", anchor=False)
-        part = token_rows.part(view.trace.n_real, view.j, "moves")
-        bars = shares_by_token(
-            here.attention_share[part], here.norm_weighted_share[part], labels, first=part.start, selected=view.j
-        )
-        drawn[f"Layer {view.layer}, all heads"] = bars
-        plot(
-            bars,
-            key="norm-weighted-tokens",
-            alt=f"Two bars for each token: its share of the attention of layer {view.layer} and of its norm-weighted "
-            "attention.",
-            height=330,
-            on_event=on_click(
-                column=lambda token: state.put(ViewParams.j, token),
-                point=lambda event: event["trace"] < 2 and state.put(ViewParams.j, part.start + event["point"]),
-                clear=selection.clear,
-            ),
-        )
-        st.markdown(_about_layer(view, here))
-    gestures.caption(f"{gestures.CLICK} a point to select its layer, a bar to select its token.")
-    return drawn
+    here = every[view.layer]
+    if here.opening is None or here.on_average_word() is None:
+        return {}
+    opening = np.array([one.on_opening() for one in every])  # [L, 2]
+    word = np.array([one.on_average_word() for one in every])
+    name, part = view.trace.labels[here.opening], words_of(view.trace).part
+    st.header("Layer by layer", anchor=False)
+    figure = shares_by_layer(opening[:, 0], opening[:, 1], word[:, 1], selected=view.layer, opening=name)
+    plot(
+        figure,
+        key="norm-weighted-layers",
+        alt=f"Three curves over {len(every)} layers: attention on {name}, its norm-weighted attention, and that of an "
+        f"average {part}.",
+        height=330,
+        on_event=on_click(point=lambda event: state.put(ViewParams.layer, event["point"])),
+    )
+    references.markdown(_about_layers(opening, word, plain(name), part))
+    gestures.caption(f"{gestures.CLICK} a point to select its layer.")
+    return {"Layer by layer": figure}
 
 
 def layer_shares(view: View, layer: int) -> norm_weighted.LayerShares:
@@ -262,23 +202,3 @@ def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -
         f"{text} Layers with over {MUCH} times the attention of an average {part} on it, but **less norm-weighted "
         f"attention than that {part}**: {layers}. This fits an attention sink (Xiao et al. 2023)."
     )
-
-
-def _about_layer(view: View, here: norm_weighted.LayerShares) -> str:
-    """The selected layer in numbers."""
-    opening, word, words = here.on_opening(), here.on_average_word(), words_of(view.trace)
-    if opening is None or here.opening is None:
-        return "Inputs of this model do not start with a special token."
-    if word is None:
-        return f"This {words.text} has no {words.part} to compare the special tokens with."
-    text = (
-        f"**{plain(view.trace.labels[here.opening])}**, averaged over queries: attention **{opening[0]:.1%}**, "
-        f"norm-weighted **{opening[1]:.1%}**. An average {words.part}: attention {word[0]:.1%}, norm-weighted "
-        f"{word[1]:.1%}."
-    )
-    if word[1]:
-        text += f" Norm-weighted attention of the two, as a ratio: **{opening[1] / word[1]:.2f}**"
-        if opening[0]:
-            text += f"; per unit of attention: {three_digits(opening[1] / opening[0] / (word[1] / word[0]))}"
-        text += "."
-    return text

@@ -65,7 +65,7 @@ def missing(view: View) -> None:
 def choose(view: View) -> ChosenClass:
     """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
     model = class_head.model_of(view)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="controls-class", horizontal=True, vertical_alignment="bottom", gap="medium"):
         return ChosenClass(model, *outcomes.choose_label(view, model))
 
 

@@ -12,11 +12,13 @@ from encoder.measure import rollout as measure
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, ViewParams, map_window, selection, token_rows
-from pages.core.widgets import Export, answer, title, weight_table
+from pages.core.widgets import Export, answer, title
 from pages.core.widgets.over_image import token
 from pages.core.words import about, formulas, plain, token_names
 from pages.state import controlled, state
 
+#: Tokens that are named next to the one of a row.
+NAMED = 3
 RULE = (
     r"\begin{gathered}\hat A_l = \tfrac{1}{2}\big(\bar A_l + I\big) \\"
     r"R_l = \hat A_l\, R_{l-1},\qquad R_{-1} = I\end{gathered}"
@@ -64,10 +66,8 @@ def _map(view: View) -> go.Figure:
         made = view.derived("rollouts", lambda trace: measure.rollouts(trace).cpu())
     part = token_rows.part(trace.n_tokens, view.i, "rollout")
     values = made[view.layer, part]
-    layers, colour = st.columns([3, 1], gap="medium")
-    with layers:
+    with st.container(key="controls-rollout", horizontal=True, vertical_alignment="center", gap="medium"):
         _layer_slider(view)
-    with colour:
         scale = state.segmented(MapParams.scale, "Colour", ["linear", "log"])
     options = {"log": scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     figure = weighted_heatmap(values, trace.labels, "rollout", row_offset=part.start, **options)
@@ -112,16 +112,15 @@ def _one_row(view: View) -> None:
 
 
 def _row(view: View, query: int, row) -> None:
-    """The largest numbers of one row, in words and bars."""
+    """The largest numbers of one row, in words."""
     labels = view.trace.labels
-    best = ranking.strongest(row, 8)
-    others = [(place, share) for place, share in best if place != query]
+    others = [(place, share) for place, share in ranking.strongest(row, NAMED + 1) if place != query][:NAMED]
     text = f"Rollout of **{token_names.word(labels[query])}** (token {query}) after layer {view.layer}: itself "
     text += f"{float(row[query]):.1%}"
     if others:
-        text += f"; the largest other is {token_names.bold(labels, others[0][0])}, {others[0][1]:.1%}"
+        named = ", ".join(f"{token_names.bold(labels, place)} {share:.1%}" for place, share in others)
+        text += f"; largest of the others: {named}"
     st.markdown(f"{text}." if view.i is not None else f"{text}. Select a row for another token.")
-    weight_table.draw([(figures.isolated(labels[place]), place, share) for place, share in best], what="Rollout")
 
 
 #: Maps side by side.

@@ -102,7 +102,7 @@ def _shown(selected: Selected) -> NeuronMap:
 def controls() -> None:
     """Which neurons the map shows."""
     state.segmented(
-        Params.neurons, "Neurons", NEURONS,
+        Params.neurons, "Neurons", NEURONS, label_visibility="collapsed",
         help="Most active: with the largest absolute activation at any token of this input. All: a cell shows the "
         "neuron of its column whose activation is largest in size.",
     )  # fmt: skip

@@ -11,20 +11,21 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said
-from pages.feed_forward import activations, neuron, updates
+from pages.feed_forward import activations, experts, neuron, updates
 from pages.state import next_page
 
 
 def main(view: View) -> None:
-    heading(
+    with heading(
         "Attention moves information between tokens. The feed-forward network (FFN) transforms each token by itself."
-    )
-    activations.controls()
+    ):
+        activations.controls()
     selected = activations.select(view)
     with answer.area():
         found = activations.draw(selected)
+    chosen = experts.draw(view, selected.token)
     neuron.draw(selected)
-    drawn = updates.sizes(view, selected.token)
+    drawn = {**chosen, **updates.sizes(view, selected.token)}
     with errors_said(st.info, icon=":material/edit:"):
         lost = updates.left_out(view)
         if lost is not None:

@@ -19,12 +19,12 @@ from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.core.view import View, head_measures, selection, small_maps
 from pages.core.widgets import over_image
+from pages.core.widgets.compared import percent
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
 from pages.heads import ask, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
-from pages.heads.compare.compared import percent
 from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
 from pages.state import Head, controlled, state

@@ -100,8 +100,6 @@ with words_side:
     if single(head) is not None:
         corpus_line.draw(view)
     summary.sink_note(view, head)
-    if shown not in TRAINED:
-        summary.strongest_weights(head)
 with below:
     map.draw_pins(view, head.options)
 with place_of_grid:

@@ -43,8 +43,6 @@ class Params:
     # Image: the weights over it, and the opacity of their colours.
     over_image: Param[str] = choice("attention", OVERLAYS, url="over_image")
     opacity: Param[float] = number(0.65, 0.0, 1.0, url="over_image_opacity")
-    # Q K V: how the bars of the products are sorted.
-    order: Param[str] = choice("component", ("component", "size"))
     # Pinned heads; the measure that colours, sorts and filters the grid.
     pins: Param[list[Head]] = heads(MOST_PINS)
     measure: Param[str] = choice("", ("", *BY_NAME))

@@ -1,23 +1,20 @@
-"""The open head in words: the line next to the map, its strongest weights, and whether it has a sink."""
+"""The open head in words: the line next to the map, and whether it has a sink."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from encoder import Trace, figures
+from encoder import Trace
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_types, ranking, tokens
+from encoder.measure import head_types, tokens
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, first_view, head_measures
 from pages.core.view.selection import Selection, clear, selected
-from pages.core.widgets import answer, weight_table
+from pages.core.widgets import answer
 from pages.core.words import about, token_names
 from pages.heads.head_maps import is_whole, overview, single
 from pages.state import links
-
-#: Rows of the lists.
-LISTED = 6
 
 
 def draw_answer(view: View, head: Map) -> None:
@@ -43,6 +40,11 @@ def draw_answer(view: View, head: Map) -> None:
         keys = names(shown.key_labels, head.keys, shown.places[1])
         largest = answer.largest(shown.to_columns(head.keys), shown.query_labels, shown.places[0])
         first, second = f"{keys} receives most from {largest}.", "Select a cell of this column to read its weight."
+    else:
+        for row, column, weight in shown.strongest(1):
+            query = names(shown.query_labels, [row], shown.places[0])
+            key = names(shown.key_labels, [column], shown.places[1])
+            second = f"Largest weight: {query} attends to {key}, {three_digits(weight)}."
     if (chosen.queries and not head.queries) or (chosen.keys and not head.keys):
         second = "The options hide the selected tokens here."
     answer.draw(
@@ -67,41 +69,6 @@ def _is_one_weight(view: View, head: Map, chosen: Selection) -> bool:
         return False
     special = tokens.is_special(view.trace)  # their cells may be set to 0
     return head.options.special == "show" or not any(special[token] for token in (*chosen.queries, *chosen.keys))
-
-
-def strongest_weights(head: Map) -> None:
-    """What the selected tokens attend to, or what attends to them; without a selection the strongest weights."""
-    shown = head.shown
-    name = head.name.replace("Mean of", "the mean of")  # inside a sentence
-    queries = names(shown.query_labels, head.queries, shown.places[0])
-    keys = names(shown.key_labels, head.keys, shown.places[1])
-    if head.queries:
-        verb = "attends" if len(head.queries) == 1 else "together attend"
-        st.markdown(f"In {name}, {queries} {verb} most to{_summed(head.queries)}:")
-        best = ranking.strongest(shown.from_rows(head.queries), LISTED)
-        rows = [(figures.isolated(shown.key_labels[at]), shown.key_tokens(at)[0], weight) for at, weight in best]
-        weight_table.draw(rows, len(head.queries))
-    elif head.keys:
-        st.markdown(f"In {name}, these tokens attend most to {keys}{_summed(head.keys)}:")
-        best = ranking.strongest(shown.to_columns(head.keys), LISTED)
-        rows = [(figures.isolated(shown.query_labels[at]), shown.query_tokens(at)[0], weight) for at, weight in best]
-        weight_table.draw(rows, len(head.keys))
-    else:
-        st.markdown(f"Strongest weights of {name}:")
-        weight_table.draw(
-            [
-                (
-                    figures.arrow(shown.query_labels[row], shown.key_labels[column]),
-                    f"{shown.query_tokens(row)[0]} → {shown.key_tokens(column)[0]}",
-                    weight,
-                )
-                for row, column, weight in shown.strongest(LISTED)
-            ]
-        )
-
-
-def _summed(places: Sequence[int]) -> str:
-    return "" if len(places) == 1 else f" (weights of {len(places)} tokens, summed)"
 
 
 # --- one token that receives most of the attention -------------------------------------------------------------------

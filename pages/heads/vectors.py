@@ -1,8 +1,7 @@
-"""Q K V: the three vectors of every token in a head, and the score of one pair with its numbers."""
+"""Q K V: the three vectors of every token in a head."""
 
 from collections.abc import Mapping
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -14,8 +13,7 @@ from pages.core.view import View, ViewParams, selection, token_rows
 from pages.core.widgets import Export, answer, title
 from pages.core.widgets import place as place_of
 from pages.core.words import formulas, token_names
-from pages.heads.params import Params
-from pages.state import Param, state
+from pages.state import Param, links, state
 
 number = formulas.number
 
@@ -28,10 +26,10 @@ VECTORS: dict[str, tuple[str, str, Param[int | None]]] = {
 
 
 def draw(view: View) -> Export:
-    """The three heatmaps, then the score and the weight of the selected query and key."""
+    """The three heatmaps, and where the score of the selected query and key is computed."""
     trace, (query, key) = view.trace, token_rows.pair(view)
     at = explain.Place(layer=view.layer, head=view.head, query=query, key=key)
-    score, softmax = explain.score(trace, at), explain.softmax(trace, at)
+    score = explain.score(trace, at)
     with answer.area():
         draw_answer(view, query, key, score)
         heatmaps(view, query, key)
@@ -39,7 +37,10 @@ def draw(view: View) -> Export:
     if trace.config.position == "rotary":
         said += "Rotary positions: queries and keys are shown after their rotation, as the scores use them. "
     st.caption(f"{said}A query and a key whose large values share components and signs have a large score.")
-    selected_pair(view, query, key, score, softmax)
+    links.button(
+        "model", "How this score is made, component by component", "calculate", "open-scores",
+        {"step": "scores", "i": query, "j": key}, type="tertiary",
+    )  # fmt: skip
     return exported(view)
 
 
@@ -107,87 +108,4 @@ def draw_answer(view: View, query: int, key: int, score: explain.Score) -> None:
         f"Largest in this row: {answer.largest(row, labels)}. Select a row of the vectors for another query or key.",
         cell={"i": query, "j": key},
         clear=selection.clearing(view),
-    )
-
-
-def selected_pair(view: View, query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> None:
-    """The selected pair: products, sum, score and weight."""
-    query_name, key_name = token_names.plain(view.trace.labels, query), token_names.plain(view.trace.labels, key)
-    st.subheader(f"Query :blue[{query_name}], key :red[{key_name}]", anchor=False)
-    with st.container(key="pair-sentence"):
-        st.markdown(pair_in_words(view, query, key, score, softmax))
-    # Narrow screens stack the columns: the picture comes before the formulas.
-    products, derivation = st.columns([3, 2], gap="medium")
-    with products:
-        product_bars(view, score, query, key)
-    with derivation, st.container(key="derivation"):
-        formulas.show_step(score.formula)
-        formulas.show_step(softmax.formula)
-
-
-def pair_in_words(view: View, query: int, key: int, score: explain.Score, softmax: explain.Softmax) -> str:
-    """Dot product, score and weight of the pair."""
-    pair = f"Query: token {query}. Key: token {key}."
-    if view.i is None or view.j is None:
-        pair += " This pair is the default: click a query and a key to choose another."
-    if not score.visible:
-        return f"{pair} The mask hides this key from this query: its weight is 0, whatever the score."
-    n_visible = int(score.allowed.sum())
-    bias = f" + {number(score.bias)} (bias for the offset j − i)" if score.bias else ""
-    dot = " + ".join(("dot product", *(f"{number(value)} ({name})" for name, value in score.of_positions.items())))
-    dot = f"({dot})" if score.of_positions else dot
-    cap = "" if score.cap is None else f", capped at ±{score.cap:g} by tanh,"
-    scale = f"{score.scale:.4f}"
-    if abs(score.scale - view.trace.config.d_head**-0.5) < 1e-6:
-        scale = f"{scale} (1/√d_k; d_k = {view.trace.config.d_head} is the width of a head, K in the formulas)"
-    return (
-        f"{pair}  \n"
-        f"Dot product: {number(score.dot)}. Score: {dot} × {scale}{cap}{bias} = **{number(score.value)}**.  \n"
-        f"Weight after the softmax: **{number(softmax.value)}**. Uniform attention would give each token "
-        f"{number(1 / n_visible)}."
-    )
-
-
-def product_bars(view: View, score: explain.Score, query: int, key: int) -> None:
-    """The products of all components as bars, in words and as a table."""
-    orders = {"component": "by component", "size": "largest first"}
-    order = state.segmented(Params.order, "Order of the products", orders)
-    plot(
-        figures.dot_product_bars(score.q, score.k, scale=score.scale, order=order),
-        height=300,
-        key="products",
-        alt=f"The {view.trace.config.d_head} products of query and key, and their running sum up to {score.dot:.3f}.",
-    )
-    terms = figures.dot_product_terms(score.q, score.k)
-    st.caption(products_in_words(figures.dot_product_summary(terms)))
-    product_table(view, terms, query, key)
-
-
-def products_in_words(found: figures.DotProduct) -> str:
-    """Sums, norms and cosine behind a dot product."""
-    component, product = found.largest
-    query_norm, key_norm = found.lengths
-    return (
-        f"Sum of the positive products: {number(found.above)}; of the negative ones: {number(found.below)}. "
-        f"Largest product in size: {number(product)}, component {component}. "
-        f"Norm of the query: {number(query_norm)}; of the key: {number(key_norm)}. "
-        f"Cosine of their angle: {number(found.cosine)} (1: same direction, 0: orthogonal)."
-    )
-
-
-def product_table(view: View, terms: pd.DataFrame, query: int, key: int) -> None:
-    """Every product as a number."""
-    column, labels = st.column_config.NumberColumn, view.trace.labels
-    query_name, key_name = (figures.isolated(labels[at]) + token_names.which(labels, at) for at in (query, key))
-    st.dataframe(
-        terms,
-        hide_index=True,
-        height=260,
-        column_config={
-            "component": column("c", width="small", help="Component, counted from 0"),
-            "q": column(f"q of {query_name}", format="%.5f"),
-            "k": column(f"k of {key_name}", format="%.5f"),
-            "product": column("q × k", format="%.5f"),
-            "running_sum": column("Running sum", format="%.5f"),
-        },
     )

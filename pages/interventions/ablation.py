@@ -29,9 +29,10 @@ LONGEST = 512
 
 
 def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
-    """The recipe among the controls, the map of effects, and what the edits change."""
+    """The form of an edit among the controls, the map of effects, the recipe, and what the edits change."""
     steps = state.newest(EditParams.recipe)
-    recipe.draw_recipe(view, steps, controls)
+    with controls:
+        recipe.draw_form(view)
     active, changed = edited.active(steps), edited_trace(view)
     found = None
     with errors_said(st.info, icon=":material/edit:"):
@@ -41,6 +42,10 @@ def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
             draw_answer(view, outcome, found, said)
             if found is not None:
                 draw_map(view, found, steps)
+    with st.container(key="controls-recipe", horizontal=True, vertical_alignment="center", gap="small"):
+        if found is not None:
+            state.segmented(Params.click, "A click on a head", CLICKS)
+        recipe.draw_recipe(view, steps)
     class_head.draw(view, changed)
     if found is not None:
         knockout.draw(view, outcome)  # above the grids, which would move its map when an edit is added
@@ -168,7 +173,6 @@ def draw_map(view: View, effects: np.ndarray, recipe: Recipe) -> None:
         alt=f"Effect of switching off each of {effects.shape[0]} x {effects.shape[1]} heads, layers downwards.",
         on_event=on_click(cell=_clicked),
     )
-    state.segmented(Params.click, "A click on a head", CLICKS)
 
 
 def _clicked(layer: int, head: int) -> None:

@@ -1,7 +1,5 @@
 """Interventions: switch a part of the forward pass off, or replace one vector, and see what it causes."""
 
-import streamlit as st
-
 from pages.core.frame.frame import current_view, heading
 from pages.core.widgets import outcomes
 from pages.core.words import opening
@@ -11,8 +9,7 @@ from pages.interventions.params import KINDS, QUESTIONS, Params
 from pages.state import next_page, state
 
 view = current_view()
-heading()
-controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="intervention")
+controls = heading()
 with controls:
     kind = state.segmented(Params.kind, "Intervention", KINDS, label_visibility="collapsed")
     outcome = outcomes.choose(view, outcomes_of_pair(view) if kind == "patching" else tuple(outcomes.OUTCOMES))

@@ -58,13 +58,13 @@ class Pair:
 
 def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair | None:
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
-    with controls:
-        where: causal.Where = state.segmented(
-            Params.where, "Replaced", WHERE,
+    with controls, st.container(key="controls-where", width="content"):
+        where: causal.Where = state.selectbox(
+            Params.where, "Replaced", WHERE, width=270,
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
         )  # type: ignore[assignment]  # fmt: skip
-    other = _other_sentence(view, controls) if view.loaded.takes == "text" else _other_input(view)
+    other = _other_sentence(view) if view.loaded.takes == "text" else _other_input(view)
     if isinstance(outcome, causal.SentenceVector):
         outcome = causal.Similarity(other if view.loaded.takes == "text" else cache.trace(view.model, other))
     pair = Pair(
@@ -77,13 +77,10 @@ def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair 
     return pair if _aligns(pair) else None
 
 
-def _other_sentence(view: View, controls: DeltaGenerator) -> str:
+def _other_sentence(view: View) -> str:
     """The controls of the sentence that vectors come from, and that sentence."""
     group = "pairs" if view.loaded.mlm_head is None else "masked"
-    with controls:
-        look = {"label_visibility": "visible", "placeholder": "Try a pair", "width": 240}
-        examples.draw(__file__, group, "patching:example", then=_use_example, **look)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="controls-pair", horizontal=True, vertical_alignment="bottom"):
         if state.newest(Params.other).strip():
             other = state.bound(
                 st.text_input, Params.other, "Take vectors from this sentence",
@@ -93,6 +90,7 @@ def _other_sentence(view: View, controls: DeltaGenerator) -> str:
         else:
             known = {one["text"]: one["patch_with"] for one in examples.read(__file__, group).values()}
             other = choose_counterpart(view, known.get(view.text))
+        examples.draw(__file__, group, "patching:example", then=_use_example, placeholder="Try a pair", width=170)
     return other
 
 
@@ -186,7 +184,7 @@ def choose_counterpart(view: View, known: str | None) -> str:
         other = by or (found[0] if found else "")
     few = len(words) <= MOST_BUTTONS
     controlled(
-        st.pills if few else st.selectbox, "Replace one word of your sentence", range(len(words)), key="patching:word",
+        st.pills if few else st.selectbox, "Replace one word", range(len(words)), key="patching:word",
         value=number, take=_choose, format_func=lambda one: words[one].text,
         **({"required": True, "width": "content"} if few else {}),
     )  # fmt: skip
@@ -195,8 +193,9 @@ def choose_counterpart(view: View, known: str | None) -> str:
     word = words[number]
     offered = list(dict.fromkeys(filter(None, (other, *offers(view, word)))))
     controlled(
-        st.selectbox, f"by, with as many tokens as “{word.text}”", offered, key="patching:by", value=other or None,
-        take=partial(_replace_by, number), accept_new_options=True, width=280, placeholder="Type a word",
+        st.selectbox, "by", offered, key="patching:by", value=other or None, take=partial(_replace_by, number),
+        accept_new_options=True, width=160, placeholder="Type a word",
+        help=f"The other word has as many tokens as “{word.text}”, so that the sentences align.",
     )  # fmt: skip
     return word.replaced_by(other, view.text) if other else view.text
 

@@ -8,8 +8,8 @@ from pages.state import Param, choice, state, string, whole_number
 KINDS = {"ablation": "Ablation", "patching": "Patching"}
 #: Kind -> the question that its picture answers.
 QUESTIONS = {
-    "ablation": "On which heads does the result depend? Each one is switched off by itself.",
-    "patching": "Which vector carries the difference between two inputs? Each one is replaced by itself.",
+    "ablation": "Which heads does the result depend on?",
+    "patching": "Which vector carries the difference?",
 }
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 WHERE = {

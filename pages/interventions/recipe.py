@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import edits, figures
 from pages.components.lazy import popover
@@ -97,20 +96,20 @@ def toggle_head(layer: int, head: int) -> None:
     state.put(EditParams.recipe, kept)
 
 
-def draw_recipe(view: View, recipe: Recipe, place: DeltaGenerator) -> None:
-    """The chips, the form and the button that takes all edits back. place: the row of controls."""
-    with place:
-        for index, step in enumerate(recipe):
-            _chip(view, recipe, index, step)
-        part = popover("Add an edit", "add-edit", icon=":material/add:")
-        if recipe:
-            st.button(
-                "Undo all edits", icon=":material/restart_alt:", key="edits:clear",
-                on_click=take_back,
-            )  # fmt: skip
+def draw_form(view: View) -> None:
+    """The button that opens the form of an edit."""
+    part = popover("Add an edit", "add-edit", icon=":material/add:")
     if part is not None:
         with part:
             _form(view)
+
+
+def draw_recipe(view: View, recipe: Recipe) -> None:
+    """The chips, and the button that takes all edits back."""
+    for index, step in enumerate(recipe):
+        _chip(view, recipe, index, step)
+    if recipe:
+        st.button("Undo all edits", icon=":material/restart_alt:", key="edits:clear", on_click=take_back)
 
 
 def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:

@@ -31,8 +31,8 @@ def main() -> None:
                 "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example,
                 width="content",
             )  # fmt: skip
-    left, right = st.columns([8, 3], gap="medium")
-    with left:
+    row = st.container(key="input", horizontal=True, gap="xsmall")  # as above the other pages
+    with row, st.container(key="input-itself"):
         if kind == "text":
             sentence()
         else:
@@ -40,10 +40,12 @@ def main() -> None:
             if part is not None:
                 with part:
                     input_row.input_controls()
-    with right:
-        input_row.model_controls()
-        input_row.tower_controls()
-        show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed", width="stretch")
+    with row:
+        with st.container(key="input-model", horizontal=True, gap="xsmall"):
+            input_row.model_controls()
+            input_row.tower_controls()
+        with st.container(key="input-more", horizontal=True):
+            show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
     said, place = st.container(key="model-said"), st.container(key="model-place")
     below = st.container(key="model-ways")
     if kind == "text":

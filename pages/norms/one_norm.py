@@ -1,85 +1,17 @@
-"""One LayerNorm: what it does to the components of a token, and its gain and bias."""
+"""One LayerNorm: its gain and bias."""
+
+import re
 
 import streamlit as st
 
-from encoder import explain, figures
+from encoder import figures
 from encoder.explain.source import array
 from encoder.measure import norms
-from pages.components import on_click, plot
-from pages.core.widgets import answer
-from pages.core.words import formulas, number, plain, table
-from pages.norms.selected import EFFECTS, Figures, Selected, select_component
-
-
-def one_token(selected: Selected) -> Figures:
-    """The selected token in the selected LayerNorm."""
-    token_label = selected.trace.labels[selected.token]
-    place = f"(token {selected.token}) at {selected.label}"
-    st.header(f"{plain(token_label)} {place}", anchor=False)
-    component, step = selected.shown_component, selected.step
-    bars = figures.norm_steps(step.input, step.normalised, step.output, selected=component)
-    # Narrow screens stack the columns: the picture comes before the formula.
-    picture, derivation = st.columns([3, 2], gap="medium")
-    with picture, answer.area():
-        answer.draw(component_in_words(step, component), "Select a bar for another component.")
-        plot(
-            bars,
-            key="norm-steps",
-            alt=f"The {len(step.input)} components of one token: before the norm, normalised, after gain and bias.",
-            height=520,
-            on_event=on_click(point=select_component),
-        )
-        st.caption(f"The formula shows component {component}. {outliers_in_words(step)}")
-    with derivation, st.container(key="norm-derivation"):
-        formulas.show_step(step.formula)
-        st.markdown(moments_table(selected, step))
-    with st.expander(f"All {len(step.input)} components as a table"):
-        st.dataframe(
-            figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean),
-            hide_index=True,
-            height=320,
-        )
-    return {f"{token_label} {place}": bars}
-
-
-def component_in_words(step: explain.Normalised, component: int) -> str:
-    """One component before LayerNorm, normalised, and after gain and bias."""
-    before, between, after = (float(values[component]) for values in (step.input, step.normalised, step.output))
-    return (
-        f"Component {component}: before **{number(before)}**, normalised **{number(between)}**, "
-        f"output **{number(after)}**."
-    )
-
-
-def moments_table(selected: Selected, step: explain.Normalised) -> str:
-    """Mean and standard deviation of the token before and after each step, as a table in Markdown."""
-    statistics = selected.statistics
-    row = statistics.names.index(selected.norm)
-    after = "after × gain" if step.bias is None else "after × gain + bias"
-    rows = {
-        "before": (step.mean, step.variance**0.5),
-        "normalised": (float(step.normalised.mean()), float(step.normalised.std())),
-        after: tuple(float(values[row, selected.token]) for values in statistics.after),
-    }
-    shown = [
-        (what, number(0.0 if abs(mean) <= statistics.rounding * std else mean), number(std))  # 0: only rounding
-        for what, (mean, std) in rows.items()
-    ]
-    return f"{table(('Values', 'mean', 'std'), shown)}\n\nε = {number(step.eps)}."
-
-
-def outliers_in_words(step: explain.Normalised) -> str:
-    """The components of this token that are far from its mean."""
-    found = [str(component) for component in figures.outliers(step.input)]
-    if not found:
-        return f"No component is more than {figures.OUTLIER:g} standard deviations from the mean."
-    listed = ", ".join(found[:8])
-    if len(found) > 8:
-        listed += " …"
-    return (
-        f"More than {figures.OUTLIER:g} standard deviations from the mean: {listed}. "
-        "These components raise the standard deviation, which divides all components."
-    )
+from pages.components import plot
+from pages.core.words import number
+from pages.norms.selected import EFFECTS, Figures, Selected
+from pages.norms.token_statistics import selected_in_words
+from pages.state import links
 
 
 def gain_and_bias(selected: Selected) -> Figures:
@@ -87,6 +19,12 @@ def gain_and_bias(selected: Selected) -> Figures:
     norm, found = selected.trace.norms[selected.norm], norms.parameters(selected.trace, selected.norm)
     title = f"Gain of {selected.label}" if norm.bias is None else f"Gain and bias of {selected.label}"
     st.header(title, anchor=False)
+    st.markdown(selected_in_words(selected))
+    if part := part_of_model(selected.norm):
+        links.button(
+            "model", "Each step of this norm for this token", "calculate", "open-norm", {**part, "i": selected.token},
+            type="tertiary",
+        )  # fmt: skip
     if found.plain:
         st.markdown(plain_in_words(selected, found))
         return {}
@@ -96,6 +34,13 @@ def gain_and_bias(selected: Selected) -> Figures:
     plot(bars, height=height, key="gain-bias", alt=f"{title}, one bar per component.")
     st.caption(parameters_in_words(found))
     return {title: bars}
+
+
+def part_of_model(norm: str) -> dict[str, object]:
+    """The values of the page Model that open this norm; none for a norm without a part of its own."""
+    if layer := re.fullmatch(r"layers\.(\d+)\.(attention|ffn)_norm", norm):
+        return {"step": "norm", "part": layer[2], "layer": int(layer[1])}
+    return {"step": "embedding"} if norm == "embedding_norm" else {"step": "final"} if norm == "final_norm" else {}
 
 
 def plain_in_words(selected: Selected, found: norms.Parameters) -> str:

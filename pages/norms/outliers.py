@@ -1,4 +1,4 @@
-"""Outlier dimensions: components far larger than the rest, before one LayerNorm and before all of them."""
+"""Outlier dimensions: components far larger than the rest before one LayerNorm."""
 
 from functools import partial
 
@@ -12,15 +12,14 @@ from pages.components import on_click, plot
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import answer
 from pages.core.words import about, number
-from pages.norms.params import Params
 from pages.norms.selected import Figures, Selected, select_component
 from pages.state import state
 
-HINT = "Select a bar or a cell for another component."
+HINT = "Select a bar for another component."
 
 
 def outlier_dimensions(selected: Selected) -> Figures:
-    """The size of every component before the selected LayerNorm, and of the largest ones before all of them."""
+    """The size of every component before the selected LayerNorm, and which are the largest before the others."""
     title = f"Outlier dimensions before {selected.label}"
     st.header(title, anchor=False)
     found: norms.OutlierDimensions = selected.view.derived("outlier dimensions", norms.outlier_dimensions)
@@ -30,13 +29,10 @@ def outlier_dimensions(selected: Selected) -> Figures:
     clear = None if selected.component is None else partial(state.put, PlaceParams.component, None)
     with answer.area():
         answer.draw(component_in_words(selected, here, component), HINT, clear=clear)
-        at_norm, everywhere = st.columns(2, gap="medium")
-        with at_norm:
-            sizes = sizes_here(selected, here)
-        with everywhere:
-            largest = sizes_everywhere(selected, found)
+        sizes = sizes_here(selected, here)
+    st.markdown(leaders_in_words(found))
     about.expander(__file__, "Sources and limits", times=f"{norms.TIMES_CHANCE:g}")
-    return {title: sizes, "The largest components before every LayerNorm": largest}
+    return {title: sizes}
 
 
 def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
@@ -60,26 +56,6 @@ def sizes_here(selected: Selected, here: norms.Extremes) -> go.Figure:
         f"Dotted line: {here.chance:.1f}, which as many random normal numbers typically reach."
     )
     return sizes
-
-
-def sizes_everywhere(selected: Selected, found: norms.OutlierDimensions) -> go.Figure:
-    """The largest components before all LayerNorms, as a map."""
-    names, components, ratios = found.across(selected.norm)
-    place = (names.index(selected.norm), selected.component)
-    largest = figures.outlier_map(ratios, names, components, colours=selected.view.colours, selected=place)
-    plot(
-        largest,
-        key="outlier-map",
-        alt=f"Largest |x| of {len(components)} components before {len(names)} LayerNorms, relative to the median.",
-        height=400,
-        on_event=on_click(
-            row=lambda norm: state.put(Params.at, names[norm]),
-            column=lambda index: state.put(PlaceParams.component, components[index]),
-            clear=lambda: state.put(PlaceParams.component, None),
-        ),
-    )
-    st.caption(leaders_in_words(found))
-    return largest
 
 
 def component_in_words(selected: Selected, here: norms.Extremes, component: int) -> str:
@@ -117,8 +93,4 @@ def leaders_in_words(found: norms.OutlierDimensions) -> str:
     """The components that are largest at most LayerNorms."""
     (first, times), *others = list(found.leaders().items())[:4]
     rest = "".join(f", component {one} at {count}" for one, count in others)
-    return (
-        "The same ratio before every LayerNorm. "
-        f"Component {first} is the largest at {times} of {len(found.by_norm)} LayerNorms{rest}. "
-        "Select a cell for its LayerNorm and component."
-    )
+    return f"Component {first} is the largest at {times} of {len(found.by_norm)} LayerNorms{rest}."

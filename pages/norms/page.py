@@ -12,7 +12,7 @@ from pages.core.view.place import PlaceParams
 from pages.core.widgets import Export, title
 from pages.core.words import opening, plain
 from pages.norms import patch_norms
-from pages.norms.one_norm import gain_and_bias, one_token
+from pages.norms.one_norm import gain_and_bias
 from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
@@ -26,7 +26,7 @@ statistics = view.derived("norm statistics", norms.statistics)
 #: Part -> the question that its picture answers.
 QUESTIONS = {
     "every": f"What does each {NORM} do to the vector of each token?",
-    "one": f"What does one {NORM} do to the vector of one token?",
+    "one": f"Which components does one {NORM} scale or shift most?",
     "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
 }
 
@@ -35,12 +35,14 @@ def main() -> None:
     with heading():
         part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     opening(QUESTIONS[part])
-    slider, options = st.columns([3, 2], gap="medium")
-    with slider:
+    picture, slider = st.container(gap="xsmall"), st.container(key="controls-norm")
+    with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
         norm = chosen_norm()
     token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    selected = Selected(view, statistics, norm, token, chosen_component(norm), options)
-    exported(selected, DRAW[part](selected)).draw()
+    selected = Selected(view, statistics, norm, token, chosen_component(norm))
+    with picture:
+        shown = DRAW[part](selected)
+    exported(selected, shown).draw()
     st.caption(placement())
     links.button(
         "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},
@@ -61,11 +63,6 @@ def placement() -> str:
     )
 
 
-def detail(selected: Selected) -> Figures:
-    """One token at one LayerNorm, component by component."""
-    return one_token(selected) | gain_and_bias(selected)
-
-
 def others(selected: Selected) -> Figures:
     """What raises a standard deviation, and two other norms."""
     drawn = outlier_dimensions(selected) | three_norms(selected)
@@ -75,7 +72,7 @@ def others(selected: Selected) -> Figures:
 
 
 #: Part -> what draws it. Only the open part is computed.
-DRAW = {"every": overview, "one": detail, "others": others}
+DRAW = {"every": overview, "one": gain_and_bias, "others": others}
 
 
 def exported(selected: Selected, shown: Figures) -> Export:

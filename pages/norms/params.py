@@ -3,7 +3,7 @@
 from pages.state import Param, choice, state, string
 
 #: The parts of the page: key -> title.
-PARTS = {"every": "Every token", "one": "One token", "others": "Outliers, RMSNorm, BatchNorm"}
+PARTS = {"every": "Every token", "one": "Gain and bias", "others": "Outliers, RMSNorm, BatchNorm"}
 MOMENTS = {"before": "Before", "after": "After"}
 STATISTICS = {"std": "Standard deviation", "mean": "Mean"}
 

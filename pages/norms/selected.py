@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
-from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, explain, figures
 from encoder.measure import norms
@@ -22,17 +21,13 @@ Figures = dict[str, go.Figure]
 
 @dataclass(frozen=True)
 class Selected:
-    """The selected LayerNorm (its name in the trace), token and component of a sentence.
-
-    options: the place next to the slider, for the controls of the open part.
-    """
+    """The selected LayerNorm (its name in the trace), token and component of a sentence."""
 
     view: View
     statistics: norms.NormStatistics
     norm: str
     token: int
     component: int | None
-    options: DeltaGenerator
 
     @property
     def kind(self) -> str:

@@ -25,7 +25,7 @@ def overview(selected: Selected) -> Figures:
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
-    with selected.options, st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="controls-norms", horizontal=True):
         moment = state.segmented(Params.moment, "Vectors", MOMENTS)
         statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(

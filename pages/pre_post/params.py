@@ -1,6 +1,5 @@
 """The values of the page “Pre-norm vs post-norm” in the address."""
 
-from encoder.model.config import NORM_PLACEMENTS
 from pages.state import Param, choice, flag, state
 
 SIDES = ("heads", "stream", "curves")
@@ -8,10 +7,9 @@ SIDES = ("heads", "stream", "curves")
 
 @state.register
 class Params:
-    """Which part is open, the maps of the selected head, and the curves that are drawn."""
+    """Which part is open, and the curves that are drawn."""
 
     sides: Param[str] = choice("heads", SIDES)
-    maps: Param[str] = choice("side", ("side", *NORM_PLACEMENTS), url="maps")
     curve: Param[str] = choice("held_out_loss", ("held_out_loss", "held_out_accuracy", "loss", "gradient_norm"))
     depth: Param[str] = choice("deep", ("all", "shallow", "deep"))
     clock: Param[bool] = flag()

@@ -17,7 +17,7 @@ from pages.core.view import View, norm_pair, text_words
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
-from pages.predict.params import EXAMPLE, LEAST_WORDS, MOST_WORDS, Params
+from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
 from pages.state import controlled, state
 
 #: More words than this are offered as a list, not as buttons. More masks than this are not drawn.
@@ -33,7 +33,7 @@ MASK = "[MASK]"
 @dataclass(frozen=True)
 class Shown:
     """keys: name -> model; mask: its mask token; text, pair: the sentence; hidden: the word that the mask replaces;
-    word: its number among the words of the sentence; of_page: whether the sentence is the page's own."""
+    word: its number among the words of the sentence."""
 
     keys: dict[str, cache.ModelKey]
     mask: str
@@ -41,7 +41,6 @@ class Shown:
     pair: str | None
     hidden: str = ""
     word: int | None = None
-    of_page: bool = False
 
     def view(self, view: View) -> View:
         """The view with this sentence, in the reader's model if that predicts, otherwise in the first one."""
@@ -55,16 +54,13 @@ def shown(view: View, params: Params) -> Shown:
     keys = models(view)
     mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
     words = text_words.words(view.trace, mask)
-    has_mask = mask in f"{view.text}{view.pair or ''}"
     number = params.word if params.word is not None and params.word < len(words) else None
-    if number is None and not has_mask and params.sentence == EXAMPLE:
+    if number is None and mask not in f"{view.text}{view.pair or ''}":
         number = usual(view, words)
-    if number is not None:
-        word = words[number]
-        return Shown(keys, mask, word.replaced_by(mask, view.text), view.pair, word.text, number)
-    if has_mask:
-        return Shown(keys, mask, view.text, view.pair, params.hidden)
-    return Shown(keys, mask, params.sentence.replace(MASK, mask), None, of_page=True)
+    if number is None:
+        return Shown(keys, mask, view.text, view.pair)
+    word = words[number]
+    return Shown(keys, mask, word.replaced_by(mask, view.text), view.pair, word.text, number)
 
 
 def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
@@ -78,8 +74,8 @@ def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
 
 
 def with_edits(chosen: Shown, view: View) -> Shown:
-    """The same models with the recipe's edits, where they fit; not for another model or sentence than the reader's."""
-    if chosen.of_page or view.loaded.mlm_head is None:
+    """The same models with the recipe's edits, where they fit; not for another model than the reader's."""
+    if view.loaded.mlm_head is None:
         return chosen
     active = edited.applied(chosen.view(view)).model.edits
     return replace(chosen, keys={name: replace(key, edits=active) for name, key in chosen.keys.items()})
@@ -109,7 +105,7 @@ def show(view: View) -> None:
     choose_word(view, chosen)
     sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")
     with sentence:
-        masked_sentence(chosen)
+        st.markdown(plain(chosen.text))
     with number:
         top = state.bound(
             st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS,
@@ -133,17 +129,6 @@ def exported(of: View, top: int) -> Export:
 
     lines = f"guesses = model.predict_masked(trace, {top})"
     return Export(of, title(of, "Masked-word predictions"), frame, lines=lines)
-
-
-def masked_sentence(chosen: Shown) -> None:
-    """The sentence with its masks; the page's own one can be changed here."""
-    if chosen.of_page:
-        state.bound(
-            st.text_input, Params.sentence, f"Sentence with {chosen.mask}",
-            help="Shown while your sentence above has no mask. You can type another one here.",
-        )  # fmt: skip
-    else:
-        st.markdown(plain(chosen.text))
 
 
 def predict(chosen: Shown, top: int) -> None:

@@ -54,7 +54,6 @@ def show(view: View) -> None:
     arithmetic(pair)
     zero_shot.images_and_captions(pair)
     zero_shot.templates(pair)
-    zero_shot.held_out(pair)
     exported(pair).draw()
 
 

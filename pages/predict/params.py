@@ -5,8 +5,6 @@ from pages.state import Param, choice, number, state, string, whole_number
 
 TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
 LEAST_WORDS, MOST_WORDS = 1, 20
-#: Shown while the reader's sentence has no mask: both twins predict the right kind of word here.
-EXAMPLE = "A tropical [MASK] with large leaves"
 FIRST_TEMPLATE = "a handwritten {number}"
 TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)
 #: Factors of the trained scale.
@@ -17,14 +15,11 @@ CELLS = {"probability": "Probability", "cosine": "Cosine"}
 @state.register
 class Params:
     """task: what is predicted, "": what the model was trained for; top: how many words are shown per [MASK]; word:
-    number of the hidden word in the reader's sentence; sentence: what is shown while that sentence has no mask;
-    hidden: the word that [MASK] replaced in an older link."""
+    number of the hidden word in the reader's sentence."""
 
     task: Param[str] = choice("", ("", *TASKS), url="predict")
     top: Param[int] = whole_number(5, LEAST_WORDS, MOST_WORDS)
     word: Param[int | None] = whole_number(None, url="hidden_word")
-    sentence: Param[str] = string(EXAMPLE, url="masked")
-    hidden: Param[str] = string()
 
 
 @state.register

@@ -1,24 +1,19 @@
-"""Images and captions as a map, templates and labels as another, and the errors on held-out digits."""
+"""Images and captions as a map, and templates and labels as another."""
 
 import streamlit as st
 
 from encoder import Trace, figures
 from encoder.inputs import spoken_digits
 from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS, filled
-from encoder.inputs.digits import encode
 from encoder.measure import pair_scores
-from encoder.measure.zero_shot import ZeroShot, held_out_vectors, of_held_out
 from pages.components import on_click, plot
-from pages.core.inputs import image_input
-from pages.core.stores import cache
-from pages.core.words import gestures, plain
+from pages.core.words import gestures
 from pages.predict import captions
 from pages.predict.pair import Pair
 from pages.predict.params import CELLS, CaptionParams
 from pages.state import state
 
 ROW, AROUND = 28, 130
-OF_IMAGES = "No image was in training; all ten words were."
 PHOTO_LABELS = ("temple", "flower", "cat", "dog", "car", "person")
 PHOTO_TEMPLATES = ("a photo of a {number}", "a {number}", "a painting of a {number}", "a small photo of a {number}")
 #: Templates of the map: a few of those trained on, and all others.
@@ -92,41 +87,3 @@ def templates(pair: Pair) -> None:
 def _open_label(template: str, text: str) -> None:
     state.put(CaptionParams.template, template)
     captions.open_text(text)
-
-
-def held_out(pair: Pair) -> None:
-    """What the selected template names wrongly among the held-out digits; only for the model of digits."""
-    if not pair.takes_digits:
-        return
-    template = str(state.newest(CaptionParams.template))
-    found = _held_out(pair, template)
-    n, wrong = len(found.truth), int((found.said != found.truth).sum())
-    st.header("Errors on held-out digits", anchor=False)
-    st.markdown(
-        f"Template “{plain(template.format(number='{}'))}”: {n - wrong} of {n} held-out digits are named rightly "
-        f"({found.accuracy:.1%}), {wrong} are not. "
-        + ("No voice was in training; all ten words were." if pair.of_sound else OF_IMAGES)
-    )
-    counts = found.counts.numpy()
-    plot(
-        figures.pair_map(counts, WORDS, WORDS, titles=("digit", "best caption"), measure=f"{pair.model.other.takes}s",
-                         digits=0, limits=(0.0, float(counts.max())), colours=pair.view.colours),
-        key="held-out-map", height=AROUND + ROW * len(WORDS),
-        alt=f"Held-out digits, downwards, by the caption that fits best, to the right: {wrong} off the diagonal.",
-        on_event=on_click(cell=lambda i, j: _open_held_out(found, template, i, j)) if not pair.of_sound else None,
-    )  # fmt: skip
-    if not pair.of_sound:
-        gestures.caption(f"{gestures.CLICK} a number to open the first of its images with its caption.")
-
-
-def _held_out(pair: Pair, template: str) -> ZeroShot:
-    key = pair.view.model
-    vectors = cache.computed(("held-out vectors", key), lambda: held_out_vectors(pair.model))
-    return cache.computed(("held out", key, template), lambda: of_held_out(pair.model, template, vectors))
-
-
-def _open_held_out(found: ZeroShot, template: str, digit: int, said: int) -> None:
-    image = found.first(digit, said)
-    if image is not None:
-        image_input.IMAGES.choose(encode(image))
-        captions.open_text(filled(template, WORDS[said]))

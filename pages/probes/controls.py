@@ -18,7 +18,7 @@ TITLES = {**probe.TITLES, "file": "Your file"}
 
 def task() -> probe.Task | None:
     """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="controls-probes", horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = state.bound(
             st.selectbox, Params.task, "Task", list(TASKS), format_func=TITLES.get, width=390,
             help=about.text(__file__, "The tasks", **probe.TITLES),

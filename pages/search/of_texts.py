@@ -2,23 +2,22 @@
 
 import hashlib
 
-import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from encoder import search
 from encoder.figures.search import text_plane
 from encoder.trace import gradual
 from pages.components import plot
 from pages.components.lazy import expander
-from pages.core.access import visitors
 from pages.core.inputs import kept_file
 from pages.core.stores import cache, model_access, model_store, results
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import file_name
-from pages.core.words import about, errors_said, number, plain
+from pages.core.words import about, errors_said, number, opening, plain
 from pages.core.work import long_work
 from pages.search import sources
-from pages.search.params import PLANES, Params
+from pages.search.params import Params
 from pages.state import links, state
 
 #: Hits on the page.
@@ -30,9 +29,10 @@ MOST_POINTS = 4_000
 
 
 def show(view: View) -> None:
-    """The page for texts: where they come from, the query, and the nearest ones."""
-    st.markdown("Which of your texts are nearest to a query, by the cosine of their sentence vectors?")
-    with errors_said():
+    """The page for texts: where they come from, the query and the nearest ones, next to the map of all."""
+    opening("Which of your texts are nearest to a query, by the cosine of their sentence vectors?")
+    words, picture = st.columns([28, 72], gap="medium")
+    with words, errors_said():
         given = sources.choose()
         if given is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
@@ -41,18 +41,17 @@ def show(view: View) -> None:
                 kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")
             found = sources.collection(view, given)
             if found is not None:
-                _draw(view, found)
+                _draw(view, found, picture)
     sources.say_limits()
 
 
-def _draw(view: View, found: search.Collection) -> None:
+def _draw(view: View, found: search.Collection, picture: DeltaGenerator) -> None:
     """The query, its nearest texts, the map of all texts, and the files."""
     typed = state.bound(
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
     )
     query = typed if typed.strip() else view.text
-    searched = sources.indexed(found)
-    hits = sources.nearest(view, searched, query, search.TOP) if query.strip() else []
+    hits = sources.nearest(view, found, query, search.TOP) if query.strip() else []
     if found.n_cut:
         st.caption(
             f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
@@ -62,14 +61,15 @@ def _draw(view: View, found: search.Collection) -> None:
         st.info("Type a query above.", icon=":material/search:")
     for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
         hit(query, found.texts[place], rank, cosine)
-    draw_plane(found, [place for place, _ in hits[:SHOWN]])
-    draw_reranked(view, found, query, hits)
-    files(view, found)
+    with picture:
+        draw_plane(found, [place for place, _ in hits[:SHOWN]])
+        draw_reranked(view, found, query, hits)
+        files(view, found)
 
 
 def hit(query: str, text: str, rank: int, cosine: float) -> None:
     """One text and its cosine; a button opens the similarity of query and text."""
-    words, way = st.columns([4, 1], vertical_alignment="center")
+    words, way = st.columns([5, 2], gap="xsmall")
     words.markdown(f"{rank}. **{number(cosine)}** {plain(brief(text))}")
     if links.exists("similarity"):
         way.button(
@@ -111,46 +111,19 @@ def draw_plane(found: search.Collection, nearest: list[int]) -> None:
     if len(found) < 3:
         st.caption("A map needs at least 3 texts.")
         return
-    points, shares = None, None
-    if _wants_umap():
-        with errors_said():
-            points = _umap(found)
-        if points is None:
-            return
-        said = "UMAP keeps neighbours near each other. Neither the axes nor distances between groups have a meaning."
-        alt = "All texts as points: UMAP keeps neighbours near each other"
-    else:
-        # Computed once for a collection.
-        points, shares = results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
-        said = f"Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
-        alt = "All texts as points in the plane of their two largest principal components"
+    # Computed once for a collection.
+    points, shares = results.known("search-pca", found) or results.keep("search-pca", found, found.plane(), most=1)
     shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
     near = [shown.index(place) for place in nearest]
     plot(
         text_plane(points[shown], [found.texts[place] for place in shown], shares, near), key="search:map",
-        alt=f"{alt}; the nearest to the query have another colour.",
+        alt="All texts as points in the plane of their two largest principal components; the nearest to the query have "
+        "another colour.",
     )  # fmt: skip
     part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
-    st.caption(part + said)
-
-
-def _wants_umap() -> bool:
-    """The control of the map. A shared server has none: UMAP takes a process of its own for each visitor."""
-    if not visitors.for_one_person() or not search.umap_is_installed():
-        if state.get(Params.plane) == "umap":
-            st.caption('Shown: PCA. UMAP works on your own machine: pip install "encoderscope[umap]".')
-        return False
-    return state.segmented(Params.plane, "Map", PLANES, label_visibility="collapsed") == "umap"
-
-
-def _umap(found: search.Collection) -> np.ndarray | None:
-    """Points; None while they wait for a click."""
-    # UMAP does not say how far it is: the bar nears its end, and never reaches it.
-    return results.of_work(
-        "search-umap", found,
-        lambda: gradual.reported(search.iter_umap(found), lambda took: (took / (took + 60), f"UMAP: {took:.0f} s")),
-        label="Compute UMAP", ask="UMAP takes a minute, or minutes for many texts:", own=True, most=1,
-    )  # fmt: skip
+    st.caption(
+        f"{part}Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
+    )
 
 
 def draw_reranked(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]]) -> None:

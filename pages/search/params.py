@@ -4,18 +4,16 @@ from pages.state import Param, choice, flag, number, state, string, whole_number
 
 KINDS = {"texts": "Texts", "words": "Words"}
 SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file", "saved": "A saved collection"}
-PLANES = {"pca": "PCA", "umap": "UMAP"}
 
 
 @state.register
 class Params:
-    """What is searched, where texts come from, the query ("": the reader's sentence), a cross-encoder, the map."""
+    """What is searched, where texts come from, the query ("": the reader's sentence), a cross-encoder."""
 
     kind: Param[str] = choice("texts", KINDS, url="search_for")
     source: Param[str] = choice("lines", SOURCES, url="search_in")
     query: Param[str] = string(url="query")
     cross: Param[str] = string(url="cross_encoder")
-    plane: Param[str] = choice("pca", PLANES, url="map_by")
 
 
 #: What a token of the corpus attends to, in the open head.

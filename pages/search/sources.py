@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import EncoderError, probe, search
-from encoder.search import Collection, Index, Limits
+from encoder.search import Collection, Limits
 from encoder.trace import gradual
 from pages.components.lazy import expander
 from pages.core.access import limits
@@ -49,9 +49,9 @@ class Given:
 
 def choose() -> Given | Collection | None:
     """The widgets of the source, and what they give; None while a file is missing. Raises EncoderError."""
-    source = state.segmented(Params.source, "Texts to search", SOURCES)
+    source = state.selectbox(Params.source, "Texts to search", SOURCES)
     if source == "lines":
-        typed = kept_file.typed_lines("search:lines", 150, EXAMPLE)
+        typed = kept_file.typed_lines("search:lines", 110, EXAMPLE)
         return _read(typed.encode("utf-8", "replace"), "lines.txt")
     if source == "wordnet":
         st.caption("Example sentences of WordNet 3.0, Princeton University.")
@@ -62,12 +62,8 @@ def choose() -> Given | Collection | None:
             kept_file.ENDINGS, limits.SEARCH_FILE.value,
         )  # fmt: skip
         return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
-    left, right = st.columns(2)
-    with left:
-        most = limits.SEARCH_FILE.value
-        texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], most)
-    with right:
-        vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
+    texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], limits.SEARCH_FILE.value)
+    vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())
     return kept_file.read("search:saved", texts, vectors, make=_saved)
 
 
@@ -101,7 +97,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
     return results.of_work("search", what, work, label="Embed the texts", ask=ask, own=not given.is_bundled, most=1)
 
 
-def nearest(view: View, found: Collection | Index, query: str, k: int) -> list[tuple[int, float]]:
+def nearest(view: View, found: Collection, query: str, k: int) -> list[tuple[int, float]]:
     """The nearest texts. The query stays in this session, too."""
     with TURNS.turn():
         return search.nearest(found, view.loaded, query, k)
@@ -120,21 +116,3 @@ def say_limits() -> None:
     }
     values = {name: f"{value:,}" for name, value in most.items()}
     part.markdown(about.text(__file__, "Where the texts are kept", **values))
-
-
-def indexed(found: Collection) -> Collection | Index:
-    """The collection, or its index if the reader has built one. Below `search.WORTH_IT` texts there is none."""
-    if len(found) < search.WORTH_IT:
-        return found
-    if not search.is_installed():
-        st.caption('Every query compares all texts. For an index: pip install "encoderscope[index]".')
-        return found
-    index = results.of_work(
-        "search-index", found,
-        lambda: gradual.reported(search.iter_index(found), lambda share: (share, f"Texts in the index: {share:.0%}")),
-        label="Build an index",
-        ask="Every query compares all texts. An index takes minutes once, and makes queries faster:", own=True, most=1,
-    )  # fmt: skip
-    if index is not None:
-        st.caption("Index: approximate neighbours, exact cosines.")
-    return index or found

@@ -102,9 +102,8 @@ def _draw(view: View, atlas: Atlas) -> None:
         with right:
             shared(asked, hits)
     tokens = atlases.tokens(atlas, at)
-    how = "" if tokens.graph is None else ", by an index that may miss a neighbour"
     st.caption(
-        f"Tokens compared: {len(tokens):,}{how}. Limits: a near vector need not have the same meaning, and the cosine "
+        f"Tokens compared: {len(tokens):,}. Limits: a near vector need not have the same meaning, and the cosine "
         "says nothing about which part of the vector agrees."
     )
     if hits:

@@ -12,9 +12,18 @@ from pages.state import state
 REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
 
 
+def of_map(view: View) -> None:
+    """The layer, and whole words."""
+    _layer(view.loaded.config.n_layers)
+    state.bound(
+        st.toggle, Params.words, "Whole words",
+        help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
+    )  # fmt: skip
+
+
 def draw(view: View) -> Params:
-    """All controls; returns the values."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    """The other sentence and the options; returns all values."""
+    with st.container(key="controls-similarity", horizontal=True, vertical_alignment="bottom"):
         state.bound(
             st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
             help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
@@ -23,12 +32,6 @@ def draw(view: View) -> Params:
         if (options := popover("Options", "similarity-options", icon=":material/tune:")) is not None:
             with options:
                 _options(view.loaded)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        _layer(view.loaded.config.n_layers)
-        state.bound(
-            st.toggle, Params.words, "Whole words",
-            help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
-        )  # fmt: skip
     return state.read(Params)
 
 
@@ -47,9 +50,9 @@ def _layer(n_layers: int) -> None:
             return "Vectors: output (exact)"
         return "Vectors: input tokens" if layer == 0 else f"Vectors: input of layer {layer}"
 
-    state.bound(
-        st.select_slider, Params.depth, "Vectors that the map is about", options=list(range(n_layers + 1)),
-        format_func=name, width="stretch", label_visibility="collapsed",
+    state.selectbox(
+        Params.depth, "Vectors that the map is about", range(n_layers + 1), format_func=name, width=250,
+        label_visibility="collapsed",
         help="Input tokens: what each word adds before any mixing. Output: the split is exact, but each vector already "
         "contains information from the whole sentence. In between you see how mixing proceeds.",
     )  # fmt: skip

@@ -17,7 +17,8 @@ from pages.state import next_page
 
 
 def main(view: View) -> None:
-    heading(about.text(__file__, "What the map shows"))
+    with heading(about.text(__file__, "What the map shows")):
+        controls.of_map(view)
     params = controls.draw(view)
     attributed.sentences(view, params)
     found = None

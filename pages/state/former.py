@@ -30,14 +30,26 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
 
 #: What a former page showed where its address named nothing else.
 UNLESS_NAMED = {"forward_pass": {"step": "ids"}}
+#: The page that shows both norm placements.
+BOTH = "pre_post"
+#: Pages that had a sentence of their own for words that are masked.
+OF_MASKED = ("masked_words", "predict")
 #: Values of former pages that the page of now has no use for: a view with them opens without.
-DROPPED = frozenset({"block", "moved_norms", "picture", "says", "second", "stage", "temperature", "third"})
+DROPPED = frozenset("block hidden maps masked moved_norms order picture says second stage temperature third".split())
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:
     """A view, "page" and values as in a link, with the page of now and the values that show the former page there."""
-    view = {name: value for name, value in view.items() if name not in DROPPED}
+    own = {"text": view["masked"]} if "masked" in view and view["page"] in OF_MASKED else {}  # was a field of its own
+    if view.get("norm") == "both":  # was a third placement
+        view = {name: value for name, value in view.items() if name != "norm"} | {"page": BOTH}
+    view = {name: value for name, value in {**view, **own}.items() if name not in DROPPED}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
     return view
+
+
+def is_former(page: str, view: Mapping[str, str]) -> bool:
+    """Whether an address has a page or values that `current` changes into others."""
+    return page in FORMER or (page in OF_MASKED and "masked" in view) or view.get("norm") == "both"

@@ -11,8 +11,7 @@ from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS, make
-from pages.core.frame import placement_toggle
-from pages.core.frame.frame import heading
+from pages.core.frame.frame import heading, was_here
 from pages.core.words import about, opening, plain
 from pages.state import next_page, state
 from pages.training import at_start, history, live, runs
@@ -40,7 +39,7 @@ def train() -> None:
     opening("From which step does each encoder solve the task, and where do its heads attend then?")
     group = runs.group()
     if group is not None:
-        group.restart_lapsed(was_here=placement_toggle.was_here())
+        group.restart_lapsed(was_here=was_here())
     shown = None
     if group is not None:
         every = group.poll()
@@ -148,7 +147,7 @@ def choose_runs() -> None:
     )  # fmt: skip
     state.bound(
         st.segmented_control, Params.encodings, "Positions", list(limits.ENCODINGS), selection_mode="multi",
-        format_func=lambda one: {"alibi": "ALiBi", "bias": "bias by distance"}.get(one, one),
+        format_func=limits.ENCODINGS.get,
         help="Without positions, the encoder cannot tell the order of the symbols. Bias by distance: T5’s.",
     )  # fmt: skip
     for param, title, switch in ((Params.kinds, "Norm", "Norm"), (Params.ffns, "Feed-forward", "FFN")):

@@ -1,8 +1,7 @@
 """The values of the page “Train” in the address."""
 
-from encoder.model.config import POSITION_KINDS
 from encoder.train.blocks import PRESETS, SEEDS, SWITCHES
-from encoder.train.settings import ATTENTION
+from encoder.train.settings import ATTENTION, ENCODINGS
 from encoder.train.tasks import TASKS
 from pages.state import Param, choice, flag, number, several, state, string, whole_number
 
@@ -11,7 +10,6 @@ LENGTHS, SYMBOLS, LAYERS, HEADS, WIDTHS = (4, 32), (2, 16), (1, 12), (1, 8), (8,
 RISES, STEPS, SEED = (1, 1000), (20, 3000), (0, 999_999)
 RATES = (1e-5, 10.0)
 WARM = ("with", "without")
-ENCODINGS = (*POSITION_KINDS, "alibi", "bias")
 PLACEMENTS = ("pre", "post", "sandwich")
 PARTS = {"runs": "Training runs", "history": "The block, 2017 to today", "gradients": "Gradients at initialisation"}
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import torch
 
 from encoder.encoders.joint import JointEncoder
-from encoder.inputs.captions import MOST_TOKENS, PLAIN_TEMPLATES, TEMPLATES, UNSEEN_PAIRS, UNSEEN_TEMPLATES, WORDS
+from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS
 from encoder.inputs.digits import dataset
 from encoder.load import load, save
-from encoder.measure.zero_shot import held_out_vectors, of_held_out
+from recipes.digit_words.captions import MOST_TOKENS, UNSEEN_PAIRS
 from recipes.digit_words.strokes import accuracy_of_strokes
 from recipes.digit_words.training import NAME, PairRecipe
+from recipes.zero_shot import held_out_vectors, of_held_out
 
 
 def write(model: JointEncoder, recipe: PairRecipe, seconds: float, out: Path) -> Path:

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.joint import JointEncoder
-from encoder.inputs.captions import UNSEEN_PAIRS, WORDS, Stroke
+from encoder.inputs.captions import WORDS
 from encoder.inputs.digits import dataset
-from encoder.measure.zero_shot import held_out_vectors
+from recipes.digit_words.captions import UNSEEN_PAIRS, Stroke
+from recipes.zero_shot import held_out_vectors
 
 #: Number of a stroke in tensors; 0: neither.
 STROKES: tuple[Stroke | None, ...] = (None, "thick", "thin")

@@ -14,8 +14,6 @@ from torch import Tensor, nn
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.inputs import captions
-from encoder.inputs.captions import Caption
 from encoder.inputs.digits import SIDE
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.config import EncoderConfig, Patches
@@ -23,6 +21,8 @@ from encoder.model.encoder import Encoder
 from encoder.model.pooling import Dense, DenseConfig, pool
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 from recipes.classifier_run import descend
+from recipes.digit_words import captions
+from recipes.digit_words.captions import Caption
 from recipes.digit_words.strokes import STROKES, limits, strokes
 from recipes.digits.training import moved
 

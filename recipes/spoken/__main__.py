@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 
 from encoder.inputs import spoken_digits
+from recipes.spoken import recordings
 from recipes.spoken.finish import card, choose, write
 from recipes.spoken.training import SpokenRecipe, features, train
 from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, said, utterances
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{time.monotonic() - began:.0f} s; training")
     model = train(recipe, *sets["train"], partial(print, flush=True))
     stored = write(model, options.out)
-    spoken_digits.write(choose(unheard, unheard_clips), options.out / spoken_digits.FILE)
+    recordings.write(choose(unheard, unheard_clips), options.out / spoken_digits.FILE)
     text = card(stored, recipe, unheard, sets, (time.monotonic() - began) / 60)
     (options.out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
     print(text, flush=True)

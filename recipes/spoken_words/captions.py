@@ -2,8 +2,9 @@
 
 import random
 
-from encoder.inputs.captions import PARITY, WORDS, Caption, filled
+from encoder.inputs.captions import WORDS, filled
 from encoder.inputs.spoken_digits import TEMPLATES
+from recipes.digit_words.captions import PARITY, Caption
 
 #: For an even or odd digit.
 PARITY_TEMPLATES = ("an {number} digit", "an {number} number", "somebody says an {number} number",

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from encoder.encoders.joint import JointEncoder
-from encoder.inputs.captions import MOST_TOKENS, WORDS, filled
+from encoder.inputs.captions import WORDS, filled
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.spoken_digits import TEMPLATES, UNSEEN_TEMPLATES
 from encoder.load import load, save
-from encoder.measure.zero_shot import held_out_vectors, of_held_out
+from recipes.digit_words.captions import MOST_TOKENS
 from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES
 from recipes.spoken_words.training import WordsRecipe
+from recipes.zero_shot import held_out_vectors, of_held_out
 
 SHOWN = "a voice says {number}"
 

@@ -13,13 +13,13 @@ from torch import Tensor
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.inputs import captions
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.spoken_digits import TEMPLATES
 from encoder.load import load
 from encoder.model.encoder import Encoder
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 from recipes.classifier_run import descend
+from recipes.digit_words import captions
 from recipes.digit_words.training import Pair, PairRecipe, contrastive_loss, which_hold
 from recipes.spoken.training import NAME as SOUND
 from recipes.spoken.training import SpokenRecipe, hidden, moved

@@ -78,6 +78,30 @@ def test_the_bar_by_keys(visit: Callable[..., Page]) -> None:
     page.locator(f"#enc-groups [aria-current=page] b:text-is('{name}')").wait_for(state="attached")
 
 
+#: Every place that the title of the page Classroom has had, in a window whose bar opens it.
+PLACES = """() => {
+  window.places = [];
+  const look = () => {
+    const title = document.querySelector(".stMain h1");
+    const box = title?.getBoundingClientRect();
+    const place = title?.textContent.includes("Classroom") ? `${Math.round(box.left)}, ${Math.round(box.top)}` : null;
+    if (place && places.at(-1) !== place) places.push(place);
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_the_title_of_the_classroom_keeps_its_place(visit: Callable[..., Page]) -> None:
+    page = visit("/positions")
+    page.evaluate(PLACES)
+    bar(page).get_by_role("button", name="Learn").click()
+    bar(page).get_by_role("link", name="Classroom").click()
+    page.wait_for_function("() => window.places.length")
+    settle(page)
+    assert len(page.evaluate("() => window.places")) == 1
+
+
 def test_few_steps_lead_from_the_link_to_the_page_into_it(visit: Callable[..., Page]) -> None:
     page = visit("/heads")
     page.keyboard.press("Tab")

@@ -1,6 +1,7 @@
 """Every family in Chromium: a tiny random checkpoint of each, made by transformers, on the pages that accept its input.
 
-Each run opens one page a family, another page for the next one. With `-m families` every page opens with each family.
+A run of all tests opens one page with each fourth family, another page for the next one. With `-m families` one page
+opens with each, and then every page with each.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ GO = """address => {
 #: [path, folder] -> whether the bar shows that page and a field above it that model.
 SHOWN = """([path, folder]) => document.querySelector(".enc-pages a[aria-current]")?.getAttribute("href") === path
   && [...document.querySelectorAll(".stMain input")].some(one => one.value === folder)"""
-GROUPS = 2
+#: Of so many families a run of all tests opens one: all together take two minutes, and each test of `load/` opens all.
+OF = 4
 
 
 def folder_of(name: str) -> str:
@@ -64,17 +66,22 @@ class Families:
 
 @pytest.fixture(scope="module")
 def families(
-    serve: Callable[..., contextlib.AbstractContextManager[Server]], tmp_path_factory: pytest.TempPathFactory
+    serve: Callable[..., contextlib.AbstractContextManager[Server]],
+    tmp_path_factory: pytest.TempPathFactory,
+    pytestconfig: pytest.Config,
 ) -> Iterator[Families]:
     from tests.load import every_family, joints  # torch takes seconds in each process
 
     root = tmp_path_factory.mktemp("families")
-    for name, case in every_family.ALL.items():
-        every_family.write(case, case.make(), root / folder_of(name))
-    for name in JOINTS:
-        joints.write(joints.model_of(name), root / name, name)
+    chosen = (*every_family.ALL, *JOINTS)[:: 1 if "families" in pytestconfig.option.markexpr else OF]
+    for name in chosen:
+        if name in JOINTS:
+            joints.write(joints.model_of(name), root / name, name)
+        else:
+            case = every_family.ALL[name]
+            every_family.write(case, case.make(), root / folder_of(name))
     with serve(ENCODERSCOPE_MODELS_ROOT=str(root)) as server:
-        yield Families(server, (*every_family.ALL, *JOINTS), frozenset((*every_family.TEXTS, *JOINTS)))
+        yield Families(server, chosen, frozenset((*every_family.TEXTS, *JOINTS)) & {*chosen})
 
 
 def opened(page: Page, folder: str, name: str, *, deep: bool) -> list[str]:
@@ -109,13 +116,12 @@ def visited(browser: Browser, server: Server, visits: list[tuple[str, str]], *, 
     assert not server.log()[before:]
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
-def test_each_family_opens_on_a_page(browser: Browser, families: Families, group: int) -> None:
+def test_each_family_opens_on_a_page(browser: Browser, families: Families) -> None:
     visits = []
     for number, name in enumerate(families.names):
         pages = families.pages_of(name)
         visits.append((name, pages[number % len(pages)]))
-    visited(browser, families.server, visits[group::GROUPS], deep=False)
+    visited(browser, families.server, visits, deep=False)
 
 
 @pytest.mark.families

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.conftest import query, settle
 
@@ -16,33 +17,38 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-def numbers(page: Page) -> str:
-    """All formulas of the page as LaTeX."""
-    return "\n".join(page.locator(".stMain .katex annotation").all_text_contents())
+def results(page: Page) -> str:
+    """All formulas of the calculation."""
+    page.locator(".enc-hand math").first.wait_for()
+    return "\n".join(page.locator(".enc-hand-math").all_text_contents())
 
 
 def test_a_number_of_the_calculation_is_changed_by_hand(visit: Callable[..., Page]) -> None:
     page = visit("/by_hand")
-    before = numbers(page)
-    assert "0.8415 & 0.5403" in before
-    grid = page.locator('[data-testid="stDataFrame"] canvas').first
-    grid.wait_for()
-    box = grid.bounding_box()
-    assert box is not None
-    # The row of "cat", its second number: 0.1.
-    grid.dblclick(position={"x": box["width"] * 0.45, "y": 35 + 35 * 1.5}, force=True)
-    field = page.locator("#portal input, #portal textarea").first
+    before = results(page)
+    field = page.get_by_label("Embeddings X, row 1, column 1", exact=True)
     field.fill("7.5")
-    field.press("Enter")
+    field.press("Tab")
+    expect(page.get_by_label("Embeddings X, row 1, column 2", exact=True)).to_be_focused()
     page.wait_for_function("() => new URL(location).searchParams.has('hand')")
     settle(page)
-    changed = json.loads(query(page)["hand"])["embeddings"]
-    assert 7.5 in changed[1]
-    after = numbers(page)
+    assert json.loads(query(page)["hand"])["embeddings"][1][1] == 7.5
+    second = page.get_by_label("Embeddings X, row 1, column 2", exact=True)
+    second.fill("-3")
+    second.press("Tab")
+    page.wait_for_function("() => new URL(location).searchParams.get('hand')?.includes('-3')")
+    settle(page)
+    assert json.loads(query(page)["hand"])["embeddings"][1] == [0.5, 7.5, -3, 0.7]
+    after = results(page)
     assert after != before
     elsewhere = visit(page.url[page.url.index("/", 8) :])
-    assert numbers(elsewhere) == after
-    page.locator(".st-key-reset-numbers button").first.click()
+    assert results(elsewhere) == after
+    wrong = page.get_by_label("W_O, row 0, column 0", exact=True)
+    wrong.fill("a lot")
+    wrong.press("Tab")
+    expect(page.locator(".enc-hand .enc-note")).to_contain_text("a lot")
+    assert results(page) == after
+    page.get_by_role("button", name="Reset all numbers").click()
     page.wait_for_function("() => !new URL(location).searchParams.has('hand')")
     settle(page)
-    assert numbers(page) == before
+    assert results(page) == before

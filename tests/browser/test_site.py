@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import encoder
-from docs.site import HIDDEN, MODELS, pages
-from encoder.export.browser_site import write
+from docs.browser_site import write
+from docs.site import HIDDEN, MODELS, pages, shared
 from encoder.figures.numbers import three_digits
 from pages.core.view.view import EXAMPLES
 from tests.conftest import PATIENCE
@@ -30,10 +30,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
     folder.mkdir()
-    from encoder.inputs import digits
-
     write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=next(iter(EXAMPLES.values())),
-          hidden=HIDDEN, more={"digits": digits.examples()})  # fmt: skip
+          hidden=HIDDEN, more=shared())  # fmt: skip
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -89,6 +87,20 @@ def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: s
     expect(visitor.locator("#head .enc-root")).to_be_visible()
     visitor.get_by_role("link", name="Model", exact=True).click()
     expect(visitor.get_by_label("Sentence", exact=True)).to_have_value("The cat sat.")
+
+
+def test_a_layer_is_computed_by_hand(visitor: Page, site: str) -> None:
+    visitor.goto(f"{site}by_hand/")
+    first = visitor.locator(".enc-hand-math").nth(3)
+    before = first.text_content()
+    visitor.get_by_label("Embeddings X, row 1, column 1", exact=True).fill("7.5")
+    visitor.get_by_label("Embeddings X, row 1, column 1", exact=True).press("Tab")
+    expect(first).not_to_have_text(before or "")
+    changed = first.text_content()
+    visitor.goto(visitor.url)
+    expect(first).to_have_text(changed or "")
+    visitor.get_by_label("Norm placement").select_option("Pre-norm")
+    assert "norm_placement" in visitor.url
 
 
 def test_a_drawn_digit_gets_its_class(visitor: Page, site: str) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import tempfile
-import types
 
 import numpy as np
 import pytest
 
 from encoder import EncoderError, corpus
-from encoder.cli import main
-from encoder.corpus import token_index, token_search
+from encoder.corpus import token_index
 from encoder.corpus.token_search import Tokens
 from encoder.errors import AtlasError
 
@@ -104,6 +101,8 @@ def test_an_index_opens_mapped_and_finds_the_same(copied, tokens):
     assert (mapped.behaviour == tokens.behaviour).all()
     list(corpus.iter_index(copied, 3))
     (folder,) = (copied.folder / "index").iterdir()
+    (folder / "graph.usearch").write_bytes(b"as an earlier version wrote")
+    assert the_same(corpus.load_tokens(copied, 3), tokens)
     (folder / "codes.npy").write_bytes(b"")
     with pytest.raises(AtlasError, match="damaged"):
         corpus.load_tokens(copied, 3)
@@ -126,38 +125,6 @@ def test_many_vectors_are_mapped_from_a_temporary_file(copied, tokens, monkeypat
     assert mapped.nbytes == 0
     assert the_same(mapped, tokens)
     assert [path.name for path in tmp_path.iterdir()] == ["atlas"]
-
-
-def test_a_graph_finds_candidates_and_the_exact_cosines_order_them(copied, tokens, capsys):
-    pytest.importorskip("usearch", reason="the extra “index” is not installed")
-    assert main.main(["corpus", "index", str(copied.folder), "--layer", "3", "--exact", "50"]) == 0
-    found = corpus.load_tokens(copied, 3)
-    assert found.graph is not None
-    assert the_same(found, tokens)  # so few that the graph misses none
-
-
-def test_a_filter_asks_a_graph_for_more(tokens, monkeypatch):
-    monkeypatch.setattr(token_search, "FEW_OF_GRAPH", 0)
-    asked = []
-
-    class Graph:
-        """Exact, in place of usearch."""
-
-        def search(self, query, k):
-            asked.append(k)
-            return types.SimpleNamespace(
-                keys=np.argsort(-(tokens.vectors.astype(np.float32) @ query), kind="stable")[:k]
-            )
-
-    assert the_same(dataclasses.replace(tokens, graph=Graph()), tokens)
-    assert asked[0] == token_search.CANDIDATES * 7 < max(asked) <= len(tokens)
-
-
-def test_a_graph_needs_usearch(copied, monkeypatch):
-    monkeypatch.setattr(token_index, "is_installed", lambda: False)
-    with pytest.raises(EncoderError, match="usearch"):
-        next(corpus.iter_index(copied, 3, exact=50))
-    assert not (copied.folder / "index").exists()
 
 
 def test_what_is_not_there_is_said(atlas, tokens, model):

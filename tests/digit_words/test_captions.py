@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from encoder.inputs import captions
-from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_PAIRS, UNSEEN_TEMPLATES, WORDS, filled
+from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS, filled
 from encoder.inputs.digits import dataset
+from recipes.digit_words import captions
+from recipes.digit_words.captions import UNSEEN_PAIRS
 from recipes.digit_words.strokes import STROKES, limits, strokes
 from recipes.digit_words.training import contrastive_loss, which_hold
 

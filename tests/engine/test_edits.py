@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -208,9 +209,9 @@ edits = st.one_of(
 
 @given(edits)
 def test_any_valid_edit_is_a_value(edit: Edit):
-    copied = copy.deepcopy(edit)
-    assert copied == edit
-    assert hash(copied) == hash(edit)
+    for copied in (copy.deepcopy(edit), pickle.loads(pickle.dumps(edit))):
+        assert copied == edit
+        assert hash(copied) == hash(edit)
     assert eval(repr(edit)) == edit
     edit.check(CONFIG, N_TOKENS)
 

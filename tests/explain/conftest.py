@@ -11,6 +11,7 @@ import torch
 import encoder
 from encoder import EncoderConfig, TextEncoder, Trace
 from encoder.explain import Recomputation
+from encoder.model.experts import Experts
 
 TEXT = "The cat sat on the mat, because the cat was unbelievably tired."
 SHORT = "Hi there"
@@ -33,6 +34,10 @@ SCRATCH = {
     },
     "post, shared layers, narrow tables": {"layer_groups": 1, "embedding_width": 10, "position": "sinusoidal"},
     "pre, learned sinks, gated output": {"norm_placement": "pre", "attention_sinks": True, "output_gate": True},
+    "pre, experts with a gate": {
+        "norm_placement": "pre", "experts": Experts(5, 2), "gated": True, "ffn_bias": False, "activation": "silu",
+    },
+    "post, experts": {"experts": Experts(4, 3, renormalised=False), "ffn_bias": False},
     "pre, one head, wide head": {
         "norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False, "activation": "quick_gelu",
     },

@@ -68,8 +68,6 @@ MAKERS = {
     "vectors, several selected": lambda labels, n: figures.vectors_heatmap(
         rows_of(n, D), labels, "residual", selected=[0, n - 1], limit=2
     ),
-    "dot product": lambda labels, n: figures.dot_product_bars(rows_of(n, n)[0], rows_of(n, n)[-1], scale=0.5),
-    "dot product by size": lambda labels, n: figures.dot_product_bars(rows_of(1, n)[0], rows_of(2, n)[1], order="size"),
     "positions": lambda labels, n: figures.position_heatmap(rows_of(n, D), title="learned", selected=0),
     "position products": lambda labels, n: figures.position_dot_products(figures.position_products(rows_of(n, D))),
     "position cosines": lambda labels, n: figures.position_dot_products(
@@ -99,9 +97,6 @@ MAKERS = {
     "component sizes": lambda labels, n: figures.component_sizes(
         np.abs(rows_of(1, n)[0]), threshold=1.0, chance=0.5, named=[0, n - 1], selected=n - 1
     ),
-    "outliers by norm, log": lambda labels, n: figures.outlier_map(
-        np.abs(rows_of(N, n)), norm_names(), range(100, 100 + n), selected=(2, 100)
-    ),
     "token statistics": lambda labels, n: figures.token_statistics(
         {name: (rows_of(n, 2)[:, 0], rows_of(n, 3)[:, 1]) for name in ("before", "LayerNorm", "RMSNorm")},
         labels,
@@ -109,7 +104,6 @@ MAKERS = {
     ),
     "gain and bias": lambda labels, n: figures.gain_bias(rows_of(2, n)[0], rows_of(2, n)[1], selected=0),
     "gain only": lambda labels, n: figures.gain_bias(rows_of(1, n)[0], None),
-    "norm steps": lambda labels, n: figures.norm_steps(*rows_of(3, n), selected=n - 1),
 }
 
 
@@ -335,24 +329,6 @@ def test_a_part_of_a_long_text_keeps_its_places():
     assert not curves.layout.shapes, "token 3 is not drawn"
 
 
-def test_dot_product_terms_add_up():
-    q, k = np.array([1.2, 0.5]), np.array([0.9, 1.1])
-    terms = figures.dot_product_terms(q, k)
-    assert terms["product"].to_numpy() == pytest.approx([1.08, 0.55])
-    assert terms["running_sum"].iloc[-1] == pytest.approx(1.63)
-    figure = figures.dot_product_bars(q, k, scale=0.5)
-    assert figure.data[-1].name.endswith("q · k = 1.630; × 0.5000 = 0.815")
-
-
-def test_dot_product_by_size_names_its_components():
-    figure = figures.dot_product_bars([1, 1, 1], [0.5, -3, 2], order="size")
-    assert figure.layout.xaxis.labelalias == {"0": "1", "1": "2", "2": "0"}
-    negative, positive, total = figure.data
-    assert (list(negative.x), list(negative.y)) == ([0], [-3])
-    assert (list(positive.x), list(positive.y)) == ([1, 2], [2, 0.5])
-    assert list(total.y) == [-3, -1, -0.5]
-
-
 def test_position_products():
     encoding = np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]])
     assert figures.position_products(encoding).tolist() == [[25, 24, 0], [24, 25, 0], [0, 0, 0]]
@@ -436,12 +412,6 @@ def test_outliers_have_their_own_colour():
     assert notes == [("3", pytest.approx(np.log10(400))), ("1", pytest.approx(np.log10(30)))]
 
 
-def test_outliers_by_norm_name_their_components():
-    figure = figures.outlier_map(np.full((2, 3), 500.0), ["final_norm", "embedding_norm"], [99, 7, 12], selected=(1, 7))
-    assert figure.layout.xaxis.labelalias == {"0": "99", "1": "7", "2": "12"}
-    assert {note.text for note in figure.layout.annotations} == {"embedding", "7"}
-
-
 def test_outliers():
     values = np.zeros(200)
     values[7], values[100] = 9, -20
@@ -474,15 +444,12 @@ def test_token_steps():
         (lambda: figures.attention_heatmap(np.eye(2), ["a"] * 9, block=2, row_offset=3), "row_offset=3"),
         (lambda: figures.attention_heatmap(np.eye(2), ["a", "b"], colours="jet"), "colours='jet'"),
         (lambda: figures.vectors_heatmap(np.eye(2), ["a", "b"], "z"), "kind='z'"),
-        (lambda: figures.dot_product_terms([1, 2], [1]), r"\bq\b.* 2\b.*\bk\b.* 1\b"),
-        (lambda: figures.dot_product_bars([1], [1], order="random"), "order='random'"),
         (lambda: figures.products_by_distance(np.ones((2, 3))), r"\[2, 3\]"),
         (lambda: figures.distance_curve({}), "at least one curve"),
         (lambda: figures.norm_means(np.eye(2), ["final_norm"], ["a", "b"]), "for 1 norms"),
         (lambda: figures.token_statistics({}, ["a"]), "at least one norm"),
         (lambda: figures.token_statistics({"a": ([1], [1, 2])}, ["a", "b"]), r"\[1, 2\] tokens"),
         (lambda: figures.gain_bias([1, 2], [1]), r"\bgain\b.* 2\b.*\bbias\b.* 1\b"),
-        (lambda: figures.norm_steps([1], [1], [1, 2]), r"\[1, 1, 2\] components"),
     ],
 )
 def test_errors_say_what_is_wrong(call, said: str):

@@ -10,7 +10,7 @@ import pytest
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.heads import head_points
 from encoder.figures.names import Names
-from encoder.figures.norm_weighted import shares_by_layer, shares_by_token, weighted_heatmap
+from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 
 RANDOM = np.random.default_rng(0)
@@ -32,7 +32,6 @@ MAKERS = {
     "norm-weighted, window": lambda n: weighted_heatmap(np.eye(2), labels_of(2 * n), "share", block=n, window=True),
     "rollout": lambda n: weighted_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
     "layers": lambda n: shares_by_layer(*RANDOM.random((3, n)), selected=n - 1),
-    "tokens": lambda n: shares_by_token(*RANDOM.random((2, n)), labels_of(n), selected=0),
     "heads": lambda n: head_points(RANDOM.normal(size=(3 * n, 2)), n, selected=(2, n - 1)).figure,
     "heads, types": lambda n: head_points(np.zeros((n, 2)), n, head_types={"a": [0], "b": []}, selected=(0, 0)).figure,
     "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
@@ -177,7 +176,6 @@ def test_random_draws_are_a_band_and_their_mean() -> None:
     [
         (lambda: weighted_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
         (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
-        (lambda: shares_by_token([1, 2], [1], ("a", "b")), "as many"),
         (lambda: head_points(np.zeros((7, 2)), 3), "layers x 3"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "as many tokens"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "for 2 queries"),

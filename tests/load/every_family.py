@@ -96,7 +96,7 @@ class Case:
         config = getattr(transformers, f"{self.kind}Config")(**copy.deepcopy(self.fields))
         kind = getattr(transformers, self.model or f"{self.kind}Model")
         try:
-            model: nn.Module = kind._from_config(config, attn_implementation="eager")
+            model: nn.Module = kind._from_config(config, attn_implementation="eager", experts_implementation="eager")
         except ValueError:  # one implementation only
             model = kind._from_config(config)
         return model.eval()
@@ -222,6 +222,7 @@ TEXTS = {
     ),
     "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "clap": Case("CLAP, text", "ClapText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "roformer": Case(
         "RoFormer", "RoFormer", {**SIZES, **IDS, "embedding_size": 24}, kept="embed_positions", exact=exact_sines
     ),
@@ -295,6 +296,17 @@ TEXTS = {
     "starcoder2": Case("StarCoder2", "Starcoder2", {**SIZES, **IDS, "num_key_value_heads": 2, "sliding_window": 7}),
     "bloom": Case("BLOOM", "Bloom", {"hidden_size": 48, "n_head": 6, "n_layer": 3, "vocab_size": 99, **IDS}),
     "ministral": Case("Ministral", "Ministral", {**WIDE, "sliding_window": 8}),
+    "mixtral": Case(
+        "Mixtral", "Mixtral", {**WIDE, "num_local_experts": 5, "num_experts_per_tok": 2, "intermediate_size": 26}
+    ),
+    "qwen3_moe": Case(
+        "Qwen3, experts", "Qwen3Moe", {**WIDE, "num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 22}
+    ),
+    "olmoe": Case(
+        "OLMoE",
+        "Olmoe",
+        {**SIZES, **IDS, "num_key_value_heads": 2, "num_experts": 7, "num_experts_per_tok": 2, "intermediate_size": 26},
+    ),
     "opt": Case("OPT", "OPT", {**SIZES, **IDS, "ffn_dim": 52, "word_embed_proj_dim": 48}),
 }
 TITLES = {

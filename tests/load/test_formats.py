@@ -15,7 +15,7 @@ from torch import Tensor
 
 import encoder
 from encoder import LoadError
-from tests.load import reference
+from tests.load import every_family, reference
 from tests.load.reference import sentence
 
 TEXT = sentence(23)
@@ -184,6 +184,19 @@ def test_modernbert_with_an_older_config(drop: tuple, fields: dict, checkpoint: 
         with torch.no_grad():
             expected = theirs(**inputs).last_hidden_state[0]
         torch.testing.assert_close(ours.trace(TEXT).output, expected, atol=1e-5, rtol=0.0)
+
+
+@pytest.mark.parametrize("full", [{}, {"rope_type": "default"}, {"rope_theta": 500.0}, None])
+def test_ultrabert_whose_settings_have_no_base(full: dict | None, tmp_path: Path):
+    import transformers
+
+    case = every_family.ALL["ultrabert"]
+    every_family.write(case, case.make(), tmp_path / "plain")
+    given = None if full is None else {"full_attention": full, "sliding_attention": {}}
+    folder = reconfigured(tmp_path / "plain", tmp_path / "other", rope_parameters=given)
+    config = transformers.AutoConfig.from_pretrained(folder)
+    bases = tuple(config.rope_parameters[kind]["rope_theta"] for kind in config.layer_types)
+    assert encoder.load(folder, device="cpu").config.rotary_base == bases
 
 
 def test_a_fused_weight_is_copied_part_by_part(checkpoint: Callable):

@@ -15,6 +15,7 @@ from torch import nn
 import encoder
 from encoder import EncoderError, LoadError, classify, similarity
 from encoder.errors import TextError
+from tests.load import every_family
 from tests.load.reference import sentence
 from tests.load.test_wrap import fast_tokenizer
 
@@ -92,6 +93,24 @@ def test_vectors_are_those_of_sentence_transformers(name: str, width: int | None
         with pytest.raises(TextError, match="document"):
             ours.embed(TEXTS, prompt="passage")
         assert any("w50" in note for note in ours.notes) or ours.notes == ()
+
+
+@pytest.mark.parametrize("name", ["qwen3", "gemma3, both ways", "llama"])
+def test_a_model_that_is_padded_on_the_left(name: str, tmp_path: Path):
+    """A batch there has other places for the same tokens; rotary positions count differences only."""
+    case = every_family.ALL[name]
+    folder = every_family.write(case, case.make(), tmp_path / "model")
+    tokenizer = fast_tokenizer(folder)
+    tokenizer.padding_side = "left"
+    tokenizer.save_pretrained(folder)
+    modules = [Transformer(str(folder)), Pooling(48, "lasttoken"), Normalize()]
+    theirs = reference.SentenceTransformer(modules=modules, device="cpu")
+    batch = theirs.preprocess(TEXTS)
+    assert batch["attention_mask"][0, 0] == 0
+    for ours in everywhere(theirs, tmp_path):
+        close(ours.embed(TEXTS), theirs.encode(TEXTS, convert_to_tensor=True))
+        for text, ids, mask in zip(TEXTS, batch["input_ids"], batch["attention_mask"], strict=True):
+            assert list(ours.trace(text).ids) == ids[mask.bool()].tolist()
 
 
 def test_a_similarity_is_split_through_all_steps(folder: Path):

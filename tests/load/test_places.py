@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from encoder import LoadError
-from encoder.load import folders_inside, inside
+from encoder.load import inside
 
 
 @pytest.fixture
@@ -57,9 +57,3 @@ def test_a_link_that_leads_out_is_refused(root: Path):
 def test_what_is_no_folder_is_said(name: str, root: Path):
     with pytest.raises(LoadError, match="No folder"):
         inside(root, name)
-
-
-def test_the_checkpoints_of_a_root_are_listed(root: Path):
-    assert folders_inside(root) == ("bert", "within")
-    with pytest.raises(LoadError, match=r"No folder\b.* nothing\b"):
-        folders_inside(root / "nothing")

@@ -15,7 +15,7 @@ from torch import nn
 import encoder
 from encoder import LoadError, causal, edits, export
 from encoder.measure import heads
-from tests.load import joints, reference, sounds
+from tests.load import every_family, joints, reference, sounds
 from tests.load.reference import FAMILIES, sentence
 
 TEXTS = [sentence(3), sentence(12, seed=1), sentence(7, seed=2)]
@@ -190,3 +190,14 @@ def test_wrapping_imports_neither_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["mixtral", "qwen3_moe"])
+def test_experts_in_memory_are_those_on_disk(name: str, tmp_path: Path):
+    case = every_family.ALL[name]
+    theirs = case.make()
+    folder = every_family.write(case, theirs, tmp_path / "model")
+    ours, loaded = encoder.wrap(theirs, fast_tokenizer(folder)), encoder.load(folder, device="cpu")
+    for key, value in loaded.encoder.state_dict().items():
+        assert torch.equal(value, ours.encoder.state_dict()[key]), key
+    assert any("Copied" in note and "ffn.w_in" in note for note in ours.notes)

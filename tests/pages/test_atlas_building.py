@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -72,24 +68,3 @@ def test_the_files_go_with_the_folder() -> None:
     kept = atlas_folders.Folder(most=1_000)
     kept.remove()  # as at the server's end
     assert not kept.path.exists()
-
-
-def test_a_killed_server_leaves_folders_to_the_next_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    program = "from pages.core.corpora import atlas_folders as a; f = a.Folder(9); print(f.path, flush=True); input()"
-    other = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert other.stdout is not None
-    theirs, own = Path(other.stdout.readline().strip()), atlas_folders.Folder(9)
-    made = tmp_path / f"{atlas_folders.PREFIX}being-made"
-    made.mkdir()
-    (tmp_path / f"{atlas_folders.PREFIX}link").symlink_to(made)
-    before = set(tmp_path.iterdir())
-    atlas_folders.sweep()
-    assert set(tmp_path.iterdir()) == before >= {theirs, own.path}
-    other.kill()
-    other.communicate()
-    atlas_folders.sweep()
-    assert set(tmp_path.iterdir()) == before - {theirs}

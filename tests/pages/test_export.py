@@ -273,7 +273,7 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
     query, typed, more = told[-1]
     assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
     assert query["text"] == "a b"
-    assert {"text", "pair", "text_b", "template", "source", "masked", "patch_with", "cross_encoder"} <= set(typed)
+    assert {"text", "pair", "text_b", "template", "source", "patch_with", "cross_encoder"} <= set(typed)
     assert more["note"] == ""
     visit(text="word " * 2_000)
     query, _, more = told[-1]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import encoder
 from encoder import causal, explain
@@ -11,6 +14,7 @@ from encoder.explain.neurons import promoted_words, update_sizes
 from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import parse_recipe
 from pages.core.words.formulas import number
+from tests.load import every_family
 from tests.pages.apps import assert_well, press, visit, written
 
 TEXT = "The cat sat on the mat."
@@ -57,3 +61,18 @@ def test_a_long_text_is_drawn_in_parts() -> None:
     app = visit("feed_forward", text="cat dog " * 140)
     assert_well(app)
     assert "of 282 are drawn" in written(app)
+
+
+def test_the_experts_of_each_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = every_family.ALL["mixtral"]
+    folder = every_family.write(case, case.make(), tmp_path / "mixtral")
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    app = visit("feed_forward", model="other", source="mixtral", text="w7 w20 w33 w8", layer="1", i="2")
+    assert_well(app)
+    trace = encoder.load(folder, device="cpu").trace("w7 w20 w33 w8")
+    weights = explain.expert_weights(trace, 1)
+    assert weights is not None
+    shown = written(app)
+    for expert in np.flatnonzero(weights[2]):
+        assert f"expert {expert} with weight **{three_digits(float(weights[2, expert]))}**" in shown
+    assert f"Most used: expert {np.count_nonzero(weights, axis=0).argmax()}" in shown

@@ -17,11 +17,12 @@ from encoder.trace.trace import Trace
 from pages.core.access import visitors
 from pages.core.frame.frame import import_params
 from pages.core.stores import cache, model_access
+from pages.core.view import view
 from pages.core.view.view import EXAMPLES, FIRST_SENTENCE
 from pages.state.former import FORMER, current
 from pages.state.url_state import state
 from tests.conftest import ROOT
-from tests.pages.apps import assert_well, noted, numbers, sentences, visit
+from tests.pages.apps import assert_well, noted, numbers, sentences, visit, written
 
 ODD_TEXTS = {
     "empty": "",
@@ -135,6 +136,32 @@ def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
     app = visit(model="scratch", norm=norm, positions=positions, layers="2", heads="3", width="24", ffn="40")
     assert_well(app)
     assert app.number_input(key="view:head").max == 2
+
+
+@pytest.mark.parametrize("page", ["model", "heads", "norms", "positions"])
+@pytest.mark.parametrize("positions", ["alibi", "bias"])
+def test_every_mechanism_of_an_untrained_encoder_is_a_switch(
+    page: str, positions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[encoder.EncoderConfig] = []
+    monkeypatch.setattr(view, "scratch_config", lambda own=view.scratch_config: made.append(own()) or made[-1])
+    app = visit(
+        page, model="scratch", norm="pre", positions=positions, untrained_norm="rms", untrained_sandwich="1",
+        untrained_attention="grouped,windows,qk-norm,gate,sink,causal", gated="1", activation="silu", layers="3",
+        text="a b c d",
+    )  # fmt: skip
+    assert_well(app)
+    if page == "norms":
+        assert "RMSNorm" in written(app)
+    config = made[-1]
+    assert config.n_kv_heads == 2
+    assert (config.qk_norm, config.norm_kind, config.norm_bias) == ("head", "rms", False)
+    assert config.output_norms
+    assert config.output_gate
+    assert config.attention_sinks
+    assert config.causal
+    assert config.attention_window == (None, 8, 8)
+    assert (config.position == "alibi") == (positions == "alibi")
 
 
 def test_sizes_that_do_not_fit_are_a_sentence() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -122,15 +120,6 @@ def test_numbers_in_sentences(value: float, said: str) -> None:
     assert formulas.number(value) == said
 
 
-def test_right_to_left_tokens_are_isolated_in_lists_and_sentences() -> None:
-    app = visit(text="שלום עולם", layer="0", head="2")
-    (table,) = [
-        node.proto.body for node in app.main if node.type == "html" and 'class="enc-weights"' in node.proto.body
-    ]
-    shown = re.findall(r"<tr><td>(.*?)</td>", table)
-    assert any(" → " in pair and "\u2068" in pair for pair in shown)
-    for pair in shown:
-        assert pair.count("\u2068") == pair.count("\u2069")
-        assert pair.startswith("\u200e") == ("\u2068" in pair)
+def test_right_to_left_tokens_are_isolated_in_sentences() -> None:
     shown = visit("heads", view="vectors", text="שלום עולם", layer="0", head="2")
-    assert "\u2068" in shown.subheader[0].value
+    assert written(shown).count("\u2068") == written(shown).count("\u2069") > 0

@@ -15,20 +15,22 @@ from pages.norms.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
 
 
-def test_one_layernorm_in_detail(minilm: encoder.TextEncoder) -> None:
-    text, name, token = "The cat sat", "layers.2.ffn_norm", 2
-    app = visit("norms", text=text, at=name, i=str(token), norm_part="one")
+@pytest.mark.parametrize(
+    ("name", "model", "opened"),
+    [
+        ("layers.2.ffn_norm", "minilm", {"step": "norm", "part": "ffn", "layer": 2}),
+        ("embedding_norm", "minilm", {"step": "embedding"}),
+        ("final_norm", "twin-pre", {"step": "final"}),
+    ],
+)
+def test_a_norm_opens_its_part_of_the_model(name: str, model: str, opened: dict[str, object]) -> None:
+    app = visit("norms", model=model, text="The cat sat", at=name, i="2", norm_part="one")
     assert_well(app)
-    norm = minilm.trace(text).norms[name]
-    shown = written(app)
-    assert any("cat (token 2)" in heading.value and "L2 FFN" in heading.value for heading in app.header)
-    assert f"| before | {number(float(norm.mean[token]))} | {number(float(norm.std[token]))} |" in shown
-    assert "| normalised | 0.000 | 1.000 |" in shown
-    mean, std = float(norm.output[token].mean()), float(norm.output[token].std(correction=0))
-    assert f"| after × gain + bias | {number(mean)} | {number(std)} |" in shown
-    table = app.dataframe[0].value
-    assert table["output"].to_numpy() == pytest.approx(norm.output[token].numpy(), abs=1e-5)
-    assert table["normalised"].to_numpy() == pytest.approx(norm.normalised[token].numpy(), abs=1e-5)
+    app.button(key="open-norm").click().run()
+    assert not app.exception
+    view = app.session_state["_view"]
+    assert {one: view[one] for one in opened} == opened
+    assert view["i"] == 2
 
 
 def test_the_slider_goes_through_the_layernorms() -> None:

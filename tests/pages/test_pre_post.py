@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import encoder
 from encoder import causal
-from encoder.explain import hidden_activations
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
 from encoder.measure import stream
@@ -48,7 +47,8 @@ def test_the_numbers_of_the_twins() -> None:
     traces = [encoder.load(f"twin-{placement}", device="cpu").trace(text) for placement in ("pre", "post")]
     most = most_different(*traces, layer, head)
     app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
-    assert f"{most.first:.3f} in pre-norm, {most.second:.3f} in post-norm" in written(app)
+    weights = three_digits(most.second), three_digits(most.first)
+    assert "**{}** in post-norm and **{}** in pre-norm".format(*weights) in written(app)
     moved = [stream.head_differences(*traces, each) for each in range(4)]
     most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
     assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
@@ -88,15 +88,15 @@ def test_any_text_opens() -> None:
 
 def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
     app = visit(text="one two", norm="pre")
-    app.segmented_control(key="view:norm").set_value("both").run()
+    assert "Both" in [link.proto.label for link in app.get("page_link")]
+    app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
     assert app.title[0].value == "Pre-norm vs post-norm"
-    assert app.query_params["norm"] == "both"
+    assert not [control for control in app.segmented_control if control.key == "view:norm"]
+    assert "instead of" not in written(app), "the placement chosen elsewhere does not count here"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.segmented_control(key="view:norm").value == app.query_params["norm"] == "pre"
-    app.switch_page("pages/pre_post/page.py").run()
-    assert app.query_params["norm"] == "both"
     assert app.query_params["text"] == "one two"
 
 
@@ -124,14 +124,15 @@ def test_the_page_never_opens_another_model_than_the_readers() -> None:
     assert "twin-post" in written(app)
 
 
-def test_one_map_is_switched_and_says_the_weight_of_the_selected_pair() -> None:
+def test_the_maps_say_both_weights_of_the_selected_pair() -> None:
     text, layer, head = "the cat sat on the mat", 0, 1
-    app = visit("pre_post", text=text, layer=str(layer), head=str(head), i="2", j="3", model="twin-pre")
+    place = {"text": text, "layer": str(layer), "head": str(head), "i": "2", "j": "3"}
+    app = visit("pre_post", maps="pre", model="twin-pre", **place)
+    assert_well(app)
     for placement in ("pre", "post"):
-        app.segmented_control(key="view:maps").set_value(placement).run()
-        assert_well(app)
         trace = encoder.load(f"twin-{placement}", device="cpu").trace(text)
-        assert f"“cat” → “sat”: **{float(trace.attention(layer, head)[2, 3]):.3f}**" in written(app)
+        weight = three_digits(float(trace.attention(layer, head)[2, 3]))
+        assert re.search(rf"\*\*{re.escape(weight)}\*\* \([^)]*\) in {placement}-norm", written(app))
     app.button(key="open-most").click().run()
     assert (app.query_params.get("layer", "0"), app.query_params.get("head", "2")) != (str(layer), str(head))
     assert not [button for button in app.button if button.key == "open-most"]
@@ -156,17 +157,12 @@ def test_a_page_says_what_moving_the_norms_changed_most() -> None:
     post, pre = (each.trace(text) for each in (model, model.with_norm_placement("pre")))
     most = most_different(pre, post, layer, head)
     weights = most.second, most.first
-    common = [name for name in pre.norms if name in post.norms]
-    was, now = (np.stack([one.norms[name].std.numpy() for name in common]) for one in (post, pre))
-    widest = np.unravel_index(np.abs(now - was).argmax(), now.shape)
-    ours, theirs = (hidden_activations(one, layer).hidden for one in (pre, post))
-    at = np.unravel_index(np.abs(ours - theirs).argmax(), ours.shape)
     cosine = causal.outcomes_of(model, post, [pre], causal.SentenceVector())
     for page, expected in {
         "heads": weights,
         "contribution": weights,
-        "norms": (float(was[widest]), float(now[widest])),
-        "feed_forward": (float(theirs[at]), float(ours[at])),
+        "norms": cosine,
+        "feed_forward": cosine,
         "positions": cosine,
     }.items():
         assert f"{formulas.change(*expected)}." in written(visit(page, norm="pre", **query)), page

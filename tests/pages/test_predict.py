@@ -27,25 +27,33 @@ def words(app):
 
 @pytest.mark.parametrize(("model", "reason"), [("scratch", "random"), ("minilm", "another task")])
 def test_a_model_without_a_head_is_replaced_on_this_page_alone(model: str, reason: str) -> None:
-    app = visit("predict", text=TEXT, model=model, masked=MASKED)
+    app = visit("predict", text=MASKED, model=model)
     assert_well(app)
     assert reason in written(app)
     example = encoder.load("twin-post", device="cpu")
     entry = example.predict_masked(example.trace(MASKED), 1)[0]
     assert f"twin-post: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(app)
     assert app.query_params.get("model", "minilm") == model
-    assert app.query_params["text"] == TEXT
-    app.text_input(key="view:masked").set_value("the [MASK] of a country").run()
-    entry = example.predict_masked(example.trace("the [MASK] of a country"), 1)[0]
-    assert f"twin-post: “{entry.tokens[0]}” {entry.probabilities[0]:.3f}" in written(app)
-    app.text_input(key="view:masked").set_value("no mask").run()
+
+
+def test_an_old_link_with_a_sentence_of_the_pages_own_opens_that_sentence() -> None:
+    for page in ("predict", "masked_words"):
+        app = visit(page, text=TEXT, model="twin-pre", masked=MASKED, hidden="tree")
+        assert_well(app)
+        assert app.query_params["text"] in (MASKED, [MASKED])
+        assert "masked" not in app.query_params
+    assert visit("heads", text=TEXT, masked=MASKED).query_params["text"] == TEXT
+
+
+def test_a_text_without_words_gets_a_sentence() -> None:
+    app = visit("predict", model="twin-pre", text="")
+    assert_well(app)
     assert "[MASK]" in noted(app, "edit")
 
 
 def test_a_model_with_a_head_says_nothing_of_the_twins() -> None:
     app = visit("predict", text="the [MASK] sat", model="twin-pre")
     assert "another task" not in written(app)
-    assert not [field for field in app.text_input if field.key == "view:masked"], "the reader's sentence has a mask"
 
 
 def test_the_twins_have_titles_in_the_sidebar() -> None:
@@ -90,10 +98,9 @@ def test_a_word_is_hidden_on_this_page_alone(model: str) -> None:
     assert app.query_params["text"] == TEXT
 
 
-def test_old_links_with_a_hidden_word_give_its_rank() -> None:
-    app = visit("predict", model="twin-pre", text="The [MASK] sat on the mat.", hidden="cat")
+def test_a_mask_of_the_readers_stays() -> None:
+    app = visit("predict", model="twin-pre", text="The [MASK] sat on the mat.")
     assert "[MASK]" not in words(app).options
-    assert "“cat”: rank" in written(app)
     assert_well(visit("predict", text="one two", hidden_word="70"))
 
 

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import deno
 import pytest
@@ -19,6 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from encoder.javascript import joined
 from pages.core.server.reconnect import SCRIPT, Reconnected
 from pages.state import kept
+from tests.pages.apps import visit
 
 TOKEN = re.compile(rb"kept=([\w-]+)")
 given: list[dict[str, object]] = []
@@ -66,6 +68,17 @@ def test_the_first_request_after_a_reconnect_has_no_clicks() -> None:
     assert re.fullmatch("room=ACD347&head=3&kept=[^&]+", state.query_string)
     assert [(one["heard"], one["seat"]["member"]) for one in given] == [(17, "m")]
     assert second == asks("b", text="y")
+
+
+def test_after_a_long_gap_the_sentence_of_the_address_is_on_every_page() -> None:
+    """After two minutes the server has forgotten the session and its widgets; the address names the view."""
+    (first,) = heard(begins(address="heads?text=A+quiet+lake&head=3"), asks("a"))
+    state = BackMsg.FromString(first["bytes"]).rerun_script
+    app = visit(state.page_name, **dict(parse_qsl(state.query_string)))
+    for page in ("norms", "positions"):
+        assert app.text_area(key="view:text").value == "A quiet lake"
+        app.switch_page(f"pages/{page}/page.py").run()
+    assert app.text_area(key="view:text").value == "A quiet lake"
 
 
 def test_a_first_visit_gets_what_the_browser_kept() -> None:

@@ -96,7 +96,7 @@ def test_long_sentences_wait_for_a_click_and_longer_ones_are_refused():
     app = visit("similarity", text="cat " * (LONGEST + 1), similar_to=B, vectors="5")
     assert app.error
     assert not app.exception
-    app.select_slider(key="view:vectors").set_value(6).run()
+    app.selectbox(key="view:vectors").set_value(6).run()
     assert_well(app)
     assert len(check(app)) == 3
 

@@ -217,33 +217,3 @@ def test_a_room_takes_a_bounded_number_of_streams(
     while connect(room.code).response.status != 200:  # the server notes that a browser left
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_a_teachers_pointer_shows_for_a_while_and_a_students_never(
-    connect: Callable[[str], Stream], store: Flaky, room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    student, desk = connect(f"{room.code}?member=a"), connect(f"{room.code}?desk=1")
-    spot = {"place": "st-key-heads-map", "i": 3, "j": 1}
-    port = student.connection.port
-
-    def point(body: object) -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        with contextlib.closing(connection):
-            connection.request("POST", f"/school/_rooms/{room.code}/spot", json.dumps(body))
-            return connection.getresponse().status
-
-    assert point({"key": "a guess", "spot": spot}) == 403
-    assert point({"key": "\ud800", "spot": spot}) == 403
-    for wrong in ([], {"key": "key"}, {"key": "key", "spot": {"place": "<b>"}},
-                  {"key": "key", "spot": {**spot, "i": "x"}}):  # fmt: skip
-        assert point(wrong) == 400
-    assert point({"key": "key", "spot": {**spot, "place": "st-key-" + "x" * 1000}}) == 413
-    assert not store.pulse(room.code).spot
-    assert point({"key": "key", "spot": {**spot, "more": "dropped"}}) == 204
-    student.wait(lambda lines: data(version=1, spot=spot) in lines)
-    desk.wait(lambda lines: data(version=1, activity=0, here=0, follow=0, answers=0, spot=spot) in lines)
-    assert point({"key": "key", "spot": None}) == 204
-    student.wait(lambda lines: lines[-2:] == [data(version=1), ""])
-    monkeypatch.setattr(events_module, "SPOT_SECONDS", 0.5)
-    assert point({"key": "key", "spot": spot}) == 204
-    student.wait(lambda lines: lines.count(data(version=1, spot=spot)) == 2 and lines[-2:] == [data(version=1), ""])

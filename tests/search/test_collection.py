@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, search
-from encoder.trace import gradual
 
 TEXTS = ("A kitten rested on a rug.", "Stocks fell sharply.", "dog", "The cat sat on the mat.", "Prices rose again.")
 
@@ -112,28 +111,6 @@ def test_equal_and_unequal_cosines_in_one_order():
     assert [place for place, _ in found.nearest(np.array([1.0, 0, 0]), 2)] == [0, 2]
     assert found.nearest(np.array([1.0, 0, 0]), 0) == []
     assert len(found.nearest(np.array([1.0, 0, 0]), 60)) == 6
-
-
-def test_an_index_finds_what_the_product_finds():
-    pytest.importorskip("usearch", reason="the extra “index” is not installed")
-    draw = np.random.default_rng(0)
-    vectors = draw.normal(size=(2_500, 16)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    found = search.Collection(tuple(map(str, range(2_500))), vectors, "any")
-    shares: list[float] = []
-    index = gradual.result(gradual.reported(search.iter_index(found), shares.append))
-    assert shares == [0.4, 0.8, 1.0]
-    queries = draw.normal(size=(20, 16))
-    same = [len({*index.nearest(query, 5)} & {*found.nearest(query, 5)}) for query in queries]
-    assert sum(same) >= 95
-    with pytest.raises(EncoderError, match="zero"):
-        index.nearest(np.zeros(16))
-
-
-def test_without_usearch_an_index_is_a_sentence(monkeypatch: pytest.MonkeyPatch, collection: search.Collection):
-    monkeypatch.setattr(search.index, "is_installed", lambda: False)
-    with pytest.raises(EncoderError, match="pip install"):
-        next(search.iter_index(collection))
 
 
 def test_the_plane_of_many_texts_is_that_of_all_components():

@@ -13,12 +13,13 @@ import torch
 from PIL import Image
 
 import encoder
-from encoder.export.browser_model import browser_model
+from docs.browser_model import browser_model
 from encoder.export.model_picture import model_picture
 from encoder.inputs import digits
+from encoder.javascript import joined
 from tests.run_javascript import evaluated
 
-BROWSER = Path(encoder.__file__).parent / "export" / "browser"
+BROWSER = Path(__file__).parents[2] / "docs" / "browser"
 #: float16 files of weights that are float16 anyway: what is left is the order of sums.
 CLOSE = 1e-4
 WORDS = ("the", "cat", "river", "banks", "Ünïcode", "naïve", "北京", "don't", "unbelievably", "[MASK]", "😀", "2,000",
@@ -50,19 +51,19 @@ def in_browser(name: str, expression: str, folder: Path, *, precision: str = "fl
     return evaluated(module, "found", "found", folder)
 
 
-@pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
-def test_fifty_texts_give_the_numbers_of_python(name: str, tmp_path: Path) -> None:
-    given, model = texts(50), encoder.load(name)
-    found = in_browser(
-        name,
-        "given.texts.map((text) => { const { tokens, trace } = model.read(text, {}); const layer = trace.layers[2];"
-        " return { ids: tokens.map(({ id }) => id), output: Array.from(trace.output), q: Array.from(layer.q),"
-        " k: Array.from(layer.k), v: Array.from(layer.v), pattern: layer.pattern.map((one) => Array.from(one)),"
-        " stream: Array.from(layer.afterAttention) }; })",
-        tmp_path,
-        texts=given,
-    )
-    for text, browser in zip(given, found, strict=True):
+#: What the engine gives for `given.texts`, in any browser.
+FIFTY = (
+    "given.texts.map((text) => { const { tokens, trace } = model.read(text, {}); const layer = trace.layers[2];"
+    " return { ids: tokens.map(({ id }) => id), output: Array.from(trace.output), q: Array.from(layer.q),"
+    " k: Array.from(layer.k), v: Array.from(layer.v), pattern: layer.pattern.map((one) => Array.from(one)),"
+    " stream: Array.from(layer.afterAttention) }; })"
+)
+
+
+def are_those_of_python(found: list[dict[str, Any]], name: str) -> None:
+    """Whether FIFTY gave what the Python engine gives for the same texts."""
+    model = encoder.load(name)
+    for text, browser in zip(texts(50), found, strict=True):
         trace = model.trace(text)
         n = trace.n_tokens
         assert browser["ids"] == list(model.tokenize(text).ids)
@@ -71,6 +72,11 @@ def test_fifty_texts_give_the_numbers_of_python(name: str, tmp_path: Path) -> No
             close(browser[part], ours.transpose(0, 1))
         close(browser["pattern"], trace.layer_attention(2))
         close(browser["stream"], trace.values["layers.2.after_attention"][:n])
+
+
+@pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
+def test_fifty_texts_give_the_numbers_of_python(name: str, tmp_path: Path) -> None:
+    are_those_of_python(in_browser(name, FIFTY, tmp_path, texts=texts(50)), name)
 
 
 def close(browser: Any, ours: torch.Tensor, most: float = CLOSE) -> None:
@@ -210,3 +216,13 @@ def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
         for label, value, _, at, *_ in browser["rows"]:
             expected = numbers.get((label, at), value)
             assert abs(value - expected) <= CLOSE * max(1, abs(value)), (key, label)
+
+
+@pytest.mark.parametrize("name", ["site", "worker"])
+def test_a_joined_script_of_the_site_declares_each_name_once(name: str, tmp_path: Path) -> None:
+    """All modules of a script share one scope: a name that two of them declare is an error of the whole script."""
+    script, module = tmp_path / f"{name}.js", tmp_path / "module.js"
+    script.write_text(joined(BROWSER / f"{name}.js"), encoding="utf-8")
+    compiled = f"new Function(Deno.readTextFileSync({json.dumps(str(script))}))"
+    module.write_text(f"export const found = {compiled}.length;\n", encoding="utf-8")
+    assert evaluated(module, "found", "found", tmp_path) == 0

@@ -17,7 +17,7 @@ from encoder.inputs import spoken_digits
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.sound import MOST_SECONDS, Sound
 from encoder.inputs.spoken_digits import WORDS
-from recipes.spoken import voices
+from recipes.spoken import recordings, voices
 from recipes.spoken.finish import choose, write
 from recipes.spoken.training import SpokenRecipe, accuracy, features, hidden, moved, train
 from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES, Utterance
@@ -53,7 +53,7 @@ def test_the_recordings(model: encoder.AudioEncoder) -> None:
 
 def test_eight_bits_are_enough() -> None:
     samples = np.sin(np.linspace(0, 400, 16_000)).astype(np.float32) * np.linspace(0.01, 1, 16_000, dtype=np.float32)
-    error = spoken_digits.expanded(spoken_digits.compressed(samples)) - samples
+    error = spoken_digits.expanded(recordings.compressed(samples)) - samples
     assert 20 * np.log10(np.std(samples) / np.std(error)) > 35
 
 

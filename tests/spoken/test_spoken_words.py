@@ -12,10 +12,10 @@ import encoder
 from encoder import EncoderError, JointEncoder
 from encoder.inputs import captions, spoken_digits
 from encoder.load import bundled
-from encoder.measure.zero_shot import held_out_vectors, of_held_out
 from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES
 from recipes.spoken_words.captions import draw
 from recipes.spoken_words.training import WordsRecipe, train
+from recipes.zero_shot import held_out_vectors, of_held_out
 from tests.pages.apps import assert_well, visit, words
 
 SHOWN = "a voice says {number}"

@@ -31,9 +31,10 @@ def test_a_block_trains_is_saved_and_explains_itself(name: str):
     assert view.status == "done"
     frame, tokens = view.frames[-1], SHORT.length + settings.registers
     assert frame.sample.shape == (2, 4, SHORT.length, SHORT.length)
-    assert frame.sinks.shape == (2, 4, 4)
+    assert frame.sinks.shape == (2, 4, 5)
     assert ((frame.sinks[..., 0] >= 0) & (frame.sinks[..., 0] < tokens)).all()
     assert ((frame.sinks[..., 3] >= 1) & (frame.sinks[..., 3] <= tokens)).all()
+    assert ((frame.sinks[..., 4] >= 1 - 1e-4) & (frame.sinks[..., 4] <= 4 + 1e-4)).all()  # heads of width 4
     again = single_file.from_bytes(single_file.to_bytes(run.snapshot()))
     assert torch.equal(again.predict(run.inputs), run.snapshot().predict(run.inputs))
     trace = again.text_encoder.trace(run.task.text(run.inputs[0]))
@@ -63,11 +64,20 @@ def test_another_trial_has_other_weights_and_the_same_held_out_sequences():
 def test_the_numbers_of_a_sink():
     run = TaskRun(SHORT)
     attention = run.snapshot().model.encoder.block(0).attention
-    mean, v = torch.zeros(4, 6, 6), torch.ones(2, 4, 6, 4)
-    mean[..., 2] = 1.0  # every head attends to token 2
+    pattern, v = torch.zeros(2, 4, 6, 6), torch.ones(2, 4, 6, 4)
+    pattern[..., 2] = 1.0  # every head attends to token 2
     v[:, :, 2] = 0.0  # and takes nothing from it
-    found = sink_numbers(mean, attention, v)
-    assert found.tolist() == [[2.0, 1.0, 0.0, 6.0]] * 4
+    found = sink_numbers(pattern, attention, v)
+    assert found.tolist() == [[2.0, 1.0, 0.0, 6.0, 0.0]] * 4
+    v[:, :, 2] = 3.0  # it adds the same vector to every token
+    assert sink_numbers(pattern, attention, v)[:, 4].tolist() == pytest.approx([1.0] * 4, abs=1e-4)
+    w_o = attention.w_o.weight.view(-1, 4, 4)
+    v = torch.randn(2, 4, 6, 4, generator=torch.Generator().manual_seed(0))
+    pattern, gate = pattern.normal_(generator=torch.Generator().manual_seed(1)).softmax(-1), torch.rand(2, 4, 6, 1)
+    added = torch.einsum("bhtk,dhk->bhtd", pattern @ v * gate, w_o).detach()
+    squares = torch.linalg.svdvals(added).square()
+    expected = (squares.sum(-1).square() / squares.square().sum(-1)).mean(0)
+    torch.testing.assert_close(sink_numbers(pattern, attention, v, gate)[:, 4].detach(), expected)
 
 
 def test_the_interval_is_students():

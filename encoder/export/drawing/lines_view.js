@@ -4,7 +4,6 @@ import { gestures, isTouch, listenToFinger } from "./finger.js";
 import { drawLines, drawSquares, KEY, levelsOf, lineAt, QUERY, saveLines, strokeOne } from "./lines_picture.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme, rgb, unitOf } from "./shared.js";
-import { listenToSpot, pointAt } from "./spot.js";
 
 const TITLES = ["attends from", "", "attends to"];
 const TAPS_ON_TOKENS = "Tap a token to select it, long press to add one.";
@@ -41,7 +40,6 @@ export class LinesView extends Drawing {
     });
     this.listen(canvas, "pointermove", (event) => event.pointerType !== "touch" && this.pointAtLine(event));
     this.listen(canvas, "pointerleave", () => this.showLine(null));
-    listenToSpot(this, (spot) => this.rows?.[spot?.side]?.[spot.token]);
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.move(null));
   }
@@ -217,7 +215,6 @@ export class LinesView extends Drawing {
     if (String(at) === String(this.at)) return;
     this.at = at;
     this.line = null;
-    pointAt(this, at && { side: at[0], token: at[1] });
     this.paintSoon();
   }
 

@@ -14,7 +14,6 @@ import {
 import { gestures, isTouch, listenToFinger } from "./finger.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme, rgb, unitOf } from "./shared.js";
-import { listenToSpot, pointAt } from "./spot.js";
 import { saveText } from "./text_picture.js";
 
 const TAPS_ON_WORDS = "Tap a word to select it, long press to add one.";
@@ -45,7 +44,6 @@ export class TextView extends Drawing {
     this.listen(body, "click", (event) => this.onClick(event));
     listenToFinger(this, body, { hold: (touch) => this.onClick({ ...touch, shiftKey: true }) });
     this.listenToSize(this.root, () => this.header && this.fitFont());
-    listenToSpot(this, (spot) => this.units?.[spot?.unit]);
     this.listenToKeys(body);
     this.listen(body, "blur", () => this.leave());
   }
@@ -216,7 +214,6 @@ export class TextView extends Drawing {
     const unit = this.unitAt(event);
     if (unit !== this.hovered) {
       this.hovered = unit;
-      pointAt(this, unit === null ? null : { unit });
       this.shadeSoon();
     }
     if (unit === null) this.tip.hide();
@@ -225,7 +222,6 @@ export class TextView extends Drawing {
 
   leave() {
     this.hovered = null;
-    pointAt(this, null);
     this.tip.hide();
     this.shadeSoon();
   }

@@ -357,6 +357,13 @@ FAMILIES = {
     "big_bird": BIG_BIRD,
     "bros": BROS,
     "camembert": ROBERTA,
+    # The text tower of CLAP (Wu et al. 2023), saved by itself.
+    "clap_text_model": ROBERTA.but(
+        config=ROBERTA_CONFIG.taking(type_vocab_size=1),
+        prefixes=("text_model.", ""),
+        head=None,
+        dropped=HEADS_DROPPED | {r"text_projection\..*": "the projection to the vectors of sounds"},
+    ),
     "data2vec-text": DATA2VEC_TEXT,
     "distilbert": DISTILBERT,
     "dpr": DPR,

@@ -4,12 +4,14 @@ Decoders, which attend to earlier tokens only, and encoders of the same parts (E
 predicts next is left out: here it is an encoder of texts.
 """
 
+from functools import partial
 from typing import Any
 
 from encoder.load.families.family import Family
 from encoder.load.families.names import QKV, Part, blocks, both, layer
 from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.load.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
+from encoder.model.experts import Experts
 
 
 def heads(fields: Fields) -> dict[str, Any]:
@@ -90,9 +92,10 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
 
 
 def ultrabert_rotary(fields: Fields) -> dict[str, Any]:
-    """UltraBERT: a rotary base for each kind of layer."""
+    """UltraBERT: a rotary base for each kind of layer. Settings without a base have the one of other models."""
     kinds = layer_kinds(fields, [SLIDING if (place + 1) % 3 else FULL for place in range(fields.layers())])
-    bases = {FULL: ("rope_theta", 2_560_000.0), SLIDING: ("rope_theta", 10_000.0)}
+    usual = 2_560_000.0 if fields.get("rope_parameters") is None else 10_000.0
+    bases = {FULL: ("rope_theta", usual), SLIDING: ("rope_theta", 10_000.0)}
     return rotary_fields(fields, kinds, bases)
 
 
@@ -151,6 +154,31 @@ LLAMA = Family(
     prefixes=("model.", ""),
     dropped=HEADS,
 )  # fmt: skip
+
+
+def experts(count: str, width: str = "intermediate_size", renormalised: bool | None = None) -> Any:
+    """A reader of a mixture of experts. count, width: fields of the number of experts, and of the neurons of each;
+    renormalised: None where norm_topk_prob says it."""
+
+    def read(fields: Fields) -> dict[str, Any]:
+        summed = fields.flag("norm_topk_prob", False) if renormalised is None else renormalised
+        found = Experts(fields.integer(count), fields.integer("num_experts_per_tok"), summed)
+        return {"experts": found, "d_ffn": found.count * fields.integer(width), "ffn_bias": False}
+
+    return read
+
+
+def mixed(at: str, maps: str) -> dict[str, str | Part]:
+    """A mixture of experts on disk. at: its place in a layer; maps: of the gate, up and down, for each expert."""
+    ours, axes = ("w_in", "w_gate", "w_out"), (0, 0, 1)
+    return {"layers.{l}.ffn.router.weight": f"{LAYER}.{at}.gate.weight"} | {
+        f"layers.{{l}}.ffn.{one}.weight": Part(f"{LAYER}.{at}.experts.{{e}}.{theirs}.weight", joined=axis)
+        for one, theirs, axis in zip(ours, maps.split(), axes, strict=True)
+    }
+
+
+#: Qwen3's experts and OLMoE's.
+MIXED = LLAMA.but(mixed("mlp", "gate_proj up_proj down_proj"))
 MISTRAL_CONFIG = LLAMA_CONFIG.but(window_everywhere)
 QWEN_CONFIG = LLAMA_CONFIG.but(late_windows).taking(sliding_window=4096, num_key_value_heads=32)
 GEMMA = LLAMA.but(less_one(NORMS), config=GEMMA_CONFIG.taking(num_key_value_heads=16))
@@ -286,10 +314,40 @@ FAMILIES = {
     # 2024: windows in the layers that layer_types names.
     "ministral": LLAMA.but(config=LLAMA_CONFIG.but(windows())),
     "mistral": LLAMA.but(config=MISTRAL_CONFIG.taking(sliding_window=4096, num_key_value_heads=8)),
+    # Jiang et al. 2024. In memory it has the names of Qwen3's experts.
+    "mixtral": MIXED.but(
+        mixed("block_sparse_moe", "w1 w3 w2"),
+        config=MISTRAL_CONFIG.but(
+            experts("num_local_experts", renormalised=True), partial(rotary_fields, default=1_000_000.0)
+        ).taking(num_key_value_heads=8, rms_norm_eps=1e-5, num_local_experts=8, num_experts_per_tok=2),
+        renamed=(
+            (r"(.*)\.mlp\.gate\.weight", r"\1.block_sparse_moe.gate.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.gate_proj\.weight", r"\1.block_sparse_moe.\2.w1.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.up_proj\.weight", r"\1.block_sparse_moe.\2.w3.weight"),
+            (r"(.*)\.mlp\.(experts\.\d+)\.down_proj\.weight", r"\1.block_sparse_moe.\2.w2.weight"),
+        ),
+    ),
+    # Muennighoff et al. 2024.
+    "olmoe": MIXED.but(
+        config=LLAMA_CONFIG.but(experts("num_experts"), qk_norm="full")
+        .taking(rms_norm_eps=1e-5, num_experts=64, num_experts_per_tok=8, pad_token_id=1)
+        .refusing(clip_qkv=(None, "choose a model that does not clip q, k and v"))
+        .renaming(num_local_experts="num_experts"),
+    ),
     "opt": OPT,
     "phi": PHI,
     "qwen2": LLAMA.but(config=QWEN_CONFIG.but(qkv_bias=True)),
     "qwen3": LLAMA.but(config=QWEN_CONFIG.but(qk_norm="head").taking(head_dim=128)),
+    "qwen3_moe": MIXED.but(
+        config=LLAMA_CONFIG.but(experts("num_local_experts", "moe_intermediate_size"), qk_norm="head")
+        .taking(num_key_value_heads=4, moe_intermediate_size=768, num_local_experts=128, num_experts_per_tok=8)
+        .refusing(
+            mlp_only_layers=([], "choose a model with experts in each layer"),
+            decoder_sparse_step=(1, "choose a model with experts in each layer"),
+            use_sliding_window=(False, "choose a model without windows"),
+        )
+        .renaming(num_experts="num_local_experts"),
+    ),
     "starcoder2": STARCODER2,
     # EuroBERT with windows, whose size is a radius that includes its ends.
     "ultrabert": LLAMA.but(

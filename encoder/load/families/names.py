@@ -15,7 +15,8 @@ class Part:
     unwrap: on disk it has an additional first axis of length 1; wrap: it lacks so many first axes of length 1; scale: a
     vector on disk by which its rows are multiplied (layer scale); transpose: on disk it is [in, out]; per_head: each
     head's rows are such blocks; offset: added to each number (Gemma's gains); plus: tables on disk whose first row is
-    added to every row, one entry for each time.
+    added to every row, one entry for each time; joined: the axis along which the weights of all experts are joined,
+    whose number is "{e}" in the name; None: it is one weight.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Part:
     per_head: bool = False
     offset: float = 0.0
     plus: tuple[str, ...] = ()
+    joined: int | None = None
 
 
 def both(ours: str, theirs: str) -> dict[str, str | Part]:

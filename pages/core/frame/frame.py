@@ -15,20 +15,20 @@ from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
 from pages.components import fade
 from pages.components.kept_text import kept_text
-from pages.core.frame import first_maps, input_row, placement_toggle, presentation, settings, stand_in
+from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
 from pages.core.view import View, ViewParams, first_view, model_key, norm_change, padded
-from pages.core.view.view import PAGE_TAKES
+from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.core.work import page_slots
 from pages.state import state
 from pages.state.url_state import HOME, OF_ANY_PAGE
 
-_VIEW, _TITLE = "_current_view", "_current_title"
+_VIEW, _TITLE, _PAGES = "_current_view", "_current_title", "_pages_of_last_runs"
 #: Modules of core that register values, and that the frame imports for nothing else.
 SHARED_VALUES = (
     "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.place", "widgets.occlusion",
@@ -77,7 +77,8 @@ def run(
     beside: draws what accompanies every page and gives the page its place; False: the page is not drawn now.
     """
     st.session_state[_TITLE] = entry.title, entry.help
-    st.session_state[PAGE_TAKES] = entry.takes
+    st.session_state[PAGE_TAKES], st.session_state[PAGE_BOTH] = entry.takes, entry.both_norms
+    st.session_state[_PAGES] = (*st.session_state.get(_PAGES, ("",))[-1:], page.url_path)
     st.session_state.pop(_VIEW, None)
     is_first_run = not state.has_begun()
     state.begin()
@@ -86,7 +87,6 @@ def run(
         if is_first_run:
             progress.show_linked_view(page.url_path)
         stand_in.before_controls(entry.folder)
-        go_on = placement_toggle.before_controls(page)
         with area:
             presentation.draw()
             if texts := state.kept():
@@ -94,9 +94,8 @@ def run(
         with beside() as is_shown:
             draw = page.run if is_shown else _nothing
             if entry.uses:
-                _with_input(draw, area, go_on, entry)
+                _with_input(draw, area, entry)
             else:
-                go_on()
                 with area:
                     _link_notes()
                 draw()
@@ -109,11 +108,16 @@ def run(
         cache.collect_garbage()
 
 
+def was_here() -> bool:
+    """Whether the run before this one showed the same page: nobody left it in between."""
+    return len(set(st.session_state[_PAGES])) == 1
+
+
 def _nothing() -> None:
     pass
 
 
-def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[[], None], entry: Page) -> None:
+def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> None:
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
         place_of_input = st.container(key="input-itself", gap="xsmall")
         with st.container(key="input-model", horizontal=True, gap="xsmall"):
@@ -121,12 +125,12 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, go_on: Callable[
             input_row.tower_controls()
         with place_of_input:
             input_row.input_controls()
-        slots = Slots(norm=st.container(key="input-norm"), head=st.container(key="input-place", horizontal=True),
+        slots = Slots(norm=st.container(key="input-norm", horizontal=True, gap="xsmall"),
+                      head=st.container(key="input-place", horizontal=True),
                       settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
                       windows=area.container(key="input-windows"))  # fmt: skip
         with slots.settings:
             input_row.options()
-    go_on()
     view = _load(area, slots, entry)
     if view is not None:
         if entry.edits:

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
-from encoder.model.config import POSITION_KINDS
+from encoder.model.layers import NORM_NAMES
+from encoder.train.settings import ENCODINGS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
@@ -15,8 +16,17 @@ from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
 from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
 from pages.core.view.selection import clear, open_head
-from pages.core.view.view import EXAMPLES, FIRST_SENTENCE, LEAST_WIDTH, MOST_WIDTH, is_pair, page_takes
-from pages.state import Param, state
+from pages.core.view.view import (
+    EXAMPLES,
+    FIRST_SENTENCE,
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    UNTRAINED_ATTENTION,
+    is_pair,
+    page_takes,
+    shows_both_norms,
+)
+from pages.state import Param, links, state
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
@@ -106,9 +116,7 @@ def _another_model() -> None:
     if chosen_input.changed():  # tokens, layers and heads of another kind of input
         clear()
         open_head(0, 0)
-    # A moved norm was chosen for the model before; "both" belongs to a page and stays.
-    if state.get(ViewParams.norm) != "both":
-        state.put(ViewParams.norm, "trained")
+    state.put(ViewParams.norm, "trained")  # a moved norm was chosen for the model before
 
 
 def model_controls() -> None:
@@ -156,11 +164,9 @@ def awaits_source() -> bool:
 
 
 def norm_controls(key: cache.ModelKey | None) -> None:
-    """The placement of the norms, or the page that shows both. key: of the model; None: there is none."""
+    """The placement of the norms, and a link to both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
-    if key is not None and model_store.takes(key) == "maps":  # they do not know the norms
-        return
-    if norm == "both":  # on the page that shows both
+    if shows_both_norms() or (key is not None and model_store.takes(key) == "maps"):  # maps do not know the norms
         return
     titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":
@@ -174,9 +180,9 @@ def norm_controls(key: cache.ModelKey | None) -> None:
             state.put(ViewParams.norm, "trained")
         titles = {"trained" if name == original else name: title for name, title in _NORMS.items()}
     state.segmented(
-        ViewParams.norm, "Norm placement", titles | {"both": "Both"}, width="content", wrap=False,
-        label_visibility="collapsed",
-    )  # fmt: skip
+        ViewParams.norm, "Norm placement", titles, width="content", wrap=False, label_visibility="collapsed"
+    )
+    links.link("pre_post", "Both", "compare")
 
 
 def _untrained_controls() -> None:
@@ -193,7 +199,16 @@ def _untrained_controls() -> None:
             help="d_model, a multiple of the number of heads",
         )  # fmt: skip
         state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
-        state.bound(st.selectbox, own.positions, "Positions", POSITION_KINDS)
+        state.bound(st.selectbox, own.positions, "Positions", list(ENCODINGS), format_func=ENCODINGS.get)
+        state.bound(st.selectbox, own.norm_kind, "Norm", list(NORM_NAMES), format_func=NORM_NAMES.get)
+        state.bound(
+            st.toggle, own.sandwich, "Sandwich norms",
+            help="One more norm on what each sublayer adds (Gemma 2, with pre-norm).",
+        )  # fmt: skip
+        titles = {word: title for title, word in UNTRAINED_ATTENTION.items()}
+        state.bound(
+            st.pills, own.attention, "Attention also has", list(titles), selection_mode="multi", format_func=titles.get
+        )
         state.bound(st.selectbox, own.activation, "Activation", list(_ACTIVATIONS), format_func=_ACTIVATIONS.get)
         state.bound(st.toggle, own.gated, "Gated FFN")
         state.bound(st.number_input, own.seed, "Seed", min_value=0, max_value=999_999)

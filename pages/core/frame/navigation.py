@@ -31,7 +31,8 @@ class Page:
     "maps" (attention maps of a file) and "pair" (an image and texts), and a sentence with the reason where others are
     left out; pads: whether it shows a text padded as in a batch; maps: whether it shows small maps of all heads; edits:
     whether it shows the edited run, None: it draws the edits itself; in_bar: whether the bar has a link to it. The
-    search, links and its address open it in any case; measured: of which numbers the line about moved norms names the
+    search, links and its address open it in any case; both_norms: whether it shows both norm placements, and so has no
+    control of them; measured: of which numbers the line about moved norms names the
     largest change (core/view/norm_change.py).
     """
 
@@ -47,6 +48,7 @@ class Page:
     maps: bool = False
     edits: bool | None = False
     in_bar: bool = True
+    both_norms: bool = False
     measured: str = "vector"
 
     @property

@@ -1,6 +1,6 @@
 """Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/app.py does.
 
-Only public parts of Streamlit are used, but for quicker.py, which changes one version of it and is not needed:
+Only public parts of Streamlit are used:
 
 - `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
@@ -135,26 +135,20 @@ def _leave(code: object) -> NoReturn:
 
 def main(arguments: Sequence[str]) -> None:
     """Serve until a signal. arguments: "run", the script of the app, options of Streamlit."""
-    from pages.core.corpora import atlas_folders
     from pages.core.server import warm
-    from pages.core.work import log
 
     _, script, *flags = arguments
-    log.begin()
+    # What is not HTTP is answered with 400; a line for each would let anybody fill the log.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
     with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
-    with contextlib.suppress(ImportError, AttributeError):  # another Streamlit: the app works without
-        from pages.core.server import quicker
-
-        quicker.begin(st.__version__, os.environ)
-    atlas_folders.sweep()
     warm.begin(os.environ)
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(0))
     sys.argv[:] = [script]  # Streamlit finds .streamlit/config.toml next to it
     app = st.App(Path(script).resolve(), middleware=[Middleware(own_middleware)], lifespan=_open_browser)
-    app.run(config=options(flags, os.environ) | (log.BARE if log.is_json() else {}))
+    app.run(config=options(flags, os.environ))
 
 
 if __name__ == "__main__":

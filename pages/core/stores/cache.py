@@ -85,7 +85,6 @@ def trace(
     name = _trace_name(key, text, pair, edits, request)
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
-    estimates.of_text(text, pair)
     loaded = model_store.model(key)
     if loaded.takes != "text":
         given, n_tokens = input_kinds.of(loaded).given(loaded, text), loaded.config.max_tokens
@@ -162,7 +161,6 @@ def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[Win
         return WindowSpan(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[WindowSpan, ...]:
-        estimates.of_text(text, pair)
         return tuple(
             span(window) for window in model_store.model(key).windows(text, pair, stride=_stride(key, text, pair))
         )

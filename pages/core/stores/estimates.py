@@ -13,19 +13,10 @@ from encoder.explain.cost import cost
 from encoder.model.config import EncoderConfig
 from encoder.model.device import free_memory, pick_device
 from pages.core.access import visitors
-from pages.core.access.limits import MODEL, SOURCE_TEXT, SOURCES, TEXT, TRACE, WORK, Limit
+from pages.core.access.limits import MODEL, SOURCE_TEXT, SOURCES, TRACE, WORK, Limit
 
 #: Bytes of a trace that is never refused: to ask the system how much memory is free takes a millisecond.
 ALWAYS = 8_000_000
-
-
-def of_text(text: str, pair: str | None) -> None:
-    """Raise EncoderError for a text that takes seconds to split into tokens only."""
-    n_characters, most = len(text) + len(pair or ""), TEXT.value
-    if n_characters > most:
-        raise EncoderError(
-            f"This text has {n_characters:,} characters, and at most {most:,} are shown: use a part of it."
-        )
 
 
 def of_sources(chosen: Sequence[Edit], config: EncoderConfig) -> int:

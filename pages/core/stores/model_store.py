@@ -4,7 +4,6 @@ import dataclasses
 import gc
 import os
 import threading
-import time
 from collections.abc import Callable, Hashable
 from functools import cache
 
@@ -21,7 +20,6 @@ from pages.core.stores.model_key import ModelKey
 from pages.core.stores.sizes import model_bytes
 from pages.core.stores.trained import TRAINED, kept_model
 from pages.core.words.markdown import screen_name
-from pages.core.work import log
 
 Checkpoint = NamedEncoder | JointEncoder
 
@@ -58,7 +56,6 @@ def _encoder(key: ModelKey) -> NamedEncoder:
 
 def _loaded(key: ModelKey) -> Checkpoint:
     _freeze_imports()
-    began = time.monotonic()
     if key.scratch is not None:
         estimates.of_model(key.scratch, DTYPES[key.dtype].itemsize)
         device, tokenizer = pick_device(key.device), _tokenizer()
@@ -69,9 +66,7 @@ def _loaded(key: ModelKey) -> Checkpoint:
     else:
         with _BUILDING:
             made = _of_source(key)
-    made = _bounded(made)
-    log.event("model loaded", model=made.name, megabytes=model_bytes(made) // 10**6, seconds=time.monotonic() - began)
-    return made
+    return _bounded(made)
 
 
 @cache

@@ -2,16 +2,10 @@
 
 import dataclasses
 
-import numpy as np
-
 from encoder import Trace, causal
-from encoder.explain import hidden_activations
-from encoder.figures import norm_label
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.measure import norms
 from encoder.measure.align import align_traces
 from encoder.measure.map_comparison import TracedHead, compare
-from encoder.measure.ranking import largest_cell
 from pages.core.stores import cache, model_store
 from pages.core.view.view import View
 from pages.core.words import change, token_names
@@ -53,24 +47,6 @@ def _attention(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     return f"attention of L{view.layer} H{view.head}, {pair}", cell.first, cell.second
 
 
-def _deviation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
-    """The standard deviation before a LayerNorm that changed most, of the norms that both placements have."""
-    now, was = (norms.statistics(one) for one in (trace, unmoved.trace))
-    names = [name for name in now.names if name in was.names]
-    ours, theirs = (one.before[1][[one.names.index(name) for name in names]] for one in (now, was))
-    norm, token = largest_cell(np.abs(ours - theirs))
-    what = f"standard deviation of {token_names.quoted(trace.labels, token)} before {norm_label(names[norm])}"
-    return what, theirs[norm, token], ours[norm, token]
-
-
-def _activation(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
-    """The activation of the open layer that changed most."""
-    ours, theirs = (hidden_activations(one, view.layer).hidden for one in (trace, unmoved.trace))
-    token, neuron = largest_cell(np.abs(ours - theirs))
-    what = f"activation of neuron {neuron} in layer {view.layer} at {token_names.quoted(trace.labels, token)}"
-    return what, theirs[token, neuron], ours[token, neuron]
-
-
 def _vector(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     """The similarity of the input's vector to what it was."""
     was, now = causal.outcomes_of(view.loaded, unmoved.trace, [trace], causal.SentenceVector())
@@ -78,4 +54,4 @@ def _vector(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
 
 
 #: What a page shows: name in app.py -> its largest change.
-MEASURED = {"attention": _attention, "deviation": _deviation, "activation": _activation, "vector": _vector}
+MEASURED = {"attention": _attention, "vector": _vector}

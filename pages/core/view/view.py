@@ -8,10 +8,12 @@ import streamlit as st
 
 import encoder
 from encoder.load import BUNDLED
-from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS, POSITION_KINDS
+from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
+from encoder.model.layers import NORM_NAMES
+from encoder.train.settings import ATTENTION, ENCODINGS, block
 from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.state import Param, ZoomWindow, choice, flag, state, string, whole_number
+from pages.state import Param, ZoomWindow, choice, flag, several, state, string, whole_number
 from pages.state.params import token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -42,7 +44,7 @@ MOST_SELECTED = 64
 
 
 #: Where the session keeps what the open page accepts.
-PAGE_TAKES = "_page_takes"
+PAGE_TAKES, PAGE_BOTH = "_page_takes", "_page_shows_both_norms"
 
 
 @state.register
@@ -58,7 +60,7 @@ class ViewParams:
     run: Param[str] = string(public="the id of a run on the server")
     layer: Param[int] = whole_number(0)
     head: Param[int] = whole_number(2)
-    norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS, "both"), shown="Original")
+    norm: Param[str] = choice("trained", ("trained", *NORM_PLACEMENTS), shown="Original")
     i: Param[int | None] = whole_number(None)
     j: Param[int | None] = whole_number(None)
     # Tokens selected next to i and j, whose attention is summed.
@@ -79,6 +81,12 @@ class ViewParams:
     present: Param[bool] = flag()
 
 
+#: Switches of attention in an untrained encoder: title -> word. Registers are tokens that a task adds.
+UNTRAINED_ATTENTION = {title: word for title, word in ATTENTION.items() if word != "registers"}
+#: Tokens that a window of an untrained encoder reaches to each side.
+UNTRAINED_REACH = 8
+
+
 @state.register
 class UntrainedParams:
     """The architecture of an encoder with random weights."""
@@ -87,7 +95,10 @@ class UntrainedParams:
     heads: Param[int] = whole_number(4, 1, 16)
     width: Param[int] = whole_number(64, 4, 768)
     ffn: Param[int] = whole_number(256, 4, 3072)
-    positions: Param[str] = choice("sinusoidal", POSITION_KINDS)
+    positions: Param[str] = choice("sinusoidal", ENCODINGS)
+    norm_kind: Param[str] = choice("layer", NORM_NAMES, url="untrained_norm")
+    sandwich: Param[bool] = flag(url="untrained_sandwich")
+    attention: Param[list[str]] = several([], UNTRAINED_ATTENTION.values(), url="untrained_attention")
     activation: Param[str] = choice("gelu", ACTIVATIONS)
     gated: Param[bool] = flag()
     seed: Param[int] = whole_number(0)
@@ -134,8 +145,12 @@ def padded(view: View) -> View:
 
 def scratch_config() -> encoder.EncoderConfig:
     """The untrained architecture that the controls describe. Raises ConfigError if the numbers do not fit."""
-    own, norm = state.read(UntrainedParams), state.get(ViewParams.norm)
+    own = state.read(UntrainedParams)
+    norm = "post" if shows_both_norms() else state.get(ViewParams.norm)
     check_width(own.width, own.heads, own.positions)
+    switches = block(
+        own.positions, own.norm_kind, own.attention, n_layers=own.layers, n_heads=own.heads, reach=UNTRAINED_REACH
+    )
     return encoder.EncoderConfig(
         vocab_size=model_store.scratch_vocabulary(),
         d_model=own.width,
@@ -144,9 +159,10 @@ def scratch_config() -> encoder.EncoderConfig:
         d_ffn=own.ffn,
         max_positions=LONGEST_SCRATCH,
         norm_placement=norm if norm in NORM_PLACEMENTS else "post",
-        position=own.positions,
         activation=own.activation,
         gated=own.gated,
+        output_norms=own.sandwich,
+        **switches,
     )
 
 
@@ -172,12 +188,11 @@ def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] 
 
 def model_key() -> cache.ModelKey:
     """The key of the model that the controls name. Raises EncoderError if it names none."""
-    model, norm = state.newest(ViewParams.model), state.newest(ViewParams.norm)
+    model = state.newest(ViewParams.model)
+    norm = "trained" if shows_both_norms() else state.newest(ViewParams.norm)
     place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
     if model == "scratch":
         return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
-    # "both" belongs to the page that shows both placements; other parts of it show the original model.
-    norm = "trained" if norm == "both" else norm
     if model == "trained":
         source = trained.TRAINED + state.newest(ViewParams.run)
     else:
@@ -197,3 +212,8 @@ def is_pair(key: cache.ModelKey) -> bool:
 def page_takes() -> Collection[str]:
     """The kinds of input that the open page can show; `frame.run` sets them."""
     return st.session_state.get(PAGE_TAKES, ("text",))
+
+
+def shows_both_norms() -> bool:
+    """Whether the open page shows both norm placements, whatever is chosen elsewhere; `frame.run` says so."""
+    return bool(st.session_state.get(PAGE_BOTH))

@@ -34,7 +34,7 @@ def measured(
     known so far; longest: tokens of the longest text; label: of the button; doing: the sentence of the progress bar.
     Raises EncoderError for a longer text, and where the engine refuses.
     """
-    area = st.container()  # in every run: otherwise all that follows is drawn again when the work is done
+    area = st.container(key=f"measuring-{key}")  # in every run: else all that follows is drawn again after the work
     found: np.ndarray | None = results.known(key, what)
     if found is not None:
         return found

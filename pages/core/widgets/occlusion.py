@@ -114,7 +114,7 @@ def controls(view: View) -> Occlusion:
     """The widgets of the class and of the cover; a model without classes is measured by its vector."""
     found = view.given
     of_image = view.loaded.takes == "image"
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="controls-occlusion", horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome: Outcome = causal.SentenceVector()
         if view.loaded.classifier is not None:
             outcome = outcomes.choose_class(view)

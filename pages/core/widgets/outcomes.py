@@ -54,8 +54,10 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> causal.Outco
     """Draw the controls, with these kinds on offer. Whether the outcome fits shows when it is measured."""
     own = OutcomeParams
     offered = {kind: title for kind, title in titles(view).items() if kind in kinds}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content"):
-        kind = state.selectbox(own.outcome, "Outcome", offered, width=280)
+    with st.container(
+        key="controls-outcome", horizontal=True, vertical_alignment="bottom", gap="medium", width="content"
+    ):
+        kind = state.selectbox(own.outcome, "Outcome", offered, width=300)
         if kind == "similarity":
             return causal.Similarity(state.bound(st.text_input, own.similar_to, "Second sentence", width=360))
         if kind == "token":

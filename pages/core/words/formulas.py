@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from encoder.explain.latex import Formula, for_theme
+from encoder.explain.latex import for_theme
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -23,8 +23,3 @@ def show(*formulas: str) -> None:
     """Typeset each formula on its own lines."""
     for formula in formulas:
         st.latex(for_theme(formula, st.context.theme.type == "dark"))
-
-
-def show_step(formula: Formula) -> None:
-    """The formula, then the same formula with its numbers."""
-    show(formula.symbols, formula.numbers)

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.model.pauses import pausing
-from pages.core.work import log, page_slots
+from pages.core.work import page_slots
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000
@@ -24,8 +24,8 @@ AT_ONCE, LONG_AT_ONCE = 2, 1
 #: it runs next to the others: slow, but never stuck.
 GIVE_WAY, PATIENCE = 0.25, 120.0
 _STEP = 0.02
-#: Seconds of a computation, its queue included, that the log names; seconds of a wait whose place is said.
-SLOW, SAID = 2.0, 1.0
+#: Seconds of a wait whose place is said.
+SAID = 1.0
 
 
 class Turns:
@@ -56,11 +56,9 @@ class Turns:
         if getattr(self._mine, "has", False):
             yield
             return
-        came = time.monotonic()
         if long:
             page_slots.SLOTS.leave()
         self._begin(long, say or _toast())
-        began = time.monotonic()
         self._mine.has = True
         try:
             if long:
@@ -73,8 +71,6 @@ class Turns:
             with self._changed:
                 self._running[long] -= 1
                 self._changed.notify_all()
-            if (seconds := time.monotonic() - came) > SLOW:
-                log.event("slow computation", long=long, waited=began - came, seconds=seconds)
 
     def _begin(self, long: bool, say: Callable[[str], None]) -> None:
         place, said = object(), 0

@@ -1,22 +1,25 @@
 """Compare: the open head next to another head, input or model, with the difference of their maps."""
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import EncoderError
-from encoder.export import tables
-from encoder.export.document import Section
 from encoder.export.options import SPECIAL_WORDS
 from encoder.load import BUNDLED
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store
 from pages.core.view import MapParams, View
-from pages.core.widgets import Export, answer, comparison, examples
+from pages.core.widgets import Export, answer, comparison, comparison_maps, examples
+from pages.core.widgets.compared import Compared
 from pages.core.words import errors_said
-from pages.heads.compare import maps
-from pages.heads.compare.compared import Compared
-from pages.heads.compare.sides import clear_selection, other_head, other_model, selected_steps, sides
+from pages.heads.compare.sides import (
+    clear_selection,
+    other_head,
+    other_model,
+    select_on_click,
+    selected_steps,
+    sides,
+)
 from pages.heads.params import MODELS, WHAT, SideB
 from pages.state import controlled, state
 
@@ -33,33 +36,23 @@ def draw(view: View) -> Export | None:
             both = sides(view, params)
             found = both.compared(look.special)  # type: ignore[arg-type]
         selected = selected_steps(view, params, both.alignment)
+        compared = Compared(both, found, look.special, look.range, selected)  # type: ignore[arg-type]
         notes(both, params)
-        return show(view, Compared(both, found, look.special, look.range, selected))  # type: ignore[arg-type]
+        return comparison_maps.show(
+            view,
+            compared,
+            f"{TITLES[both.what].format(inputs=compared.words.inputs)}, {both.first.head_name} and "
+            f"{both.second.head_name}",
+            {
+                "side_A": compared.described(both.first),
+                "side_B": compared.described(both.second),
+                "special_tokens": SPECIAL_WORDS[compared.special],
+            },
+            on_event=select_on_click(both.alignment, found.block),
+            clear=clear_selection,
+            together=answer.together(),
+        )
     return None
-
-
-def show(view: View, compared: Compared) -> Export:
-    """The maps and what differs."""
-    drawn = maps.figures_of(compared, view.colours)
-    with answer.area():
-        maps.draw_answer(compared)
-        maps.draw(compared, drawn)
-    st.markdown(compared.differences())
-    st.caption(compared.legend())
-    maps.pairs(compared)
-    first, second = compared.sides.first, compared.sides.second
-    return Export(
-        view,
-        f"{TITLES[compared.sides.what].format(inputs=compared.words.inputs)}, {first.head_name} and {second.head_name}",
-        lambda: tables.comparison_frame(compared.found, *compared.step_labels[:2]),
-        sections=lambda: report_sections(compared, drawn),
-        lines=comparison.python_lines(compared.sides, compared.special),
-        settings={
-            "side_A": compared.described(first),
-            "side_B": compared.described(second),
-            "special_tokens": SPECIAL_WORDS[compared.special],
-        },
-    )
 
 
 def notes(both: comparison.Sides, params: SideB) -> None:
@@ -86,23 +79,6 @@ def notes(both: comparison.Sides, params: SideB) -> None:
     if both.what == "models":
         for sentence in side.loaded.remarks:
             st.info(f"B: {sentence}", icon=":material/info:")
-
-
-def report_sections(compared: Compared, drawn: dict[str, go.Figure]) -> list[Section]:
-    """The parts of the standalone report."""
-    sides = compared.sides
-    less, more = sides.ends
-    titles = {
-        "A": f"A: {compared.described(sides.first)}",
-        "B": f"B: {compared.described(sides.second)}",
-        "difference": f"The difference, {more.name} − {less.name}",
-    }
-    differences = compared.differences().replace("**", "").replace("\\", "")
-    return [
-        Section("What differs", sentences=[differences, compared.legend()]),
-        *(Section(titles[name], figure=figure) for name, figure in drawn.items()),
-        Section("The pairs that differ most", table=tables.cells_frame(compared.found.largest, compared.names)),
-    ]
 
 
 def _controls(view: View) -> None:

@@ -7,11 +7,9 @@ same loop works for every store, and after a store was away.
 import asyncio
 import json
 import logging
-import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -28,9 +26,6 @@ POLL, SIGN, ALIVE = 0.1, 10.0, 5.0
 RETRY_MS = 1000
 #: Streams of one room in one process: each member may have two tabs.
 STREAMS = 2 * limits.MEMBERS.usual
-#: What a teacher's long hover may name, and its bytes; seconds for which it is shown.
-SPOT_PLACE, SPOT_NUMBERS = re.compile(r"st-key-[\w:-]{1,80}"), ("trace", "i", "j", "side", "token", "unit")
-SPOT_BYTES, SPOT_SECONDS = 600, 8.0
 #: The news while the store does not answer.
 AWAY = '{"away":true}'
 #: Addresses and codes that are remembered.
@@ -105,8 +100,7 @@ class _Watch:
                     counted = None
                 elif pulse != counted:
                     desk_counts, counted = await asyncio.to_thread(self._count, pulse), pulse
-                spot = _live(pulse.spot)
-                self._say(json.dumps({"version": pulse.version} | spot), json.dumps(desk_counts | spot))
+                self._say(json.dumps({"version": pulse.version}), json.dumps(desk_counts))
                 fails = False
             except RoomGone:
                 self.is_open = False
@@ -164,28 +158,8 @@ class _Watch:
             self.members += Counter()  # forgets who has no stream left
 
 
-def read_spot(said: object) -> str:
-    """What a teacher's pointer rests on, as the store keeps it: JSON; "" for nothing. Raises ValueError."""
-    if said is None:
-        return ""
-    if not isinstance(said, dict) or not SPOT_PLACE.fullmatch(str(said.get("place"))):
-        raise ValueError("no spot")
-    numbers = {name: said[name] for name in SPOT_NUMBERS if name in said}
-    if not all(isinstance(value, int) and 0 <= value < 1_000_000 for value in numbers.values()):
-        raise ValueError("no spot")
-    return json.dumps({"spot": {"place": said["place"], **numbers}, "until": time.time() + SPOT_SECONDS})
-
-
-def _live(kept: str) -> dict[str, Any]:
-    """A spot that is still shown, for the news; empty without one."""
-    found = json.loads(kept) if kept else {"until": 0.0}
-    return {"spot": found["spot"]} if found["until"] > time.time() else {}
-
-
 class RoomEvents:
     """ASGI middleware: GET /_rooms/CODE?member=ID&desk=1 is answered with a stream; all else goes to `app`.
-
-    POST /_rooms/CODE/spot, with the teacher's key, says what her pointer rests on.
 
     current_store: gives the store of this process, or None where rooms are switched off; base_url: the path that the
     app lies under. An event has the room's version; on the teacher's desk also how many are here, follow and answered.
@@ -207,16 +181,13 @@ class RoomEvents:
 
     async def _answer(self, request: Request) -> Response:
         store = self._current_store()
-        typed, _, rest = request.url.path.removeprefix(self._prefix).partition("/")
-        code, points = read_code(typed), request.method == "POST" and rest == "spot"
-        if store is None or not code or not (points or (request.method == "GET" and not rest)):
+        code = read_code(request.url.path.removeprefix(self._prefix))
+        if store is None or not code or request.method != "GET":
             return Response(status_code=404)
         address = request.client.host if request.client else ""
         if not MISSED.allows(address, code):
             return Response("Too many unknown codes: wait a minute.", status_code=429)
         try:
-            if points:
-                return await self._take_spot(store, code, request)
             if code not in self._watches and await asyncio.to_thread(store.find, code) is None:
                 MISSED.note(address)
                 return Response(status_code=204)  # a browser does not try again
@@ -234,24 +205,6 @@ class RoomEvents:
             media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
-
-    async def _take_spot(self, store: RoomStore, code: str, request: Request) -> Response:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > SPOT_BYTES:
-                return Response(status_code=413)
-        try:
-            said = json.loads(body)
-            key, spot = str(said["key"]), read_spot(said["spot"])
-        except (ValueError, KeyError, TypeError):
-            return Response(status_code=400)
-        room = await asyncio.to_thread(store.find, code)
-        if room is None or not room.is_taught_with(key):
-            MISSED.note(request.client.host if request.client else "")
-            return Response(status_code=403)
-        await asyncio.to_thread(store.point, code, spot)
-        return Response(status_code=204)
 
     async def _counted(self, watch: _Watch, member: str, is_desk: bool) -> AsyncIterator[str]:
         try:

@@ -31,7 +31,7 @@ TIMEOUT, TRIES = 2.0, 2
 class RedisStore(RoomStore):
     """Rooms under `encoderscope:{CODE}:*`, each key with the room's end as its expiry.
 
-    `room` is a hash of the room's JSON, its version and its spot; `activity` a counter; `members` a hash id -> JSON;
+    `room` is a hash of the room's JSON and its version; `activity` a counter; `members` a hash id -> JSON;
     `seen` a hash id -> seconds; `answers:QUESTION` a hash member -> answer. A change that depends on the room watches
     it, and is tried again if somebody else was faster.
     """
@@ -69,12 +69,12 @@ class RedisStore(RoomStore):
     def pulse(self, code: str) -> Pulse:
         with _available():
             pipe = self._redis.pipeline(transaction=False)
-            pipe.hmget(_key(code, "room"), "version", "spot")
+            pipe.hget(_key(code, "room"), "version")
             pipe.get(_key(code, "activity"))
-            (version, spot), activity = pipe.execute()
+            version, activity = pipe.execute()
         if version is None:
             raise gone(code)
-        return Pulse(int(version), int(activity or 0), spot or "")
+        return Pulse(int(version), int(activity or 0))
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
 
@@ -85,15 +85,6 @@ class RedisStore(RoomStore):
             return room
 
         return self._transaction(write, _key(code, "room"))
-
-    def point(self, code: str, spot: str) -> None:
-
-        def write(pipe: Pipeline) -> None:
-            _room(pipe, code)
-            pipe.multi()
-            pipe.hset(_key(code, "room"), "spot", spot)
-
-        self._transaction(write, _key(code, "room"))
 
     def close(self, code: str) -> None:
 

@@ -46,7 +46,7 @@ class Room:
 
     key_hash: SHA-256 of the teacher's key; opened: seconds since 1970; view: page and values, as in a link; frozen:
     nobody may leave the teacher's view; hidden: controls that members do not see; spotlight: whether the selection
-    pulses; points: whether what the teacher's pointer rests on pulses; recalled: how often the teacher called everybody
+    pulses; recalled: how often the teacher called everybody
     back; named: whether members give a nickname; timer: when it ends, in seconds since 1970, 0 for none; past: the
     questions before, the newest last; asked: how many so far.
     """
@@ -59,7 +59,6 @@ class Room:
     frozen: bool = False
     hidden: tuple[str, ...] = ()
     spotlight: bool = False
-    points: bool = True
     recalled: int = 0
     named: bool = False
     timer: float = 0.0
@@ -89,6 +88,7 @@ class Room:
                 "A newer version of Encoderscope opened this room: update this server, and start it again."
             )
         question, past = values.pop("question"), tuple(Asked(**one) for one in values.pop("past"))
+        values.pop("points", None)  # a switch that earlier versions had
         values["hidden"] = tuple(values["hidden"])
         return cls(**values, question=Asked(**question) if question else None, past=past)
 

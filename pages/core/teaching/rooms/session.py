@@ -255,8 +255,8 @@ def close() -> None:
 def answer(question: str, value: object) -> bool:
     """Give or change this student's answer; whether it came in time. Errors become a sentence. For callbacks.
 
-    While the store is away the answer waits; the run that reads the room again sends it. The browser keeps it, too,
-    since this session's process may stop.
+    While the store is away the answer waits; the run that reads the room again sends it. Meanwhile the browser keeps
+    it, since this session's process may stop, too.
     """
     own, text = seat(), json.dumps(value)
     if own is None or own.teaches:

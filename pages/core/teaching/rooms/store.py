@@ -27,11 +27,10 @@ class StoreUnavailable(RoomError):
 
 
 class Pulse(NamedTuple):
-    """What says cheaply whether anything changed: counters of the room, and of its members and answers; the spot."""
+    """What says cheaply whether anything changed: counters of the room, and of its members and answers."""
 
     version: int
     activity: int
-    spot: str = ""
 
 
 class RoomStore(Protocol):
@@ -51,9 +50,6 @@ class RoomStore(Protocol):
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         """Replace a room by `edit(room)` with the next version. `edit` has no side effects: it may run twice."""
-
-    def point(self, code: str, spot: str) -> None:
-        """Keep what the teacher's pointer rests on; the room gets no new version."""
 
     def close(self, code: str) -> None:
         """Forget a room with its members and answers."""
@@ -83,7 +79,6 @@ class _Kept:
 
     room: Room
     activity: int = 0
-    spot: str = ""
     members: dict[str, Member] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -122,7 +117,7 @@ class MemoryStore(RoomStore):
     def pulse(self, code: str) -> Pulse:
         with self._lock:
             kept = self._kept(code)
-            return Pulse(kept.room.version, kept.activity, kept.spot)
+            return Pulse(kept.room.version, kept.activity)
 
     def change(self, code: str, edit: Callable[[Room], Room]) -> Room:
         while True:
@@ -134,10 +129,6 @@ class MemoryStore(RoomStore):
                 if kept.room is before:  # else another tab of the teacher was faster
                     kept.room = new
                     return new
-
-    def point(self, code: str, spot: str) -> None:
-        with self._lock:
-            self._kept(code).spot = spot
 
     def close(self, code: str) -> None:
         with self._lock:

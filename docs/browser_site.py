@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from docs.browser_model import Precision, browser_model
 from encoder import load
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import SaveError
-from encoder.export.browser_model import Precision, browser_model
 from encoder.export.model_picture import model_picture
 from encoder.export.picture import Picture, style
 from encoder.export.plotly_js import plotly_js
@@ -81,7 +81,7 @@ def write(
             folder,
             "site.css",
             style()
-            + (SHARED / "draw_digit.css").read_text(encoding="utf-8")
+            + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
             + (HERE / "site.css").read_text(encoding="utf-8"),
         )
         first = known[models[0].name]

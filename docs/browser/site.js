@@ -1,7 +1,9 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
-import { make, threeDigits } from "../drawing/drawing.js";
-import { DrawView } from "../drawing/draw_view.js";
-import { VIEWS } from "../drawing/views.js";
+import { inputsByHand } from "../../encoder/export/drawing/by_hand.js";
+import { ByHandView } from "../../encoder/export/drawing/by_hand_view.js";
+import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { DrawView } from "../../encoder/export/drawing/draw_view.js";
+import { VIEWS } from "../../encoder/export/drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { pack } from "./pack.js";
 
@@ -34,13 +36,14 @@ function readAddress() {
     part: "",
     component: null,
     neuron: null,
+    hand: query.get("hand") ?? "",
     image: page === "digit" ? (digitOf(query.get("image")) ? query.get("image") : Object.values(site.digits)[3]) : null,
   };
 }
 
 let state = readAddress();
 
-const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view", "image"];
+const KEPT_NAMES = ["model", "text", "layer", "head", "i", "j", "norm", "view", "image", "hand"];
 
 function address() {
   const kept = KEPT_NAMES.flatMap((name) =>
@@ -75,6 +78,7 @@ addEventListener("popstate", () => {
 let asked = 0;
 
 function ask() {
+  if (page === "by_hand") return calculate();
   asked += 1;
   worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
 }
@@ -193,7 +197,7 @@ for (const example of document.querySelectorAll("[data-example]")) {
   });
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const [name, { kind, block }] of Object.entries(places)) draw(name, kind, 0, block);
+  for (const [name, { kind, block }] of Object.entries(places)) if (block) draw(name, kind, 0, block);
 });
 
 const square = document.getElementById("draw");
@@ -209,6 +213,16 @@ if (square) {
     button.addEventListener("click", () => change({ image, i: null, j: null }, { isNew: true }));
     document.getElementById("digits").append(button);
   });
+}
+
+// By hand needs no model: its picture computes.
+function calculate() {
+  const parentElement = document.getElementById("by_hand");
+  const { usual, notes } = site.hand;
+  const header = { usual, notes, problem: false, inputs: inputsByHand(state.hand, usual) };
+  const setStateValue = (_, events) => change({ hand: events.at(-1).text });
+  places.by_hand ??= { view: new ByHandView(parentElement) };
+  places.by_hand.view.update({ data: pack(header, {}), parentElement, setStateValue });
 }
 
 const first = document.getElementById("first");

@@ -1,27 +1,75 @@
-"""The maps of A and B and their difference, the line above them, and the pairs of tokens that differ most."""
+"""Two maps and their difference, the line above them, and their export. Heads and Pre-norm vs post-norm draw them."""
 
 import math
+from collections.abc import Callable, Mapping
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.export import tables
+from encoder.export.document import Section
 from encoder.figures import difference
-from encoder.figures.numbers import three_digits
 from encoder.measure import map_comparison
 from encoder.measure.ranking import Weights
-from pages.components import plot
-from pages.core.widgets import answer
-from pages.heads.compare.compared import Compared, percent, signed
-from pages.heads.compare.sides import clear_selection, select_on_click
+from pages.components import PlotEvent, plot
+from pages.core.view import View
+from pages.core.widgets import Export, answer, comparison
+from pages.core.widgets.compared import Compared, signed
 
 #: Up to this many steps all three maps fit into one row; more need two rows.
 IN_ONE_ROW = 24
 HEIGHT, TALL = 400, 460
 
 
+def show(
+    view: View,
+    compared: Compared,
+    name: str,
+    settings: Mapping[str, str],
+    *,
+    on_event: Callable[[PlotEvent], None],
+    clear: Callable[[], None],
+    together: Mapping[str, str] | None = None,
+    large: bool = False,
+) -> Export:
+    """Draw the maps and what differs, and return the export of this name.
+
+    on_event: what a click in any map does; clear: undoes the selection; together: as for `plot`; large: the difference
+    is as wide as the page, above the two maps.
+    """
+    drawn = figures_of(compared, view.colours)
+    with answer.area():
+        draw_answer(compared, clear)
+        draw(compared, drawn, on_event, together, large=large)
+    st.markdown(compared.differences())
+    st.caption(compared.legend())
+    return Export(
+        view,
+        name,
+        lambda: tables.comparison_frame(compared.found, *compared.step_labels[:2]),
+        sections=lambda: report_sections(compared, drawn),
+        lines=comparison.python_lines(compared.sides, compared.special),
+        settings=settings,
+    )
+
+
+def report_sections(compared: Compared, drawn: dict[str, go.Figure]) -> list[Section]:
+    """The parts of the standalone report."""
+    sides = compared.sides
+    less, more = sides.ends
+    titles = {side.name: f"{side.name}: {compared.described(side)}" for side in (sides.first, sides.second)}
+    titles["difference"] = f"The difference, {more.name} − {less.name}"
+    differences = compared.differences().replace("**", "").replace("\\", "")
+    return [
+        Section("What differs", sentences=[differences, compared.legend()]),
+        *(Section(titles[name], figure=figure) for name, figure in drawn.items()),
+        Section("The pairs that differ most", table=tables.cells_frame(compared.found.largest, compared.names)),
+    ]
+
+
 def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
-    """ "A", "B" and "difference" -> figure; A and B have the same colours."""
+    """The name of each side and "difference" -> figure; both sides have the same colours."""
     found, sides = compared.found, compared.sides
     steps, labels = sides.alignment, compared.step_labels
     drawn = {}
@@ -35,7 +83,7 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
         figure.update_layout(margin_t=8)  # the colour bar makes the room that it needs
         drawn[side.name] = difference.show_gaps(figure, gaps) if found.block == 1 else figure
     less, more = sides.ends
-    by_side = {"A": found.first, "B": found.second}
+    by_side = {sides.first.name: found.first, sides.second.name: found.second}
     figure = difference.attention_difference(
         found.difference if more is sides.second else -found.difference,
         labels[2],
@@ -51,11 +99,24 @@ def figures_of(compared: Compared, colours: str) -> dict[str, go.Figure]:
     return drawn
 
 
-def draw(compared: Compared, drawn: dict[str, go.Figure]) -> None:
-    """Draw the three maps, in two rows where one has no room; a click in any map selects in all."""
+def draw(
+    compared: Compared,
+    drawn: dict[str, go.Figure],
+    on_event: Callable[[PlotEvent], None],
+    together: Mapping[str, str] | None = None,
+    *,
+    large: bool = False,
+) -> None:
+    """Draw the three maps, in two rows where one has no room; arguments as for `show`."""
     sides = compared.sides
     fits = len(sides.alignment) <= IN_ONE_ROW
-    places = st.columns(3, gap="small") if fits else [one for _ in range(2) for one in st.columns(2, gap="small")][:3]
+    if large:
+        above = st.container()
+        places = [*st.columns(2, gap="small"), above]
+    elif fits:
+        places = st.columns(3, gap="small")
+    else:
+        places = [one for _ in range(2) for one in st.columns(2, gap="small")][:3]
     less, more = sides.ends
     colours = {less.name: difference.LESS, more.name: difference.MORE}
     for place, (name, figure) in zip(places, drawn.items(), strict=True):
@@ -63,23 +124,23 @@ def draw(compared: Compared, drawn: dict[str, go.Figure]) -> None:
             difference.name_side(figure, f"{more.name} − {less.name}")
             alt = f"Difference of both maps, {more.name} minus {less.name}, around 0."
         else:
-            side = sides.first if name == "A" else sides.second
+            side = sides.first if name == sides.first.name else sides.second
             text = side.title if sides.what == "sentences" else compared.described(side)
             difference.name_side(figure, name, text, colours[name])
-            alt = f"Attention map of side {name}, {compared.described(side)}: queries downwards, keys to the right."
+            alt = f"Attention map of {name}, {compared.described(side)}: queries downwards, keys to the right."
         with place:
             plot(
                 figure,
                 key=f"compare-{name}",
                 alt=alt,
-                height=HEIGHT if fits else TALL,
-                together=answer.together(),
+                height=None if large and name == "difference" else HEIGHT if fits else TALL,
+                together=together,
                 selected=compared.selected if compared.found.block == 1 else None,
-                on_event=select_on_click(sides.alignment, compared.found.block),
+                on_event=on_event,
             )
 
 
-def draw_answer(compared: Compared) -> None:
+def draw_answer(compared: Compared, clear: Callable[[], None]) -> None:
     """The line above the maps: the selected cell or row on both sides."""
     sides, (query, key) = compared.sides, compared.selected
     first, second = answer.HINT, ""
@@ -87,12 +148,12 @@ def draw_answer(compared: Compared) -> None:
         rows = map_comparison.query_rows(
             sides.first.measured, sides.second.measured, sides.alignment, query, special=compared.special
         )
-        named = list(zip("AB", rows, strict=True))
+        named = list(zip((sides.first.name, sides.second.name), rows, strict=True))
         largest = [f"in {name} {text}" for name, row in named if (text := answer.largest(row, compared.names))]
         second = f"Largest in this row: {'; '.join(largest)}."
         if key is not None:
             change = float(rows[1][key]) - float(rows[0][key])
-            said = "" if math.isnan(change) else f"; B − A: **{signed(change)}**"
+            said = "" if math.isnan(change) else f"; {sides.second.name} − {sides.first.name}: **{signed(change)}**"
             both = ", ".join(_ranked(name, row, key) for name, row in named)
             first = f"{compared.bold(query)} attends to {compared.bold(key)}: {both}{said}."
         else:
@@ -105,42 +166,10 @@ def draw_answer(compared: Compared) -> None:
         first,
         second,
         cell={} if has_cell and compared.special != "renormalise" else None,
-        clear=None if query is None and key is None else clear_selection,
+        clear=None if query is None and key is None else clear,
     )
 
 
 def _ranked(name: str, row: Weights, key: int) -> str:
     """The weight of a side with its rank; a side may lack the pair."""
     return f"no such pair in {name}" if math.isnan(row[key]) else f"{answer.weight(row, key)} in {name}"
-
-
-def pairs(compared: Compared) -> None:
-    """The pairs that differ most, of the selected query or of all; and the selected pair."""
-    query, _ = compared.selected
-    cells = list(compared.found.largest)
-    if query is None:
-        st.markdown("**The pairs that differ most.**")
-    else:
-        sides = compared.sides
-        cells = map_comparison.row_differences(
-            sides.first.measured, sides.second.measured, sides.alignment, query, special=compared.special
-        )[:8]
-        distance = float(compared.found.distance[query])
-        share = "" if math.isnan(distance) else f" Share of its attention that differs: {percent(distance)}."
-        st.markdown(f"The keys of {compared.bold(query)} that differ most:{share}")
-    st.dataframe(
-        {
-            "from": [compared.names[cell.query] for cell in cells],
-            "to": [compared.names[cell.key] for cell in cells],
-            "A": [_weight(cell.first) for cell in cells],
-            "B": [_weight(cell.second) for cell in cells],
-            "difference": [signed(cell.difference) for cell in cells],
-        },
-        hide_index=True,
-        width="stretch",
-        column_config={"from": "Query", "to": "Key", "difference": "B − A"},
-    )
-
-
-def _weight(weight: float) -> str:
-    return "–" if math.isnan(weight) else three_digits(weight)

@@ -167,6 +167,11 @@ export function unsupported(config) {
   const lacks = {
     "positions of this kind": !["learned", "none"].includes(config.position),
     "feed-forward layer with a gate": config.gated,
+    "experts": Boolean(config.experts),
+    "causal attention": config.causal,
+    "other scores": config.disentangled || config.score_cap || config.attention_sinks || config.relative_grid,
+    "gate of a head's output": config.output_gate,
+    "scaled token vectors": (config.embedding_scale ?? 1) !== 1 || (config.mask_id ?? null) !== null,
     "attention window": config.attention_window !== null && config.attention_window !== undefined,
     "relative bias": config.relative_buckets > 0,
     "grouped keys": config.n_kv_heads && config.n_kv_heads !== config.n_heads,

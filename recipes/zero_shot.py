@@ -20,11 +20,10 @@ from encoder.inputs.spoken_digits import held_out as recordings
 
 @dataclass(frozen=True)
 class ZeroShot:
-    """The digits that a pair names for N inputs. said, truth [N]: digits; inputs: images [8, 8], 0 to 1, or sounds."""
+    """The digits that a pair names for N inputs. said, truth [N]: digits."""
 
     said: Tensor
     truth: Tensor
-    inputs: Sequence[Any]
 
     @property
     def accuracy(self) -> float:
@@ -36,21 +35,16 @@ class ZeroShot:
         """[10, 10]: inputs of each digit (rows) that were named as each digit (columns)."""
         return torch.bincount(10 * self.truth + self.said, minlength=100).view(10, 10)
 
-    def first(self, digit: int, said: int) -> Any:
-        """The first input of a digit that was named so; None where there is none."""
-        places = torch.nonzero((self.truth == digit) & (self.said == said))
-        return self.inputs[int(places[0])] if len(places) else None
-
 
 def of_held_out(model: JointEncoder, template: str, vectors: Tensor | None = None) -> ZeroShot:
     """The digits that a model names for the held-out inputs, by a template such as "a handwritten {number}".
 
     vectors [N, E]: `held_out_vectors`, if they are there. Raises EncoderError for a model of other images.
     """
-    inputs, truth = _data(model.other.takes)
+    _, truth = _data(model.other.takes)
     found = held_out_vectors(model) if vectors is None else vectors
     said = (found @ model.embed_texts([filled(template, word) for word in WORDS]).T).argmax(dim=-1)
-    return ZeroShot(said.cpu(), truth, inputs)
+    return ZeroShot(said.cpu(), truth)
 
 
 def held_out_vectors(model: JointEncoder) -> Tensor:

@@ -4,7 +4,7 @@ import { readWeights } from "./engine/weights.js";
 import { WordPiece } from "./engine/wordpiece.js";
 
 export class Model {
-  // buffer: of a file that `encoder/export/browser_model.py` made, unpacked.
+  // buffer: of a file that `docs/browser_model.py` made, unpacked.
   constructor(buffer) {
     const { tensors, metadata } = readWeights(buffer);
     this.about = JSON.parse(metadata.about);

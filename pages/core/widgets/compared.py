@@ -1,4 +1,4 @@
-"""A finished comparison with its labels and selection: what the maps, sentences and tables of the page show."""
+"""A finished comparison with its labels and selection: what the maps and sentences of a comparison show."""
 
 import math
 from dataclasses import dataclass
@@ -74,16 +74,23 @@ class Compared:
         """Where the two sides differ most, in numbers."""
         found = self.found
         if not found.largest:
-            return "**A and B are the same**: no weight of the two maps differs."
+            return "**Both maps are the same**: no weight of the two differs."
         cell = found.largest[0]
         distance = found.distance.nan_to_num(-1.0)
         most = int(distance.argmax())
         text = (
-            f"Largest difference: {self.bold(cell.query)} to {self.bold(cell.key)}, {weights(cell)}. Share of a "
+            f"Largest difference: {self.bold(cell.query)} to {self.bold(cell.key)}, {self._weights(cell)}. Share of a "
             f"token's attention that differs: mean **{percent(found.mean_distance)}**, largest "
             f"{percent(float(distance[most]))} for {self.bold(most)}."
         )
         return text + self._output_vectors() if self.sides.what == "sentences" else text
+
+    def _weights(self, cell: map_comparison.Cell) -> str:
+        """The weights of both sides; a side may lack the pair."""
+        return " and ".join(
+            f"no such pair in {side.name}" if math.isnan(weight) else f"**{three_digits(weight)}** in {side.name}"
+            for side, weight in ((self.sides.first, cell.first), (self.sides.second, cell.second))
+        )
 
     def _output_vectors(self) -> str:
         """The cosine of the output vectors of the word that differs most, and of the selected word."""
@@ -106,26 +113,19 @@ class Compared:
         less, more = self.sides.ends
         lines = ["Rows attend to columns."]
         lines.append(f"Difference: teal where {more.name} attends more, orange where {less.name} does.")
+        first, second = self.sides.first.name, self.sides.second.name
         if self.found.block > 1:
             lines.append(
                 f"{len(self.found.alignment):,} tokens: a cell covers {self.found.block} × {self.found.block} "
                 "pairs of tokens. It shows their largest weight, or their difference farthest from 0."
             )
         elif any(self.sides.alignment.gaps):
-            lines.append("Grey (“–”): a token that this side lacks. “x | y”: x in A, y in B.")
+            lines.append(f"Grey (“–”): a token that this side lacks. “x | y”: x in {first}, y in {second}.")
         if any(" | " in name and name.endswith(")") for name in self.names):
-            lines.append("“the (4 | 6)”: position 4 in A, 6 in B.")
+            lines.append(f"“the (4 | 6)”: position 4 in {first}, 6 in {second}.")
         if self.special != "show":
             lines.append(f"Special tokens: {SPECIAL_WORDS[self.special]}; the model itself attends to them.")
         return " ".join(lines)
-
-
-def weights(cell: map_comparison.Cell) -> str:
-    """The weights of both sides; a side may lack the pair."""
-    return " and ".join(
-        f"no such pair in {name}" if math.isnan(weight) else f"**{three_digits(weight)}** in {name}"
-        for name, weight in (("A", cell.first), ("B", cell.second))
-    )
 
 
 def percent(share: float) -> str:

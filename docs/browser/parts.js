@@ -1,6 +1,6 @@
 // The arithmetic that opens inside the picture of the model. encoder/export/model_parts.py has the same parts, with
 // formulas and a check in float64.
-import { threeDigits } from "../drawing/drawing.js";
+import { threeDigits } from "../../encoder/export/drawing/drawing.js";
 import { largest, poolingShares } from "./engine/heads.js";
 import { moments, norm } from "./engine/linear.js";
 import { headOf } from "./pictures.js";

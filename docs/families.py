@@ -1,0 +1,24 @@
+"""The families of checkpoints, their mechanisms and their difference from transformers: a page of `make docs`."""
+
+from encoder.load.families import JOINTS
+from encoder.load.measured_parity import REFUSED, measured
+
+
+def text() -> str:
+    """Every family of encoder/load/measured.json, then every refused one, as Markdown."""
+    found = measured()
+    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    precise = sum(max(row.float64) <= 1e-10 for row in found.rows)
+    lines = [
+        "# Families of checkpoints", "",
+        f"{len(found.rows)} families, and {len(JOINTS)} of pairs. Measured on random checkpoints with {versions}: the "
+        f"largest difference of output, maps and gradient. In float64, {precise} are within 1e-10, and all in float32 "
+        "within 1e-5.",
+        "", "| family | model_type | mechanisms | float64 | float32 |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in found.rows:
+        both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
+        lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
+    lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
+    lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
+    return "\n".join(lines)

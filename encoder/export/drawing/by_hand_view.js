@@ -1,0 +1,150 @@
+// One encoder layer with numbers that a reader changes: tables on the left, results on the right.
+import { CHOICES, LARGEST_INPUT, stepsByHand } from "./by_hand.js";
+import { make } from "./drawing.js";
+import { formula } from "./formula.js";
+import { Drawing } from "./shared.js";
+
+// name -> [what it is called, its name as a formula]
+const TABLES = {
+  embeddings: ["Embeddings X", "\\text{Embeddings } X"],
+  position_rows: ["Positional encoding P", "\\text{Positional encoding } P"],
+  w_q: ["W_Q", "\\textcolor{q}{W_Q}"],
+  w_k: ["W_K", "\\textcolor{k}{W_K}"],
+  w_v: ["W_V", "\\textcolor{v}{W_V}"],
+  w_o: ["W_O", "W_O"],
+  w_in: ["W_in", "W_{in}"],
+  b_in: ["b_in", "b_{in}"],
+  w_out: ["W_out", "W_{out}"],
+  b_out: ["b_out", "b_{out}"],
+  attention_gain: ["Gain of the first norm", "\\text{Gain}"],
+  attention_shift: ["Bias of the first norm", "\\text{Bias}"],
+  ffn_gain: ["Gain of the second norm", "\\text{Gain}"],
+  ffn_shift: ["Bias of the second norm", "\\text{Bias}"],
+  eps: ["ε of both norms", "\\varepsilon \\text{ of both norms}"],
+};
+// The number at a place of nested lists, replaced.
+const replaced = (values, [at, ...inside], number) =>
+  at === undefined ? number : values.map((one, k) => k === at ? replaced(one, inside, number) : one);
+const WORD_ROWS = ["embeddings", "position_rows"];
+
+export class ByHandView extends Drawing {
+  constructor(parent) {
+    super(parent, "The calculation", "enc-hand");
+    this.bar = make("div", { class: "enc-hand-bar" });
+    this.steps = make("div", {});
+    this.root.prepend(this.bar, this.steps);
+  }
+
+  // header: {inputs, usual: the numbers of the example, notes, problem: whether the host cannot compute with them, heard:
+  // the newest event that these inputs follow}.
+  read({ header }) {
+    if (header.heard < this.sent) return; // a newer change of the reader is on its way
+    const before = JSON.stringify([this.inputs, this.problem]);
+    const { inputs, usual, notes, problem } = header;
+    Object.assign(this, { inputs, usual, notes, problem });
+    if (JSON.stringify([inputs, problem]) !== before) this.draw();
+  }
+
+  draw() {
+    const { activeElement } = document;
+    const focused = this.root.contains(activeElement) ? activeElement.name : "";
+    const reset = make("button", { type: "button", class: "enc-save", name: "reset" }, "Reset all numbers");
+    reset.addEventListener("click", () => this.change(this.usual, true));
+    this.bar.replaceChildren(...Object.keys(CHOICES).map((name) => this.choice(name)), reset);
+    // Tables that do not fit have no results: the steps are then those of the example.
+    const steps = stepsByHand(this.problem ? this.usual : this.inputs, this.notes);
+    this.places = steps.map(() => [make("div", {}), make("div", {})]);
+    this.steps.replaceChildren(...steps.map((step, at) => this.step(step, this.places[at])));
+    this.fill(steps);
+    if (focused) this.root.querySelector(`[name="${focused}"]`)?.focus();
+  }
+
+  step({ title, text, tables }, [inFull, results]) {
+    const left = make("div", {}, ...tables.map((name) => this.table(name)), inFull);
+    const sides = make("div", { class: "enc-hand-sides" }, left, results);
+    return make("section", {}, make("h2", {}, title), make("p", {}, text), sides);
+  }
+
+  // The results of every step. The tables stay, and with them the keyboard's place.
+  fill(steps) {
+    const shown = (items) =>
+      this.problem
+        ? []
+        : items.map((item) =>
+          make("div", { class: item.formula ? "enc-hand-math" : "enc-hand-words" }, item.words ?? formula(item.formula))
+        );
+    steps.forEach(({ inFull, results }, at) => {
+      this.places[at][0].replaceChildren(...shown(inFull));
+      this.places[at][1].replaceChildren(...shown(results));
+    });
+  }
+
+  choice(name) {
+    const [label, options] = CHOICES[name];
+    const select = make("select", { name });
+    options.forEach(([value, title], at) => {
+      const option = make("option", { value: String(at) }, title);
+      option.selected = value === this.inputs[name];
+      select.append(option);
+    });
+    select.addEventListener("change", () => this.change({ ...this.inputs, [name]: options[select.value][0] }, true));
+    return make("label", {}, `${label} `, select);
+  }
+
+  // An editable table of a matrix [rows, columns], a vector or one number.
+  table(name) {
+    const value = this.inputs[name];
+    const rows = Array.isArray(value) ? Array.isArray(value[0]) ? value : [value] : [[value]];
+    const [title, symbol] = TABLES[name];
+    const heading = (row) => WORD_ROWS.includes(name) ? [make("th", { scope: "row" }, this.inputs.words[row])] : [];
+    const body = rows.map((cells, row) =>
+      make("tr", {}, ...heading(row), ...cells.map((_, column) => make("td", {}, this.cell(name, rows, row, column))))
+    );
+    return make(
+      "div",
+      { class: "enc-hand-table" },
+      make("table", { "aria-label": title }, make("caption", {}, formula(symbol)), make("tbody", {}, ...body)),
+    );
+  }
+
+  cell(name, rows, row, column) {
+    const place = rows.length > 1 ? `row ${row}, column ${column}` : rows[0].length > 1 ? `number ${column}` : "";
+    const value = this.inputs[name];
+    const at = !Array.isArray(value) ? [] : Array.isArray(value[0]) ? [row, column] : [column];
+    const field = make("input", {
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      name: `${name} ${row} ${column}`,
+      "aria-label": `${TABLES[name][0]}${place && `, ${place}`}`,
+    });
+    field.value = rows[row][column] === null ? "" : String(rows[row][column]);
+    field.style.minWidth = `${0.62 * field.value.length + 0.9}em`; // all digits of a long number
+    field.addEventListener("change", () => {
+      const number = field.value.trim() ? Number(field.value.replace("−", "-").replace(",", ".")) : NaN;
+      const least = name === "eps" ? 0 : -LARGEST_INPUT;
+      const isGood = number >= least && number <= LARGEST_INPUT;
+      field.setAttribute("aria-invalid", String(!isGood));
+      this.note.textContent = isGood
+        ? ""
+        : `${TABLES[name][0]}: “${field.value}” is not a number from ${least.toLocaleString("en")} to ${
+          LARGEST_INPUT.toLocaleString("en")
+        }. Enter another.`;
+      if (!isGood) return;
+      this.change({ ...this.inputs, [name]: replaced(this.inputs[name], at, number) });
+    });
+    return field;
+  }
+
+  // hasTables: whether the tables change, too.
+  change(inputs, hasTables = false) {
+    this.inputs = inputs;
+    const changes = Object.entries(inputs).filter(([name, value]) =>
+      JSON.stringify(value) !== JSON.stringify(this.usual[name])
+    );
+    const text = changes.length ? JSON.stringify(Object.fromEntries(changes)) : "";
+    if (hasTables) this.draw();
+    else if (!this.problem) this.fill(stepsByHand(inputs, this.notes));
+    this.sent = this.send("change", { text });
+  }
+}

@@ -1,0 +1,81 @@
+"""The site in Firefox, where one is installed: the engine's numbers, and what a reader does first."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import encoder
+from docs.browser_model import browser_model
+from tests import firefox
+from tests.browser.test_site import Quiet, site
+from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(firefox.find() is None, reason="no Firefox: install one, or name it in FIREFOX"),
+]
+__all__ = ["site"]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[firefox.Firefox]:
+    with firefox.opened(firefox.find() or "", tmp_path_factory.mktemp("firefox")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
+def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox, tmp_path: Path) -> None:
+    shutil.copytree(BROWSER, tmp_path / "browser")
+    (tmp_path / "model.bin").write_bytes(gzip.decompress(browser_model(encoder.load(name), "float16")))  # type: ignore[arg-type]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        page.open(f"http://127.0.0.1:{server.server_address[1]}/")
+        found = page.run(
+            "(async () => { const { Model } = await import('/browser/model.js');"
+            " const model = new Model(await (await fetch('/model.bin')).arrayBuffer());"
+            f" const given = {json.dumps({'texts': texts(50)})}; return {FIFTY}; }})()"
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    are_those_of_python(found, name)
+
+
+def test_a_reader_types_opens_a_head_moves_the_norms_and_draws_a_digit(page: firefox.Firefox, site: str) -> None:
+    start, before = len(page.requests), len(page.console)
+    page.open(site)
+    page.wait_for("!!document.querySelector('.enc-model-names text')")
+    page.run(
+        "((box) => { box.value = 'The river flows past the old bank.'; box.dispatchEvent(new Event('change')); })"
+        "(document.querySelector('textarea'))"
+    )
+    page.wait_for("document.querySelector('.enc-model-names')?.textContent.includes('river')")
+    page.run("document.querySelector('.enc-model-switches button').setAttribute('id', 'norms')")
+    page.draw("#norms", (0.5, 0.5))
+    page.wait_for("location.search.includes('norm=post')")
+    page.open(f"{site}heads/?text=The+cat+sat.&layer=1&head=1")
+    page.wait_for("!!document.querySelector('#head .heatmaplayer image')")
+    page.draw("#grid canvas", (0.97, 0.97))
+    page.wait_for("location.search.includes('layer=3') && location.search.includes('head=3')")
+    page.draw("#grid canvas", (0.3, 0.4), touch=True)
+    page.wait_for("!location.search.includes('head=3')")
+    page.open(f"{site}digit/")
+    page.wait_for("document.querySelector('#said').textContent.length > 5")
+    page.draw("#draw canvas", *((0.5, at / 10) for at in (1, 3, 5, 7, 9)), touch=True)
+    page.wait_for("document.querySelector('#said li')?.textContent.startsWith('1')")
+    page.open(f"{site}by_hand/")
+    page.wait_for("document.querySelectorAll('.enc-hand-math').length > 20")
+    assert [one for one in page.requests[start:] if not one.startswith((site, "data:", "blob:"))] == []
+    assert page.console[before:] == []
