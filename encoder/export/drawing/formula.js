@@ -28,7 +28,7 @@ const SIGNS = {
 };
 const GREEK = /^[α-ω]$/;
 const WORDS = ["sin", "cos", "tanh", "max", "exp", "log"];
-const SPACES = { quad: "1em", ",": "0.17em", ";": "0.28em", "!": "0", " ": "0.3em" };
+const SPACES = { quad: "1em", qquad: "2em", ",": "0.17em", ";": "0.28em", "!": "0", " ": "0.3em" };
 const NAMED = { textbackslash: "\\", textasciicircum: "^", textasciitilde: "~", textasciigrave: "`" };
 const PIECE = /\\[a-zA-Z]+|\\.|[0-9]+(?:\.[0-9]+)?|[\s\S]/gu;
 

@@ -5,6 +5,7 @@ for torch and for the model: at the start of a lesson, or when a process has jus
 """
 
 import importlib
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,8 @@ def begin(environment: Mapping[str, str]) -> None:
     """Behind a front: import what pages import, read the lessons, and run a text through the first model."""
     if FRONT not in environment:
         return
+    # What is imported here reads Streamlit's options before the flags are known; Streamlit would warn that they differ.
+    logging.getLogger("streamlit.config").addFilter(lambda record: "[server]" not in record.getMessage())
     import pyarrow.parquet  # noqa: F401
     import sklearn.decomposition  # noqa: F401
 
