@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.classroom import votes
 from pages.components.row_sketch import row_sketch
+from pages.core.stores import cache
 from pages.core.teaching.questions import Look, Question, controls
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, session
 from pages.core.words.markdown import plain, say_error
@@ -143,29 +143,15 @@ def _both(*found: Vote, show_right: bool) -> None:
 
 def vote(asked: str, answers: Mapping[str, str], question: Question, look: Look | None) -> Vote:
     """One vote, computed once for all sessions of a class. asked: the question's id."""
-    return _vote(asked, tuple(sorted(answers.items())), _Asked(question, look))
+    ordered = tuple(sorted(answers.items()))
 
+    def make() -> Vote:
+        given = read(question, look, dict(ordered))
+        values = [*given.values()]
+        mean = np.mean(values, axis=0).tolist() if question.kind == "draw" and values else None
+        return Vote(given, bars(question, look, values), mean, votes.share_right(question, look, given))
 
-@dataclass(frozen=True)
-class _Asked:
-    """A question with what it is about; equal to every other one: the key of the cache is its id."""
-
-    question: Question
-    look: Look | None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=64)
-def _vote(asked: str, answers: tuple[tuple[str, str], ...], about: _Asked) -> Vote:
-    question, look = about.question, about.look
-    given = read(question, look, dict(answers))
-    mean = np.mean([*given.values()], axis=0).tolist() if question.kind == "draw" and given else None
-    return Vote(given, bars(question, look, [*given.values()]), mean, votes.share_right(question, look, given))
+    return cache.computed(("vote", asked, ordered), make)
 
 
 def table(found: Sequence[Bar], *, show_right: bool) -> str:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_main_flow import MAP
+from tests.conftest import settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -42,3 +43,13 @@ def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) ->
     expect(sliders.nth(9)).to_be_disabled()
     expect(page.get_by_test_id("stAlertContentSuccess")).to_be_visible()
     expect(page.locator(MAP)).to_have_count(1)
+
+
+def test_a_phone_shows_question_and_result_before_the_open_part(visit: Callable[..., Page]) -> None:
+    page = visit("/?lesson=01-tokens&lesson_step=1", width=390, height=844, has_touch=True, is_mobile=True)
+    page.get_by_role("textbox", name="Your number").fill("5")
+    page.get_by_role("textbox", name="Your number").press("Enter")
+    page.get_by_role("button", name="Answer", exact=True).tap()
+    page.locator("[data-opened=ids]").wait_for()
+    settle(page)
+    expect(page.get_by_test_id("stAlertContentSuccess")).to_be_in_viewport()

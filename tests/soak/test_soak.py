@@ -12,18 +12,23 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from playwright.sync_api import expect
 
 from pages.core.teaching.rooms import Room, new_room
 from pages.core.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
-from tests.conftest import Server
+from tests.conftest import PATIENCE, Server, query, settle
 from tests.soak.__main__ import run
 from tests.soak.people import FIRST, Reader, Teacher
 from tests.soak.served import Served, serve
 from tests.soak.soak import COMPARED, Soak
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CONNECTIONS: list[http.client.HTTPConnection] = []
 UPGRADE = {
@@ -178,6 +183,39 @@ def test_a_click_whose_process_died_is_heard_once(served: Served) -> None:
     room = asyncio.run(freezes())
     assert room
     assert (room.frozen, room.recalled) == (True, 1)
+
+
+@pytest.mark.browser
+def test_a_click_at_the_moment_of_a_kill_arrives_and_the_console_is_silent_again(
+    served: Served, browser: Browser
+) -> None:
+    said: list[str] = []
+    for number in (1, 2):
+        takes_over(served, number)
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(f"{served.server.url}/classroom")
+    page.get_by_role("button", name="Open a room").click()
+    page.locator(".enc-room-words").get_by_text("teacher").wait_for()
+    settle(page)
+    code = query(page)["room"]
+    answers = next(one["value"] for one in page.context.cookies() if one["name"] == "encoderscope")
+    assert not said
+    served.kill(int(answers) - 1)
+    page.get_by_role("button", name="Freeze", exact=True).click()
+    page.locator(".enc-room button[data-name=unfreeze]").wait_for()
+    expect(page.locator(".enc-room-note")).to_have_text("")
+    settle(page)
+    room = RedisStore(served.rooms).find(code)
+    assert room
+    assert (room.frozen, room.recalled) == (True, 1)
+    ended = [one for one in said if not re.search("502|INCOMPLETE|CONNECTION|WebSocket", one)]
+    said.clear()
+    page.wait_for_timeout(3000)
+    page.context.close()
+    assert not ended + said
 
 
 def takes_over(served: Served, number: int) -> None:

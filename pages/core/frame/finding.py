@@ -7,6 +7,7 @@ from typing import Any
 from encoder.load import BUNDLED
 from pages.components.find import find
 from pages.core.frame.navigation import Page
+from pages.core.stores import cache
 from pages.core.teaching.lessons import library, progress
 from pages.core.view import SOURCES, ViewParams, selection
 from pages.core.view.view import EXAMPLES
@@ -18,16 +19,10 @@ from pages.state.former import current
 _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of the maps"}
 
 
-#: What the entries were made of, and these: a file of a lesson and a page's values may come while the server runs.
-_made: tuple[object, list[dict[str, Any]]] = ((), [])
-
-
 def draw(groups: Mapping[str, Iterable[Page]]) -> None:
     """Draw the search, closed. groups: the pages of the bar."""
-    global _made
-    if (of := (library.lessons()[0], len(state.params))) != _made[0]:
-        _made = of, list(_entries(groups))
-    find(_made[1], key="find", on_open=_open)
+    of = ("find", len(state.params), *map(id, library.lessons()[0]))  # what may change while the server runs
+    find(cache.computed(of, lambda: list(_entries(groups))), key="find", on_open=_open)
 
 
 def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
