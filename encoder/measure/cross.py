@@ -98,6 +98,7 @@ def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder:
     target = target_of(trace)
     source = model.trace_tokens(trace.source, edits=edits) if edits and trace.source is not None else trace
     edited = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder)).decoder
-    before, after = (one.log_probabilities.cpu().double().numpy() for one in (target, edited))
-    found: np.ndarray = before - after
+    first, second = target.log_probabilities, edited.log_probabilities
+    assert first is not None
+    found: np.ndarray = (first - second).cpu().double().numpy()
     return found

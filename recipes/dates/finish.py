@@ -10,7 +10,7 @@ import numpy as np
 from encoder.encoders.text import TextEncoder
 from encoder.inputs import dates
 from encoder.load import load, save
-from encoder.measure.cross import score_cross
+from encoder.measure.cross import CrossScores, score_cross
 from recipes.dates.phrasings import Example, date_phrasings, draw, number_phrasings
 from recipes.dates.training import DatesRecipe, written
 
@@ -57,7 +57,7 @@ def heads(model: TextEncoder, n: int = SCORED) -> tuple[str, float, float]:
     fall of the output's log probability without the head; the same share for the token whose hiding costs most; chance.
     """
     numbers = random.Random(2)
-    found = []
+    found: list[CrossScores] = []
     while len(found) < n:
         trace = model.trace(draw(numbers, unseen=True).text)
         right = dates.answer(trace.source) if trace.source is not None else None
