@@ -64,8 +64,7 @@ class DatesRecipe:
 def untrained(recipe: DatesRecipe) -> TextEncoder:
     """The model before its first step."""
     tokenizer = dates.tokenizer()
-    vocabulary = tokenizer.backend.get_vocab()
-    start, end = vocabulary[dates.START], vocabulary[dates.END]
+    start, end = (dates.vocabulary().index(token) for token in (dates.START, dates.END))
     model = TextEncoder(recipe.name, Encoder(recipe.config, seed=recipe.seed), tokenizer)
     head = LMHeadConfig(scale=recipe.d_model**-0.5)
     settings = GenerationSettings(start=(start,), end=(end,))
