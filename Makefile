@@ -14,7 +14,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV) > /dev/null || true
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools wheel dist docs bench fuzz soak twins atlas digits plotly site clean
+.PHONY: help run test lint rules types tools wheel dist docs bench fuzz soak twins atlas dates digits plotly site clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
@@ -29,6 +29,7 @@ help:
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
+	@echo "make dates  train the bundled translators of dates and number words again (about 25 minutes)"
 	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (about 12 minutes; needs espeak-ng)"
 	@echo "make plotly bundle the part of plotly.js that browsers get again (needs npm)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
@@ -126,6 +127,9 @@ atlas: $(VENV)/installed
 		$(BIN)/encoderscope corpus build wordnet --most 2000 --model $${one%:*} --device cpu --threads 1 \
 			--label "part of speech" --vectors $${one#*:} --vector-texts 200 --out encoder/data/atlases/$${one%:*} --replace || exit 1; \
 	done
+
+dates: $(VENV)/installed
+	$(BIN)/python -m recipes.dates
 
 digits: $(VENV)/installed
 	$(BIN)/python -m recipes.digits

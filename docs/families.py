@@ -19,6 +19,14 @@ def text() -> str:
     for row in found.rows:
         both = (", ".join(f"{one:.0e}" for one in figures) for figures in (row.float64, row.float32))
         lines.append(f"| {row.family} | {row.model_type} | {', '.join(row.mechanisms)} | {' | '.join(both)} |")
+    lines += [
+        "", "Families that write, on the same kind of checkpoints: the largest difference of logits, of the decoder's "
+        "own maps and of cross-attention, and outputs that are equal token by token, greedy and of four beams.",
+        "", "| family | model_type | float64 | float32 | equal outputs |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    for one in found.decoders:
+        both = (", ".join(f"{figure:.0e}" for figure in figures) for figures in (one.float64, one.float32))
+        lines.append(f"| {one.family} | {one.model_type} | {' | '.join(both)} | {one.equal} of {one.outputs} |")
     lines += ["", "Refused, with the mechanism that is missing:", "", "| model_type | missing |", "|---|---|"]
     lines += [f"| {name} | {missing} |" for name, missing in REFUSED.items()]
     return "\n".join(lines)

@@ -17,6 +17,7 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
 - **digits-pre, digits-post, digit-words**: trained for this project, MIT, on the digits of scikit-learn: E. Alpaydin
   and C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI Machine Learning Repository, CC BY 4.0. Twelve of
   them are in encoder/data/digits.json.
+- **dates-pre, dates-post**: trained for this project, MIT, on examples that a program writes.
 - **spoken-digits, spoken-words**: trained for this project, MIT, on digits that espeak-ng says; 80 of these recordings
   are in encoder/data/spoken-digits. espeak-ng is a program under GPL 3 or later; it is not part of this project, and
   nothing of its code or data is here but the sound that it made.

@@ -22,7 +22,7 @@ from encoder.load.measured_parity import MEASURED
 from encoder.load.native import DISK_TYPES
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
-from tests.load import every_family, joints, reference, sounds
+from tests.load import decoders, every_family, joints, reference, sounds
 
 FILE = Path(__file__).parent / "parity.md"
 HEAD = """# Images, sounds and pairs next to transformers
@@ -45,6 +45,8 @@ Images are prepared as the checkpoint's own processor does, within 1e-4; sounds 
 PIXELS = torch.randn(2, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 SOUND = sounds.tone(0.4)
 POST, PRE = "post-norm", "pre-norm"
+#: Inputs for each decoder.
+OUTPUTS = 100
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,30 @@ def registry() -> dict[str, Any]:
             before = row.get(name, [0.0] * 3)
             row[name] = [float(f"{max(pair):.0e}") for pair in zip(before, some, strict=True)]
     versions = {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0]}
-    return {"versions": versions, "rows": sorted(found.values(), key=lambda row: row["family"].lower())}
+    rows = sorted(found.values(), key=lambda row: row["family"].lower())
+    return {"versions": versions, "rows": rows, "decoders": written()}
+
+
+def written() -> list[dict[str, Any]]:
+    """Every case of tests/load/decoders: differences, and outputs for OUTPUTS inputs, greedy and of four beams."""
+    import transformers
+
+    found: dict[str, dict[str, Any]] = {}
+    for case in decoders.CASES.values():
+        model_type = getattr(transformers, f"{case.kind}Config").model_type
+        row = found.setdefault(model_type, {"family": case.title, "model_type": model_type, "equal": 0, "outputs": 0})
+        for kind in (torch.float64, torch.float32):
+            key = str(kind).removeprefix("torch.")
+            figures = [float(f"{one:.0e}") for one in decoders.differences(case, kind)]
+            row[key] = list(map(max, figures, row.get(key, figures)))
+        with decoders.pair(case) as both:
+            for seed in range(OUTPUTS):
+                text = both.text(seed, 3 + seed % 12)
+                for beams in (1, 4):
+                    ours, theirs = decoders.generated(both, text, 10, beams)
+                    row["equal"] += ours == theirs
+                    row["outputs"] += 1
+    return sorted(found.values(), key=lambda row: str(row["family"]).lower())
 
 
 def write_registry() -> None:

@@ -30,6 +30,7 @@ from encoder.causal.outcomes import (
     Outcome,
     SentenceVector,
     Similarity,
+    TargetProbability,
     TokenVector,
     as_outcome,
     likeliest_word,
@@ -52,8 +53,8 @@ from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
-    "SentenceVector", "Similarity", "TokenEffects", "TokenVector", "Where", "ablate_each_head", "as_outcome",
-    "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
+    "SentenceVector", "Similarity", "TargetProbability", "TokenEffects", "TokenVector", "Where", "ablate_each_head",
+    "as_outcome", "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
     "iter_knock_out", "iter_patch",
     "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
     "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "registered", "token_effects",

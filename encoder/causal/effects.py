@@ -91,14 +91,17 @@ def iter_effects(
     return values.view(shape)
 
 
-def iter_each_head(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Effects:
+def iter_each_head(
+    model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence", *, cross: bool = False
+) -> Effects:
     """[L, H]: the effect of each head off by itself. "sentence": cosine to the unedited sentence vector, minus 1.
 
-    Off: z of the head is 0 (`edits.AblateHead`). `encoder.corpus.over` computes means over many texts.
+    Off: z of the head is 0 (`edits.AblateHead`). cross: the heads of cross-attention, of `model.decoder` and
+    `trace.decoder`. `encoder.corpus.over` computes means over many texts.
     """
     plain = plain_trace(model, text)
     shape = (model.config.n_layers, model.config.n_heads)
-    variants = [(AblateHead(layer, head),) for layer in range(shape[0]) for head in range(shape[1])]
+    variants = [(AblateHead(layer, head, cross),) for layer in range(shape[0]) for head in range(shape[1])]
     return (yield from iter_effects(model, plain, variants, outcome, shape))
 
 

@@ -16,9 +16,12 @@ from torch.nn.functional import cosine_similarity
 
 from encoder.classify import class_place, classifier_of
 from encoder.encoders.named import NamedEncoder
+from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError
+from encoder.model.attend import Memory
 from encoder.own import check_name
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 #: Outputs [n, T, D] -> numbers [n].
@@ -147,7 +150,7 @@ class ClassProbability(Outcome):
         if head.config.layer not in (None, model.config.n_layers) or not head.config.reads_output:
             what = "other vectors" if head.config.layer is None else f"the input of layer {head.config.layer}"
             raise EncoderError(
-                f"This head uses {what}, and an outcome is measured at the output: choose a head that reads the output."
+                f"This head uses {what}, and an outcome is measured at the output: choose a head that uses the output."
             )
 
         def measure(outputs: Tensor) -> Tensor:
@@ -161,8 +164,63 @@ class ClassProbability(Outcome):
         return measure
 
 
+@dataclass(frozen=True)
+class TargetProbability(Outcome):
+    """The log probability of what a decoder is made to write, or of one token of it.
+
+    target: a text, or the ids of an output, for edits of the encoder; None: what the trace was given, as edits of the
+    decoder need (`trace.decoder`). position: a token of the output, counted from 0; None: the sum over all. token:
+    another token at this position. begin: as of `NamedEncoder.decode`.
+    """
+
+    target: str | tuple[int, ...] | None = None
+    position: int | None = None
+    token: str | None = None
+    begin: tuple[str, ...] = ()
+    code: ClassVar[str] = "target"
+
+    def on(self, model: NamedEncoder, plain: Trace) -> Measure:
+        given = plain if isinstance(plain, DecoderTrace) else plain.decoder
+        if isinstance(model, Decoder):
+            if given is None or self.target is not None:
+                raise EncoderError("Edits of a decoder need its own trace: leave target out, and give trace.decoder.")
+            return self._of(model, given.next_ids, given.n_prompt, model.next_log_probabilities)
+        decoder = model._writer(reads=True)
+        if self.target is not None:
+            ids, n_given = decoder.whole(plain, self.target, self.begin)
+        elif given is not None:
+            ids, n_given = (*given.ids, given.next_ids[-1]), given.n_prompt
+        else:
+            raise EncoderError("The trace has no target: specify one, TargetProbability(target).")
+
+        mask = decoder.memory_of(plain).mask
+
+        def log_probabilities(outputs: Tensor, next_ids: Sequence[int]) -> Tensor:
+            rows: Tensor = decoder.log_probabilities((ids[0], *next_ids), Memory(outputs, mask), reads=ids[:-1])
+            return rows
+
+        return self._of(decoder, ids[1:], n_given, log_probabilities)
+
+    def _of(
+        self, decoder: Decoder, next_ids: tuple[int, ...], n_given: int, rows: Callable[[Tensor, Sequence[int]], Tensor]
+    ) -> Measure:
+        """rows: outputs and the token after each one -> its log probability, [n, T]."""
+        first, wanted = n_given - 1, list(next_ids)
+        if self.position is None:
+            if self.token is not None:
+                raise EncoderError("Another token needs its place: specify position.")
+            return lambda outputs: rows(outputs, wanted)[:, first:].sum(dim=1)
+        if not 0 <= self.position < len(wanted) - first:
+            raise EncoderError(f"No token {self.position} in this output: choose 0 to {len(wanted) - first - 1}.")
+        place = first + self.position
+        if self.token is not None:
+            wanted[place] = decoder.known(self.token)
+        return lambda outputs: rows(outputs, wanted)[:, place]
+
+
 OUTCOMES: dict[str, type[Outcome]] = {
-    kind.code: kind for kind in (SentenceVector, Similarity, TokenVector, MaskedWord, ClassProbability)
+    kind.code: kind
+    for kind in (SentenceVector, Similarity, TokenVector, MaskedWord, ClassProbability, TargetProbability)
 }
 
 

@@ -21,10 +21,14 @@ from encoder.model.attend import AttentionContext
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder
 from encoder.model.hooks import LAYER_POINTS, visiting
-from encoder.trace.capture import EXPLICIT, site_of
+from encoder.trace.capture import site_of
 from encoder.trace.trace import Trace
 
 Variant = tuple[Edit, ...]
+#: The points of either attention that are computed again where they are edited.
+COMPUTED = ("scores", "pattern")
+#: Outside the layers: what all rows have in common.
+APART = ("embedding.position", "embedding.tokens", "embedding.segments", "embedding_norm.input", "memory")
 #: (hook point, layer) -> rows of the batch with the edits that each has there.
 Plan = dict[tuple[str, int | None], list[tuple[int, Edit]]]
 #: A batch has about this many tokens, so that a long text needs little memory and a chunk takes about a second.
@@ -42,7 +46,8 @@ def run_variants(
     if plain.edits or plain.n_real != plain.n_tokens:
         raise EncoderError("Effects need the trace of one input, without edits and without padding.")
     for variant in variants:
-        check_edits(variant, model.config, plain.n_tokens)
+        n_memory = 0 if plain.memory is None else plain.memory.vectors.shape[1]
+        check_edits(variant, model.config, plain.n_tokens, n_memory)
     variants = [tuple(edit.resolve(model._run_source) for edit in variant) for variant in variants]
     n_layers = model.config.n_layers
     starts = [min((_start(edit, n_layers) for edit in one), default=n_layers) for one in variants]
@@ -57,10 +62,8 @@ def _start(edit: Edit, n_layers: int) -> int:
     """The first layer whose input or inside the edit changes; L: what follows the last layer."""
     if edit.at("embedding", None):
         return 0
-    if any(edit.at(point, None) for point in ("embedding.position", "embedding.tokens", "embedding.segments")) or (
-        edit.at("embedding_norm.input", None)
-    ):
-        raise EncoderError(f"{type(edit).__name__} changes the embedding's parts: trace it as a run of its own.")
+    if any(edit.at(point, None) for point in APART):
+        raise EncoderError(f"{type(edit).__name__} changes what all rows share: trace it as a run of its own.")
     for layer in range(n_layers):
         for point in LAYER_POINTS:
             if edit.at(point, layer):
@@ -73,7 +76,7 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
     """Outputs [n, T, D] of variants that are sorted by their first layers."""
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
     stream = plain.streams
-    contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None)
+    contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None, plain.memory)
     visitor = RowVisitor(contexts, _plan(variants, n_layers))
     x = stream[0].new_empty(0, *stream[0].shape)
     with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):
@@ -114,12 +117,14 @@ class RowVisitor:
 
     def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
         """The value [n, ...] with the edits of its rows."""
-        explicit = layer is not None and any((point, layer) in self._plan for point in EXPLICIT)
-        if explicit and layer is not None and name == "z":
-            value = self._attention(layer, value)
+        before = "cross." if name.startswith("cross.") else ""
+        which = name.removeprefix(before)
+        explicit = layer is not None and any((before + point, layer) in self._plan for point in COMPUTED)
+        if explicit and layer is not None and which == "z":
+            value = self._attention(layer, value, before)
         value = self.changed(name, layer, value)
-        if explicit and name in ("q", "k", "v", "gate"):
-            self._qkv[name] = value
+        if explicit and which in ("q", "k", "v", "gate"):
+            self._qkv[which] = value
         return value
 
     def changed(self, name: str, layer: int | None, value: Tensor, offset: int = 0) -> Tensor:
@@ -133,26 +138,27 @@ class RowVisitor:
                 value[row] = edit.apply(value[row : row + 1], site)[0]
         return value
 
-    def _attention(self, layer: int, z: Tensor) -> Tensor:
-        """z [n, H, T, K], with the rows computed again whose scores or weights are edited."""
+    def _attention(self, layer: int, z: Tensor, before: str) -> Tensor:
+        """z [n, H, T, K], with the rows computed again whose scores or weights are edited. before: of their points."""
         z = z.clone()
         rows: dict[int, list[tuple[str, Edit]]] = defaultdict(list)
-        for point in EXPLICIT:
-            for row, edit in self._plan.get((point, layer), ()):
+        for point in COMPUTED:
+            for row, edit in self._plan.get((before + point, layer), ()):
                 rows[row].append((point, edit))
-        context, heads = self._contexts[layer], range(z.shape[1])
+        own, heads = self._contexts[layer], range(z.shape[1])
+        context = own.cross if before and own.cross is not None else own
         for row, edits in rows.items():
             asked = {getattr(edit, "query", None) for _, edit in edits}
             query = asked.pop() if len(asked) == 1 else None
             queries = slice(None) if query is None else slice(query, query + 1)
             q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
             value = context.scores(q[:, :, queries], k, queries)
-            for point in EXPLICIT:
-                site = Site(point, layer, heads, range(z.shape[-2])[queries])
+            for point in COMPUTED:
+                site = Site(before + point, layer, heads, range(z.shape[-2])[queries])
                 for edit in [edit for at, edit in edits if at == point]:
                     value = edit.apply(value, site)
                 value = context.pattern(value) if point == "scores" else value
             mixed = attend.mix(value, v)
-            gate = self._qkv.get("gate")
+            gate = None if before else self._qkv.get("gate")
             z[row : row + 1, :, queries] = mixed if gate is None else mixed * gate[row : row + 1, :, queries]
         return z

@@ -31,12 +31,15 @@ def outcome_of(text: str) -> Outcome | str:
         return causal.TokenVector(int(value))
     if kind == "class" and value:
         return causal.ClassProbability(value)
+    if kind == "target" and value:
+        return causal.TargetProbability(value)
     if kind == "word" and value:
         word, _, other = value.partition(",")
         return causal.MaskedWord(word.strip(), other.strip() or None)
     raise CommandError(
-        f"--outcome {text[:60]!r}: write sentence, similarity:TEXT, token:N, word:WORD, word:WORD,OTHER or class:LABEL"
-        f"{near(kind, ['sentence', 'similarity', 'token', 'word', 'class', *causal.registered()])}."
+        f"--outcome {text[:60]!r}: write sentence, similarity:TEXT, token:N, word:WORD, word:WORD,OTHER, class:LABEL "
+        "or target:TEXT"
+        f"{near(kind, ['sentence', 'similarity', 'token', 'word', 'class', 'target', *causal.registered()])}."
     )
 
 

@@ -47,9 +47,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int) -> None:
-    """Raise EncoderError for what is not an edit, and for a layer, head, token or component that does not exist."""
+def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+    """Raise EncoderError for what is not an edit, and for a layer, head, token or component that does not exist.
+
+    n_memory: tokens of the input that a decoder reads.
+    """
     for edit in edits:
         if not isinstance(edit, Edit):
             raise EncoderError(f"{edit!r} is not an edit: choose from encoder.edits, such as AblateHead or MaskKeys.")
-        edit.check(config, n_tokens)
+        edit.check(config, n_tokens, n_memory)

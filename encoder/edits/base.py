@@ -22,9 +22,12 @@ from encoder.model.config import EncoderConfig
 from encoder.model.hooks import LAYER_POINTS, OTHER_POINTS
 
 #: The hook points whose values have an axis of heads.
-HEAD_POINTS = ("q", "k", "v", "scores", "pattern", "z")
+HEAD_POINTS = tuple(f"{where}{name}" for where in ("", "cross.") for name in ("q", "k", "v", "scores", "pattern", "z"))
+#: The hook points whose tokens are those of the input that a decoder reads.
+MEMORY_POINTS = ("memory", "cross.k", "cross.v")
 #: The fields of edits by the kind of their values.
 INDEX = ("layer", "head", "query", "key", "seed")
+FLAGS = ("cross",)
 INDICES = ("heads", "positions", "components", "keys", "order")
 #: Seeds are below this number.
 SEEDS = 2**31
@@ -104,6 +107,8 @@ class Edit:
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 continue
+            if field.name in FLAGS and not isinstance(value, bool):
+                raise EncoderError(f"{self._name} has {field.name}={value!r}: specify True or False.")
             if field.name in INDEX:
                 value = self._index(field.name, value)
             elif field.name in INDICES:
@@ -126,10 +131,17 @@ class Edit:
         """The same edit with its texts run. Raises EncoderError where the model cannot run them."""
         return self
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        """Raise EncoderError where the model or the text has no such layer, head, position or key."""
-        counts = {"layer": config.n_layers, "head": config.n_heads, "heads": config.n_heads}
-        counts |= dict.fromkeys(("query", "key", "keys", "positions"), n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        """Raise EncoderError where the model or the text has no such layer, head, position or key.
+
+        n_memory: tokens of the input that a decoder reads.
+        """
+        point, cross = getattr(self, "point", ""), getattr(self, "cross", False)
+        if cross and not config.memory_width:
+            raise EncoderError("This model has no cross-attention to edit: choose its decoder, or another model.")
+        counts = {"layer": config.n_layers, "head": config.n_heads, "heads": config.n_heads, "query": n_tokens}
+        counts |= dict.fromkeys(("key", "keys"), n_memory if cross else n_tokens)
+        counts["positions"] = n_memory if point in MEMORY_POINTS else n_tokens
         for name, count in counts.items():
             value = getattr(self, name, None)
             for one in value if isinstance(value, tuple) else (value,):
@@ -149,11 +161,12 @@ class Edit:
     def _where(self) -> str:
         """ " in L1 H3", " in L1", " in H3 of every layer", or nothing for every layer and head."""
         layer, head = getattr(self, "layer", None), getattr(self, "head", None)
+        where = " of cross-attention" if getattr(self, "cross", False) else ""
         heads = getattr(self, "heads", None) if head is None else (head,)
         some = "" if heads is None else " ".join(f"H{one}" for one in heads)
         if layer is None:
-            return f" in {some} of every layer" if some else ""
-        return f" in L{layer} {some}".rstrip()
+            return f" in {some} of every layer{where}" if some else where.replace(" of", " in")
+        return f" in L{layer} {some}".rstrip() + where
 
     @property
     def _name(self) -> str:
@@ -180,8 +193,14 @@ class Edit:
         return float(value)
 
 
-def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int) -> int | None:
+def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n_memory: int = 0) -> int | None:
     """Number of components of a hook point's value in this model; None where the model does not have the point."""
+    if "cross" in point or point == "memory":
+        if not config.memory_width:
+            return None
+        if point == "memory":
+            return config.memory_width
+        point, n_tokens = point.removeprefix("cross."), n_memory
     if point in ("q", "k", "v", "z"):
         return config.d_head
     if point in ("scores", "pattern"):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
-from encoder.edits.base import INDEX, INDICES, Edit
+from encoder.edits.base import FLAGS, INDEX, INDICES, Edit
 from encoder.edits.other_runs import RUN_EDITS
 from encoder.edits.positions import POSITION_EDITS
 from encoder.edits.scores import ATTENTION_EDITS
@@ -19,7 +19,7 @@ from encoder.errors import EncoderError
 LETTERS = {
     "layer": "l", "head": "h", "heads": "h", "query": "q", "key": "k", "keys": "k", "point": "o", "value": "x",
     "vector": "v", "positions": "p", "components": "c", "source": "s", "sources": "s", "function": "f", "seed": "n",
-    "order": "p",
+    "order": "p", "cross": "m",
 }  # fmt: skip
 KINDS = {kind.code: kind for kind in (*VALUE_EDITS, *RUN_EDITS, *ATTENTION_EDITS, *POSITION_EDITS) if kind.code}
 #: A link has at most this many edits.
@@ -53,8 +53,8 @@ def _format(edit: Edit) -> str:
 
 
 def _written(name: str, value: Any) -> str:
-    if name in INDEX:
-        return str(value)
+    if name in INDEX + FLAGS:
+        return str(int(value))
     if name in INDICES:
         return "-".join(map(str, value))
     if name == "value":
@@ -96,6 +96,8 @@ def _read(kind: str, name: str, text: str) -> Any:
     try:
         if name in INDEX:
             return int(text)
+        if name in FLAGS:
+            return bool(int(text))
         if name in INDICES:
             return tuple(int(one) for one in text.split("-")) if text else ()
         if name == "value":

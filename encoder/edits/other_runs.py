@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from encoder.edits.base import Edit, Names, Run, Runner, Site
+from encoder.edits.base import MEMORY_POINTS, Edit, Names, Run, Runner, Site
 from encoder.edits.values import ValueEdit
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
@@ -40,12 +40,14 @@ class Replace(ValueEdit):
             return self
         return replace(self, source=_values_of(self.source, self, run))
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
         if isinstance(self.source, str):
             return
         _check_run(self.source, config, self)
         theirs = self.source.n_tokens
+        if self.point in MEMORY_POINTS:
+            theirs, n_tokens = self.source.values["memory"].shape[-2], n_memory
         if theirs != n_tokens and (self.positions is None or self.point == "pattern"):
             raise EncoderError(
                 f"The other text has {theirs} tokens, and this one {n_tokens}: choose texts that align, or positions."
@@ -96,8 +98,8 @@ class Mean(ValueEdit):
         runs = (_values_of(one, self, run) if isinstance(one, str) else one for one in self.sources)
         return replace(self, sources=tuple(runs))
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
         for source in self.sources:
             if not isinstance(source, str):
                 _check_run(source, config, self)

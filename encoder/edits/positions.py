@@ -21,8 +21,8 @@ class PositionEdit(Edit):
     def at(self, point: str, layer: int | None) -> bool:
         return point in ("embedding.position", "positions")
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
         if config.position == "none" and not config.table_rows and config.disentangled is None:
             raise EncoderError("This model has no positional encodings to edit: choose another model.")
 
@@ -50,8 +50,8 @@ class PermutePositions(PositionEdit):
     def _what(self, names: Names, **more: str) -> str:
         return "positions in another order" if self.order else f"positions shuffled, seed {self.seed}"
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
         if self.order and sorted(self.order) != list(range(n_tokens)):
             raise EncoderError(f"order={self.order} must name each position once: specify all of 0 to {n_tokens - 1}.")
 

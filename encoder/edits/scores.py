@@ -15,13 +15,22 @@ from torch import Tensor
 from encoder.edits.base import Edit, Names, Site
 
 
+@dataclass(frozen=True, kw_only=True)
 class AttentionEdit(Edit):
-    """Base: an edit of one hook point of attention. layer, head, query: None means every one."""
+    """Base: an edit of one hook point of attention. layer, head, query: None means every one.
 
+    cross: an edit of a decoder's cross-attention; its keys are tokens of the input.
+    """
+
+    cross: bool = False
     point: ClassVar[str] = "scores"
 
     def at(self, point: str, layer: int | None) -> bool:
-        return point == self.point and layer is not None and getattr(self, "layer", None) in (None, layer)
+        return (
+            point == ("cross." if self.cross else "") + self.point
+            and layer is not None
+            and getattr(self, "layer", None) in (None, layer)
+        )
 
     def apply(self, value: Tensor, site: Site) -> Tensor:
         """Scores or weights [..., H, Ti, T] -> a new tensor of the same shape."""

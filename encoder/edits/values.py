@@ -33,6 +33,14 @@ POINTS = {
     "v": "values",
     "pattern": "attention",
     "ffn.hidden": "FFN neurons",
+    "cross.z": "z of cross-attention",
+    "cross.q": "queries of cross-attention",
+    "cross.k": "keys of cross-attention",
+    "cross.v": "values of cross-attention",
+    "cross.pattern": "cross-attention",
+    "cross_out": "cross-attention's output",
+    "after_cross": "the residual stream after cross-attention",
+    "memory": "the vectors of the input",
 }
 
 
@@ -61,9 +69,9 @@ class ValueEdit(_Placed):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_point(self._name, self.point)
-        if self.point == "scores":
+        if self.point in ("scores", "cross.scores"):
             raise EncoderError("Scores have edits of their own: use MaskKeys, SetScore, Temperature or CausalMask.")
-        if self.point == "pattern" and self.needs_whole:
+        if self.point in ("pattern", "cross.pattern") and self.needs_whole:
             raise EncoderError(f"{self._name} cannot edit attention weights: use SetWeight or Replace.")
         if self.heads is not None and self.point not in HEAD_POINTS:
             raise EncoderError(f"{self.point} has no heads: leave heads out, or choose from {', '.join(HEAD_POINTS)}.")
@@ -90,12 +98,12 @@ class ValueEdit(_Placed):
     def at(self, point: str, layer: int | None) -> bool:
         return point == self.point and self.layer in (None, layer)
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
         layers: Sequence[int | None] = [None]
         if self.point in LAYER_POINTS:
             layers = range(config.n_layers) if self.layer is None else [self.layer]
-        widths = [found for one in layers if (found := width(config, self.point, one, n_tokens)) is not None]
+        widths = [found for one in layers if (found := width(config, self.point, one, n_tokens, n_memory)) is not None]
         if not widths:
             where = "" if self.layer is None else f" in layer {self.layer}"
             raise EncoderError(f"This model has no {self.point}{where}: choose another hook point.")
@@ -129,18 +137,19 @@ class Zero(ValueEdit):
 class AblateHead(Edit):
     """Set z of one head to zero, so that it adds nothing to the residual stream.
 
-    Raises EncoderError for a layer or head that is not a whole number from 0 on.
+    cross: of a decoder's cross-attention. Raises EncoderError for a layer or head that is not a whole number from 0 on.
     """
 
     layer: int
     head: int
+    cross: bool = False
     code: ClassVar[str] = "ablate"
 
     def describe(self, names: Names) -> str:
-        return f"L{self.layer} H{self.head} off"
+        return f"L{self.layer} H{self.head}{' of cross-attention' * self.cross} off"
 
     def at(self, point: str, layer: int | None) -> bool:
-        return point == "z" and layer == self.layer
+        return point == ("cross.z" if self.cross else "z") and layer == self.layer
 
     def apply(self, value: Tensor, site: Site) -> Tensor:
         """z [..., H, T, K] of the layer -> a new tensor of the same shape."""
@@ -186,9 +195,13 @@ class Add(ValueEdit):
             raise EncoderError(f"Add has vector={self.vector!r}: specify a tuple of numbers.")
         object.__setattr__(self, "vector", tuple(self._number(float(number)) for number in self.vector))
 
-    def check(self, config: EncoderConfig, n_tokens: int) -> None:
-        super().check(config, n_tokens)
-        n = width(config, self.point, self.layer, n_tokens) if self.components is None else len(self.components)
+    def check(self, config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
+        super().check(config, n_tokens, n_memory)
+        n = (
+            width(config, self.point, self.layer, n_tokens, n_memory)
+            if self.components is None
+            else len(self.components)
+        )
         if len(self.vector) != n:
             raise EncoderError(
                 f"The vector to add has {len(self.vector)} numbers: specify {n}, one for each component."
@@ -269,7 +282,7 @@ VALUE_EDITS: tuple[type[Edit], ...] = (AblateHead, Zero, Scale, SetValue, Add, N
 def ablates(edits: Sequence[Edit], layer: int, head: int) -> bool:
     """Whether edits set all of a head's z to zero."""
     for edit in edits:
-        if isinstance(edit, AblateHead) and (edit.layer, edit.head) == (layer, head):
+        if isinstance(edit, AblateHead) and (edit.layer, edit.head, edit.cross) == (layer, head, False):
             return True
         whole = isinstance(edit, Zero) and edit.positions is None and edit.components is None
         if whole and edit.at("z", layer) and (edit.heads is None or head in edit.heads):  # type: ignore[attr-defined]

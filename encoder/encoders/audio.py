@@ -85,13 +85,25 @@ class AudioEncoder(SignalEncoder):
                 length = min(length, -(-len(sound.samples) * self.rate // sound.rate))
         return TimeSteps(max(0, steps.n_tokens(length)), steps.hop * frame / self.rate)
 
-    def trace(self, sound: Sound, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
+    def trace(
+        self,
+        sound: Sound,
+        *,
+        target: str | Sequence[int] | None = None,
+        begin: Sequence[str] = (),
+        edits: Sequence[Edit] = (),
+        decoder_edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Trace:
         """Run one sound and return its Trace. Its tokens are time steps or patches of a spectrogram, its ids -1.
 
-        A sound longer than `seconds` is cut. `edits` and `request` are those of `TextEncoder.trace`. Raises SoundError
+        A sound longer than `seconds` is cut. The other arguments are those of `TextEncoder.trace`. Raises SoundError
         for what is not a sound or too short, EncoderError for edits or a request that do not fit, and OutOfMemory.
         """
         if not isinstance(sound, Sound):
             raise SoundError(f"{self.name} accepts a Sound, not {type(sound).__name__}: use encoder.open_sound(file).")
         inputs = self.prepare(sound).unsqueeze(0).to(device=self.device, dtype=self.encoder.dtype)
-        return self._traces(inputs, self.layout_of(sound), edits, request)[0]
+        found = self._traces(inputs, self.layout_of(sound), edits, request)[0]
+        return (
+            found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
+        )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind, Layout
+from encoder.model.attend import Memory
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.device import explain_out_of_memory, pick_device, pick_dtype
@@ -36,7 +38,8 @@ class NamedEncoder(Shown):
 
     name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
     None: where they are; classifier: the classification head, where the checkpoint has one; origin: the small files of
-    the checkpoint that it was loaded from, by name, with which `encoder.save` writes it in the layout of its family.
+    the checkpoint that it was loaded from, by name, with which `encoder.save` writes it in the layout of its family;
+    decoder: the Decoder that writes from its vectors, or that it is itself (GPT-2), where the checkpoint has one.
     """
 
     name: str
@@ -45,6 +48,7 @@ class NamedEncoder(Shown):
     trained_placement: NormPlacement | None = field(default=None, kw_only=True)
     classifier: Classifier | None = field(default=None, kw_only=True)
     origin: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    decoder: Any = field(default=None, kw_only=True)
     #: What `trace` accepts. A subclass that accepts no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"
 
@@ -82,7 +86,8 @@ class NamedEncoder(Shown):
     @property
     def heads(self) -> dict[str, nn.Module]:
         """What follows the encoder, by the name of its field; of a field with several, "dense.0"."""
-        return {} if self.classifier is None else {"classifier": self.classifier}
+        found = {} if self.decoder is None else self.decoder.modules_beside(self.encoder)
+        return found if self.classifier is None else found | {"classifier": self.classifier}
 
     @property
     def mlm_head(self) -> MLMHead | None:
@@ -114,7 +119,12 @@ class NamedEncoder(Shown):
         trained = self.trained_placement or self.config.norm_placement
         moved = self.encoder.with_norm_placement(norm_placement)
         placement = None if norm_placement == trained else trained
-        return dataclasses.replace(self, encoder=moved, trained_placement=placement)
+        decoder = self.decoder
+        if decoder is not None and decoder.encoder is self.encoder:
+            decoder = dataclasses.replace(decoder, encoder=moved, trained_placement=placement)
+        elif decoder is not None:
+            decoder = decoder.with_norm_placement(norm_placement)
+        return dataclasses.replace(self, encoder=moved, trained_placement=placement, decoder=decoder)
 
     def to(self, device: str = "auto", dtype: str | None = None) -> Self:
         """The same model on another device, or in another number type, as a copy: this one stays where it is.
@@ -149,6 +159,53 @@ class NamedEncoder(Shown):
         """Run one input and return its Trace."""
         raise NotImplementedError
 
+    def decode(
+        self,
+        trace: Trace,
+        target: Any,
+        *,
+        begin: Sequence[str] = (),
+        edits: Sequence[Edit] = (),
+        request: Sequence[str] = (),
+    ) -> Trace:
+        """A trace with the decoder's pass over a target, `trace.decoder`. The trace may be that of another input.
+
+        target: a text, or ids, the end's included; begin: tokens between the start and the target, such as that of a
+        language; edits, request: of the decoder. Raises EncoderError for a model without a decoder that reads an input.
+        """
+        return dataclasses.replace(
+            trace, decoder=self._writer(reads=True).trace_target(trace, target, begin, edits, request)
+        )
+
+    def generate(
+        self,
+        given: Any,
+        max_tokens: int = 64,
+        *,
+        beams: int = 1,
+        target: Any = None,
+        begin: Sequence[str] = (),
+        edits: Sequence[Edit] = (),
+        decoder_edits: Sequence[Edit] = (),
+    ) -> Any:
+        """What the decoder writes for an input, a Generation: greedily, by beam search, or a target that is forced.
+
+        given: what `trace` accepts, or a Trace of it; max_tokens: of the output; beams: 1 is greedy; target, begin: as
+        of `decode`; edits, decoder_edits: of both passes. Raises EncoderError for a model without a decoder.
+        """
+        writer = self._writer()
+        given = given if isinstance(given, Trace) else self.trace(given, edits=edits)
+        found = importlib.import_module("encoder.encoders.generate")
+        return found.generate(self, writer, given, max_tokens, beams, target, begin, decoder_edits)
+
+    def _writer(self, reads: bool = False) -> Any:
+        """The decoder. reads: one with cross-attention. Raises EncoderError where there is none."""
+        if self.decoder is None or (reads and self.decoder.encoder is self.encoder):
+            kind = "decoder that reads an input" if reads else "decoder"
+            why = next((f" {note}" for note in self.notes if "decoder" in note), "")
+            raise EncoderError(f"{self.name} has no {kind}.{why} Choose a model such as T5, BART or Whisper.")
+        return self.decoder
+
     def vectors(self, outputs: Tensor) -> Tensor:
         """Outputs [n, T, D] of whole inputs -> the vector of each input, [n, D'] in float32."""
         raise NotImplementedError
@@ -182,6 +239,7 @@ class NamedEncoder(Shown):
         edits: Sequence[Edit],
         request: Sequence[str],
         on_overview: Receiver | None = None,
+        memory: Memory | None = None,
     ) -> list[Mapping[str, Tensor]]:
         """Run a batch of B inputs with T = `n_tokens`, and return the recorded values of each.
 
@@ -191,14 +249,14 @@ class NamedEncoder(Shown):
             raise EncoderError(
                 "This encoder is in training mode, where dropout changes the numbers: call .eval() first."
             )
-        check_edits(edits, self.config, n_tokens)
+        check_edits(edits, self.config, n_tokens, 0 if memory is None else memory.vectors.shape[1])
         with (
             explain_out_of_memory(self.device, len(inputs) * n_tokens),
             record(tuple(edits), tuple(request)) as recorder,
             receiving(on_overview),
             torch.no_grad(),
         ):
-            self.encoder(inputs, mask, segments)
+            self.encoder(inputs, mask, segments, memory)
         return [_values_of(recorder.values, index) for index in range(len(inputs))]
 
 
@@ -209,7 +267,8 @@ def moved_to(model: Model, device: str, dtype: str | None) -> Model:
     """A copy of a model, or of a pair, with its weights on this device and of this number type."""
     where, kind = pick_device(device), None if dtype is None else pick_dtype(dtype)
     towers: Any = getattr(model, "towers").values()  # noqa: B009 (of a NamedEncoder or a JointEncoder)
-    kept = [one.tokenizer for one in towers if hasattr(one, "tokenizer")]  # it never changes, so models share it
+    everyone = [*towers, *(one.decoder for one in towers if one.decoder is not None)]
+    kept = [one.tokenizer for one in everyone if hasattr(one, "tokenizer")]  # it never changes, so models share it
     found = copy.deepcopy(model, {id(one): one for one in kept})
     for tower in found.towers.values():  # type: ignore[attr-defined]
         for module in (tower.encoder, *tower.heads.values()):

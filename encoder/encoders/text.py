@@ -68,7 +68,7 @@ class TextEncoder(NamedEncoder):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classifier is not None and not self.classifier.config.reads_output:
-            raise EncoderError("A classification head of texts reads one layer: choose another head.")
+            raise EncoderError("A classification head of texts uses one layer: choose another head.")
 
     @property
     def heads(self) -> dict[str, nn.Module]:
@@ -111,8 +111,11 @@ class TextEncoder(NamedEncoder):
         text: str,
         pair: str | None = None,
         *,
+        target: str | Sequence[int] | None = None,
+        begin: Sequence[str] = (),
         pad_to: int | None = None,
         edits: Sequence[Edit] = (),
+        decoder_edits: Sequence[Edit] = (),
         request: Sequence[str] = (),
     ) -> Trace:
         """Run one text (with `pair`: as segments A and B) and return its Trace.
@@ -120,10 +123,14 @@ class TextEncoder(NamedEncoder):
         A text longer than the model accepts is cut; `trace.source.n_full` says how long it was. pad_to: the number of
         tokens of the longest text in its batch; `trace.mask` marks the padding, `trace.unpadded` leaves it out.
         `edits` change the forward pass (encoder.edits); `request` records more hook points (capture.ON_REQUEST).
+        target, begin, decoder_edits: with a target, `trace.decoder` is the decoder's pass over it (`decode`).
         Raises TextError for a length that cannot be padded to, EncoderError for edits or a request that do not fit, and
         OutOfMemory.
         """
-        return self.trace_tokens(self.tokenize(text, pair), pad_to=pad_to, edits=edits, request=request)
+        found = self.trace_tokens(self.tokenize(text, pair), pad_to=pad_to, edits=edits, request=request)
+        return (
+            found if target is None else self.decode(found, target, begin=begin, edits=decoder_edits, request=request)
+        )
 
     def trace_batch(
         self, texts: Sequence[str], *, edits: Sequence[Edit] = (), request: Sequence[str] = ()

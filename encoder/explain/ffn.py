@@ -68,7 +68,9 @@ class FeedForwardStep:
         column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
         x = reference.input(at.layer, "ffn")[at.query]
         routes = reference.routes(at.layer)
-        chosen = () if routes is None else (reference.check("experts", self.routes, routes[at.query]),)
+        chosen: tuple[Check, ...] = ()
+        if routes is not None and self.routes is not None:
+            chosen = (reference.check("experts", self.routes, routes[at.query]),)
         return (
             *chosen,
             reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),

@@ -126,6 +126,8 @@ class Recomputation:
             raise EncoderError(
                 "This forward pass was edited, and the check recomputes the unedited model. Undo the edits first."
             )
+        if trace.memory is not None:
+            raise EncoderError("The check recomputes encoders, without cross-attention: choose the trace of the input.")
         if not trace.config.takes_text:
             raise EncoderError(
                 "The check starts from the ids of a text, and this model accepts none. Choose a text model."

@@ -13,8 +13,9 @@ from encoder.trace.trace import Trace
 class Origin:
     """How to make a model again.
 
-    source: what `encoder.load` accepts; tower: "text" or "image" for one encoder of a model of both; scratch, seed: the
-    architecture of an untrained model; norm: "trained", or "pre" or "post" for the same weights with the norms moved.
+    source: what `encoder.load` accepts; tower: "text" or "image" for one encoder of a model of both, "decoder" for the
+    decoder's pass over a target; scratch, seed: the architecture of an untrained model; norm: "trained", or "pre" or
+    "post" for the same weights with the norms moved.
     """
 
     source: str = "minilm"
@@ -37,7 +38,7 @@ def model_lines(origin: Origin, name: str = "model") -> str:
         config = f"encoder.EncoderConfig({fields})"
         return f"{name} = encoder.build({config}, {tokenizer}, seed={origin.seed}{options}{dtype})"
     moved = "" if origin.norm == "trained" else f'.with_norm_placement("{origin.norm}")'
-    tower = f".{origin.tower}" if origin.tower else ""
+    tower = f".{origin.tower}" if origin.tower not in ("", "decoder") else ""
     return f"{name} = encoder.load({_quoted(origin.source)}{options}{dtype}){tower}{moved}"
 
 
@@ -66,6 +67,8 @@ def python_lines(
     result: uses the names `model` and `trace`; window, padded, stride: as in `trace_call`.
     """
     call = trace_call("model", text, pair, window, padded, stride)
+    if origin.tower == "decoder" and pair is not None:
+        call = f"model.trace({_quoted(text)}, target={_quoted(pair)}).decoder"
     return _joined("import encoder", model_lines(origin), f"trace = {call}", result)
 
 

@@ -18,6 +18,7 @@ from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import of_text
 from encoder.errors import EncoderError
+from encoder.model.attend import Memory
 from encoder.model.device import explain_out_of_memory
 from encoder.similarity.of_class import Integrated, iter_integrate
 from encoder.similarity.paths import Reference
@@ -99,10 +100,13 @@ def gradients(model: NamedEncoder, given: Text, outcome: Outcome | str) -> Gradi
     trace = plain_trace(model, given).unpadded
     measure = as_outcome(outcome).on(model, trace)
     encoder = model.encoder
-    start = trace.values["embedding"].detach().clone().requires_grad_()
+    start, memory = trace.values["embedding"].detach().clone().requires_grad_(), trace.memory
+    points = POINTS if memory is None else (*POINTS, "cross.scores", "cross.pattern", "cross.z", "cross_out")
     inside = explain_out_of_memory(model.device, len(trace))
-    with inside, torch.inference_mode(False), torch.enable_grad(), record(trace.applied, POINTS) as recorder:
-        value = measure(encoder.before_layer(encoder.config.n_layers, start.unsqueeze(0)))[0]
+    with inside, torch.inference_mode(False), torch.enable_grad(), record(trace.applied, points) as recorder:
+        if memory is not None:
+            memory = Memory(memory.vectors.detach().clone().requires_grad_(), memory.mask)
+        value = measure(encoder.before_layer(encoder.config.n_layers, start.unsqueeze(0), memory=memory))[0]
         recorded = {name: one for name, one in recorder.values.items() if one.requires_grad}
         found = torch.autograd.grad(value, [start, *recorded.values()], allow_unused=True)
     whole = {"embedding": found[0]} | {

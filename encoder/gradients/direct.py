@@ -56,6 +56,8 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
     """
     if trace.edits or trace.n_real != len(trace):
         raise EncoderError("Direct effects need the trace of one input, without edits and without padding.")
+    if trace.memory is not None:
+        raise EncoderError("Direct effects would leave out cross-attention: choose the trace of an encoder.")
     direction = _direction(trace, towards, position)  # [T, D]
     walk = _Backwards(direction)
     config = trace.config

@@ -144,6 +144,29 @@ class Tokenizer:
                 encoding.truncate(length)
         return self._filled(self._finish(encodings, texts, n_full), max_tokens)
 
+    def of_ids(self, ids: Sequence[int]) -> Tokenized:
+        """Tokens that a decoder wrote: their text, and where each is in it. A token that begins with a space begins a
+        word."""
+        added = {one for one, token in self.backend.get_added_tokens_decoder().items() if token.special}
+        special = tuple(one in added for one in ids)
+        plain = [one for one, skip in zip(ids, special, strict=True) if not skip]
+        ends = [len(self.backend.decode(plain[: n + 1])) for n in range(len(plain))]
+        text, places, words, labels, n_words = self.backend.decode(plain), [], [], [], -1
+        starts = iter(zip([0, *ends], ends, strict=False))
+        for one, skip in zip(ids, special, strict=True):
+            start, end = (0, 0) if skip else next(starts)
+            covered, token = text[start:end], self.token(one)
+            if not skip:
+                n_words += n_words < 0 or covered[:1].isspace()
+            places.append((start + len(covered) - len(covered.lstrip()), end) if covered.strip() else (start, end))
+            words.append(-1 if skip else n_words)
+            labels.append(token if skip else display_label(token, covered, self.byte_level))
+        zeros = (0,) * len(special)
+        return Tokenized(
+            text=text, pair=None, ids=tuple(ids), tokens=tuple(map(self.token, ids)), labels=tuple(labels),
+            words=tuple(words), segments=zeros, special=special, offsets=tuple(places), n_full=len(special),
+        )  # fmt: skip
+
     def windows(
         self, text: str, max_tokens: int, stride: int | None = None, pair: str | None = None
     ) -> list[TextWindow]:

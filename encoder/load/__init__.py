@@ -16,6 +16,7 @@ from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.load.bundled import BUNDLED, bundled_folder, first_bundled
 from encoder.load.families import FAMILIES
 from encoder.load.folder import Loaded, load_folder
+from encoder.load.generation import named
 from encoder.load.hub import download, full_hub_id, looks_like_hub_id
 from encoder.load.huggingface import save
 from encoder.load.places import inside
@@ -64,7 +65,7 @@ def load(source: str | Path, *, device: str = "auto", dtype: str = "float32", tr
         raise LoadError(
             f"{folder.name} cannot be opened ({type(error).__name__}: {quoted(str(error))}): download it again."
         ) from error
-    return model if name is None else dataclasses.replace(model, name=name)
+    return model if name is None else dataclasses.replace(model, **named(model, name))
 
 
 def find(source: str | Path) -> tuple[Path, str | None]:

@@ -51,6 +51,9 @@ BUNDLED = {
     # The same on images of handwritten digits (recipes/digits).
     "digits-pre": _ours("digits-pre", "Digits (images), pre-norm", "digits", "image"),
     "digits-post": _ours("digits-post", "Digits (images), post-norm", "digits", "image"),
+    # Encoder-decoders that write dates and numbers (recipes/dates).
+    "dates-pre": _ours("dates-pre", "Dates (encoder-decoder), pre-norm", "dates"),
+    "dates-post": _ours("dates-post", "Dates (encoder-decoder), post-norm", "dates"),
     # CLIP in small: the same images with captions of them (recipes/digit_words).
     "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
     # AST, on digits that a synthesiser says (recipes/spoken).

@@ -15,19 +15,24 @@ from torch import Tensor, nn
 
 from encoder.errors import ConfigError, LoadError
 from encoder.load.class_heads import kind_of_head, unfilled_head
-from encoder.load.families import Family, Fields, HeadNames, Part
+from encoder.load.families import Family, Fields, HeadNames, LMNames, Part
 from encoder.load.notes import note_on_dtype
 from encoder.load.weights import WeightFiles, check_memory, fill
 from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.model.config import EncoderConfig
+from encoder.model.embed import sinusoidal
 from encoder.model.encoder import Encoder, unfilled
+from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
+
+TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight"
 
 
 @dataclass(frozen=True)
 class LoadedWeights:
     """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
-    span_head: of questions and answers.
+    span_head: of questions and answers; decoder: the stack that writes, which may be the encoder itself; lm_head: its
+    head, None where nothing writes.
     """
 
     encoder: Encoder
@@ -36,6 +41,8 @@ class LoadedWeights:
     classifier: Classifier | None = None
     vector: nn.Module | None = None
     span_head: Classifier | None = None
+    decoder: Encoder | None = None
+    lm_head: LMHead | None = None
 
 
 class Disk:
@@ -142,38 +149,55 @@ class Source:
         return weight.to(device=device, dtype=dtype, copy=not files.shares)
 
 
+@dataclass(frozen=True)
+class Sines(Source):
+    """A table of positions that is not on disk: the sines of Vaswani et al. 2017, then their cosines."""
+
+    rows: int = 0
+    width: int = 0
+
+    def shape(self, files: WeightFiles) -> tuple[int, ...]:
+        """Its rows and their width."""
+        return self.rows, self.width
+
+    def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
+        """The table."""
+        table = sinusoidal(torch.arange(self.rows), self.width)
+        return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1).to(device=device, dtype=dtype)
+
+
 def read_checkpoint(
-    files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype
+    files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype, writes: bool = True
 ) -> LoadedWeights:
-    """A family's weights -> Encoder and heads. Raises LoadError, which names the first wrong weight or field."""
+    """A family's weights -> Encoder and heads. Raises LoadError, which names the first wrong weight or field.
+
+    writes: whether to read the decoder, too.
+    """
     disk = Disk(files, family)
     config = settle(family, fields, disk)
-    with unfilled():
-        encoder = Encoder(config)
-    sources = {}
-    for ours in encoder.state_dict():
-        part = name_on_disk(ours, family)
-        if part.scale:
-            part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
-        if part.plus:
-            part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
-        first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
-        sources[ours] = Source(first, part, config.n_heads, tuple(others))
-    check_shapes(files, encoder, sources)
+    encoder, sources = prepare_stack(disk, family, config)
+    (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
     classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
     vector, vector_sources = prepare_vector(disk, family, fields, config)
     spans, span_sources = prepare_spans(disk, family, config)
-    notes = (*trouble, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    parts: tuple[tuple[nn.Module | None, dict[str, Source]], ...]
     parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
-             (spans, span_sources))  # fmt: skip
+             (spans, span_sources), (stack, stack_sources), (lm_head, lm_sources))  # fmt: skip
     if not files.shares:
         check_memory([module for module, _ in parts if module is not None], device, dtype)
     for module, places in parts:
-        if module is not None:
-            fill(module, {ours: source.read(files, device, dtype) for ours, source in places.items()})
-            module.eval()
-    return LoadedWeights(encoder, head, notes, classifier, vector, spans)
+        if module is None:
+            continue
+        found: dict[str, Tensor] = {}
+        if id(module) == id(stack) and getattr(sources.get(TOKENS), "name", "") == places[TOKENS].name:  # for both
+            found[TOKENS] = encoder.embedding.get_parameter("tokens.weight")
+        found |= {ours: one.read(files, device, dtype) for ours, one in places.items() if ours not in found}
+        fill(module, found)
+        module.eval()
+    writer = encoder if stack is None and lm_head is not None else stack
+    return LoadedWeights(encoder, head, notes, classifier, vector, spans, writer, lm_head)
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------
@@ -210,10 +234,14 @@ def names_of_part(part: Part, config: EncoderConfig) -> list[str]:
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
     """The architecture; the weights decide whether it has a pooler. Raises LoadError for fields that fit no encoder."""
+    config, pooler = settled(family, fields), family.names.get("pooler.weight")
+    return config.replace(pooler=pooler is not None and disk.prefix + as_part(pooler).name in disk)
+
+
+def settled(family: Family, fields: Fields) -> EncoderConfig:
+    """The architecture that config.json describes. Raises LoadError for fields that fit no encoder."""
     try:
-        config = family.config(fields)
-        pooler = family.names.get("pooler.weight")
-        return config.replace(pooler=pooler is not None and disk.prefix + as_part(pooler).name in disk)
+        return family.config(fields)
     except ConfigError as error:
         raise LoadError(f"config.json describes no encoder. {error}") from error
 
@@ -227,6 +255,86 @@ def check_shapes(files: WeightFiles, module: nn.Module, sources: dict[str, Sourc
                 f"The weight {sources[ours].name} has the shape {files.shape(sources[ours].name)}, but config.json "
                 f"makes {ours} {tuple(parameter.shape)}: use the config.json of these weights."
             )
+
+
+def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Encoder, dict[str, Source]]:
+    """The unfilled encoder, or decoder, and the places of its weights."""
+    with unfilled():
+        encoder = Encoder(config)
+    sources: dict[str, Source] = {}
+    for ours in encoder.state_dict():
+        part = name_on_disk(ours, family)
+        if part.scale:
+            part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
+        if part.plus:
+            part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
+        if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
+            sources[ours] = Sines("", part, rows=config.max_positions, width=config.embedding_width)
+        else:
+            first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
+            sources[ours] = Source(first, part, config.n_heads, tuple(others))
+    check_shapes(disk.files, encoder, sources)
+    return encoder, sources
+
+
+# --- decoder ---------------------------------------------------------------------------------------------------------
+
+
+#: The stack of a decoder and its head, unfilled, each with the places of its weights.
+Writer = tuple[Encoder | None, dict[str, Source], LMHead | None, dict[str, Source]]
+NO_WRITER: Writer = (None, {}, None, {})
+
+
+def prepare_decoder(
+    disk: Disk, family: Family, fields: Fields, encoder: Encoder, writes: bool
+) -> tuple[Writer, tuple[str, ...]]:
+    """The unfilled decoder, and a sentence if it cannot be read. The encoder opens without it, so nothing here raises.
+
+    A checkpoint of a classifier or of an encoder has none.
+    """
+    purpose, before = str(fields.get("architectures")), set(disk.untaken)
+    if family.lm is None or not writes or "Classification" in purpose or "QuestionAnswering" in purpose:
+        return NO_WRITER, ()
+    try:
+        return writer_of(disk, family, family.lm, fields, encoder), ()
+    except (LoadError, ConfigError) as error:
+        disk.untaken = before
+        return NO_WRITER, (f"The encoder is open without its decoder. {error}",)
+
+
+def writer_of(disk: Disk, family: Family, names: LMNames, fields: Fields, encoder: Encoder) -> Writer:
+    """The decoder of a checkpoint that has one. Of a decoder by itself the stack is None: it is the encoder."""
+    own = family.decoder
+    stack: Encoder | None = None
+    places: dict[str, Source] = {}
+    if own is None:
+        if not encoder.config.causal:
+            return NO_WRITER
+    elif not any(name.startswith(disk.prefix + "decoder.") for name in disk.files):
+        return NO_WRITER
+    else:
+        stack, places = prepare_stack(disk, own, settled(own, fields))
+        for name in list(disk.untaken):
+            if any(re.fullmatch(pattern, name.removeprefix(disk.prefix)) for pattern in own.dropped):
+                disk.untaken.discard(name)
+    config = encoder.config if stack is None else stack.config
+    tokens = own.names[TOKENS] if own is not None else family.names[TOKENS]
+    table = disk.files.shape(disk.take(disk.prefix + as_part(tokens).name))
+    tied = fields.tied or own is not None
+    if names.table in disk:
+        mine, theirs = disk.take(names.table), disk.take(disk.prefix + as_part(tokens).name)
+        tied = tied and disk.files.shape(mine) == table and torch.equal(disk.files.read(mine), disk.files.read(theirs))
+    elif not tied:  # AutoModel saves an untied model without its head
+        return NO_WRITER
+    where = {} if tied else {"table": names.table}
+    if names.bias and names.bias in disk:
+        where["bias"] = names.bias
+    with unfilled():
+        head = LMHead(config, LMHeadConfig(tied=tied, bias="bias" in where, **names.config(fields)))
+    parts = {ours: Part(name) for ours, name in where.items()}
+    if "bias" in where:
+        parts["bias"] = Part(names.bias, unwrap=len(disk.files.shape(disk.take(names.bias))) == 2)
+    return stack, places, head, disk.sources(head, parts)
 
 
 # --- masked-word head ----------------------------------------------------------------------------------------------

@@ -15,8 +15,10 @@ from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import JSON_BYTES, read_json
+from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.checkpoint import read_checkpoint
 from encoder.load.families import JOINTS, Fields, family_of
+from encoder.load.generation import with_writer
 from encoder.load.joint import image_encoder, load_joint, text_encoder
 from encoder.load.maps import load_maps
 from encoder.load.native import is_native
@@ -81,9 +83,10 @@ def _load_checkpoint(
             try_tokenizer(steps.folder)
         return load_joint(name, steps.folder, weights(steps.folder), fields, joint, device, dtype)
     family = family_of(fields)
-    if trial and not family.images and not family.sounds:
+    writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
+    if trial and not family.images and writes:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype)
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -91,9 +94,12 @@ def _load_checkpoint(
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
         notes = (*read.notes, *notes_on_positions(read.encoder))
-        return AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
+        heard = AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
+        return with_writer(
+            heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
+        )
     tokenizer = read_tokenizer(steps.folder, fields["model_type"])
-    return TextEncoder(
+    found = TextEncoder(
         name=name,
         encoder=read.encoder,
         tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
@@ -105,6 +111,7 @@ def _load_checkpoint(
         **steps.settings,
         notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
     )
+    return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
 
 
 def check_adapter(folder: Path) -> None:

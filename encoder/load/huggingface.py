@@ -75,7 +75,8 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         raise _NoLayoutError("it is a pair of encoders")
     files, state = dict(model.origin), dict(model.encoder.state_dict())
     fields = Fields(json.loads(files["config.json"])) if "config.json" in files else _same_forward_pass(model, state)
-    if fields.get("is_encoder_decoder") and "EncoderModel" not in str(fields.get("architectures")):
+    unread = fields.get("is_encoder_decoder") and model.decoder is None
+    if unread and "EncoderModel" not in str(fields.get("architectures")):
         said = "%s leaves without its decoder, which was never loaded: transformers would draw a new one."
         logging.getLogger("encoder").warning(said, model.name)
     family = family_of(fields)
@@ -97,6 +98,8 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
             raise _NoLayoutError("its vectors are those of SPLADE or ColBERT")
         _tokenizer(model, files, synthetic="config.json" not in model.origin, folder=folder)
         weights |= _steps(model, files)
+    elif model.decoder is not None:
+        model.decoder.tokenizer.backend.save(str(folder / "tokenizer.json"))
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -112,8 +115,10 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
     for ours, value in state.items():
         part = name_on_disk(ours, family)
         names = names_of_part(part, model.config)
-        several = value.chunk(len(names), part.joined or 0)
-        places += [(prefix + name, part, one) for name, one in zip(names, several, strict=True)]
+        of_each = value.chunk(len(names), part.joined or 0)
+        places += [(prefix + name, part, one) for name, one in zip(names, of_each, strict=True)]
+    if model.decoder is not None:
+        places += _of_decoder(model, family, prefix)
     if isinstance(model, TextEncoder) and model.mlm_head is not None and family.head is not None:
         theirs = {"dense": family.head.dense, "norm": family.head.norm}
         whole = {"bias": family.head.bias[-1], "table": family.head.table}
@@ -153,6 +158,23 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
             torch.stack(several, 1).flatten(0, 2) if per_head else torch.cat(several, axis) if several[1:] else None
         )
         found[name] = several[0] if joined is None else joined
+    return found
+
+
+def _of_decoder(model: Tower, family: Family, prefix: str) -> list[tuple[str, Part, Tensor]]:
+    """The weights of the decoder and its head, one for each name on disk."""
+    decoder, found = model.decoder, []
+    if family.lm is None:
+        raise _NoLayoutError("its family has no decoder")
+    if decoder.encoder is not model.encoder and family.decoder is not None:
+        names = {name_on_disk(ours, family).name for ours in model.encoder.state_dict()}
+        for ours, value in decoder.encoder.state_dict().items():
+            part = name_on_disk(ours, family.decoder)
+            if part.name not in names:  # a table of tokens for both is there already
+                found.append((prefix + part.name, part, value))
+    for ours, value in decoder.lm_head.state_dict().items():
+        name = {"table": family.lm.table, "bias": family.lm.bias}[ours]
+        found.append((name, Part(name, unwrap=ours == "bias" and family.decoder is not None), value))
     return found
 
 
@@ -252,7 +274,7 @@ def _check(model: Tower, folder: Path, dtype: torch.dtype) -> None:
     ours, theirs = (native.fields_of(one) for one in (model, again))
     for found in (ours, theirs):  # None: as many tokens as the model takes
         found["max_embed_tokens"] = found.get("max_embed_tokens") or model.config.max_tokens
-    if differing := [name for name in ours if name != "encoder" and ours[name] != theirs[name]]:
+    if differing := [name for name in ours if name != "encoder" and ours[name] != theirs.get(name)]:
         raise _NoLayoutError(f"its family has no place for its {', '.join(differing)}")
     if model.config == again.config:
         written = native.state_of(again)

@@ -30,11 +30,26 @@ class Row:
 
 
 @dataclass(frozen=True)
+class DecoderRow:
+    """One family that writes. float64, float32: the largest differences from transformers of logits, of the decoder's
+    own attention maps and, where there is one, of its cross-attention; equal, outputs: how many outputs are equal token
+    by token, greedy and of four beams, and of how many."""
+
+    family: str
+    model_type: str
+    float64: tuple[float, ...]
+    float32: tuple[float, ...]
+    equal: int
+    outputs: int
+
+
+@dataclass(frozen=True)
 class Registry:
-    """rows: every measured family; versions: of the libraries that were used."""
+    """rows: every measured family; versions: of the libraries that were used; decoders: those that write."""
 
     rows: tuple[Row, ...]
     versions: dict[str, str]
+    decoders: tuple[DecoderRow, ...] = ()
 
 
 @cache

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.seq2seq import Decoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import ConfigError, EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.json_file import parse_json, read_json
@@ -47,6 +48,9 @@ HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
 }
 #: Fields of TextEncoder with several linear maps.
 SEVERAL = ("dense", "token_dense")
+#: The tokenizer of a decoder whose vocabulary is not that of the input.
+DECODER_TOKENIZER = "decoder_tokenizer.json"
+TOKENS = "embedding.tokens.weight"
 #: The largest number of float16.
 FLOAT16_MAX = 65_504.0
 
@@ -175,6 +179,8 @@ def write_native(model: Savable, folder: Path, dtype: torch.dtype) -> None:
         fields |= fields_of(model)
     text = next(iter(model.towers.values()))
     write_weights(state_of(model), folder / SINGLE, dtype)
+    if text.decoder is not None and text.decoder.tokenizer is not getattr(text, "tokenizer", None):
+        text.decoder.tokenizer.backend.save(str(folder / DECODER_TOKENIZER))
     if isinstance(text, TextEncoder):
         text.tokenizer.backend.save(str(folder / "tokenizer.json"))
         special = json.dumps(text.tokenizer.special, indent=2, ensure_ascii=False)
@@ -186,6 +192,8 @@ def fields_of(model: Tower) -> dict[str, Any]:
     """All of a model but its weights and its tokenizer, as JSON."""
     fields: dict[str, Any] = {"encoder": dataclasses.asdict(model.config)}
     fields |= {name: _head_fields(getattr(model, name)) for name in heads_of(type(model))}
+    if model.decoder is not None:
+        fields["decoder"] = _decoder_fields(model, model.decoder)
     if isinstance(model, TextEncoder):
         fields |= {name: [_head_fields(dense) for dense in getattr(model, name)] for name in SEVERAL}
         return fields | dataclasses.asdict(TextFields.of(model))
@@ -193,6 +201,22 @@ def fields_of(model: Tower) -> dict[str, Any]:
     if isinstance(model, AudioEncoder):
         fields["preparation"]["kind"] = type(model.preparation).__name__
     return fields
+
+
+def _decoder_fields(model: Tower, decoder: Decoder) -> dict[str, Any]:
+    alone = decoder.encoder is model.encoder
+    return {
+        "encoder": None if alone else dataclasses.asdict(decoder.config),
+        "lm_head": dataclasses.asdict(decoder.lm_head.config),
+        "settings": dataclasses.asdict(decoder.settings),
+        "shares_tokens": not alone and shares_tokens(model),
+    }
+
+
+def shares_tokens(model: Tower) -> bool:
+    """Whether the decoder's table of tokens is the encoder's."""
+    one, other = (getattr(stack.embedding.tokens, "weight", None) for stack in (model.encoder, model.decoder.encoder))
+    return one is not None and other is not None and one.data_ptr() == other.data_ptr()
 
 
 def heads_of(kind: type[Tower]) -> list[str]:
@@ -214,8 +238,11 @@ def modules_of(model: Savable) -> dict[str, nn.Module]:
 
 
 def state_of(model: Savable) -> dict[str, Tensor]:
-    """The weights under our own names."""
-    return named_weights(modules_of(model))
+    """The weights under our own names; a table of tokens that encoder and decoder share once."""
+    found = named_weights(modules_of(model))
+    if not isinstance(model, JointEncoder) and model.decoder is not None and shares_tokens(model):
+        found.pop(f"decoder.{TOKENS}", None)
+    return found
 
 
 def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
@@ -223,7 +250,8 @@ def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
     largest = float(value.abs().max()) if dtype is torch.float16 else 0.0
     if largest > FLOAT16_MAX:
         raise EncoderError(
-            f"The weight {name} reaches {largest:g}, but float16 ends at {FLOAT16_MAX:g}: save as float32 or bfloat16."
+            f"The weight {name} reaches {largest:g}, but float16 holds up to {FLOAT16_MAX:g}: save as float32 or "
+            "bfloat16."
         )
     return value.to(dtype).contiguous()
 

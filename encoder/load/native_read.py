@@ -9,17 +9,30 @@ import torch
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder, Preparation
 from encoder.encoders.joint import JointEncoder
+from encoder.encoders.seq2seq import Decoder, GenerationSettings, check_decoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import LoadError, quoted
 from encoder.inputs import log_mel
 from encoder.inputs.json_file import read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.load.json_fields import from_fields
-from encoder.load.native import FORMAT, HEADS, SEVERAL, Savable, TextFields, Tower, heads_of, modules_of
+from encoder.load.native import (
+    DECODER_TOKENIZER,
+    FORMAT,
+    HEADS,
+    SEVERAL,
+    TOKENS,
+    Savable,
+    TextFields,
+    Tower,
+    heads_of,
+    modules_of,
+)  # fmt: skip
 from encoder.load.sounds import check_sound
 from encoder.load.weights import WeightFiles, fill_strictly
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
+from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.pooling import Dense, DenseConfig
 
 #: Characters of a model's name.
@@ -38,8 +51,17 @@ def load_native(folder: Path, device: torch.device, dtype: torch.dtype) -> Savab
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         raise LoadError(f"config.json has name={quoted(name)}: specify a text of at most {LONGEST_NAME} characters.")
     model = _joint(name, folder, fields) if "towers" in fields else _tower(name, folder, fields)
-    fill_strictly(modules_of(model), WeightFiles(folder), device, dtype)
+    files, shared = WeightFiles(folder), _shares_tokens(fields)
+    if shared and TOKENS in files:
+        files.also(f"decoder.{TOKENS}", TOKENS)
+    fill_strictly(modules_of(model), files, device, dtype)
+    if shared and not isinstance(model, JointEncoder):
+        model.decoder.encoder.embedding.tokens.weight = model.encoder.embedding.tokens.weight
     return model
+
+
+def _shares_tokens(fields: dict[str, Any]) -> bool:
+    return isinstance(about := fields.get("decoder"), dict) and about.get("shares_tokens") is True
 
 
 def _joint(name: str, folder: Path, fields: dict[str, Any]) -> JointEncoder:
@@ -81,8 +103,27 @@ def _tower(name: str, folder: Path, fields: dict[str, Any]) -> Tower:
         parts["preparation"] = _sound(fields, config)
     else:
         parts["preparation"] = _pixels(fields, config.patches.channels)
+    if fields.get("decoder") is not None:
+        parts["decoder"] = _decoder(name, folder, fields["decoder"], parts)
     made: Tower = kind(name=name, **parts)
     return made
+
+
+def _decoder(name: str, folder: Path, given: Any, parts: dict[str, Any]) -> Decoder:
+    """The decoder that the fields describe. parts: of its encoder."""
+    if not isinstance(given, dict) or not isinstance(given.get("lm_head"), dict):
+        raise LoadError(f"config.json has decoder={quoted(given)}: save the model again.")
+    settings = from_fields(GenerationSettings, given.get("settings", {}), "decoder.settings")
+    with unfilled():
+        stack = parts["encoder"]
+        if given.get("encoder") is not None:
+            stack = Encoder(from_fields(EncoderConfig, given["encoder"], "decoder.encoder"))
+        head = LMHead(stack.config, from_fields(LMHeadConfig, given["lm_head"], "decoder.lm_head"))
+    check_decoder(stack.config, parts["encoder"].config, settings)
+    tokenizer = parts.get("tokenizer")
+    if tokenizer is None or (folder / DECODER_TOKENIZER).is_file():
+        tokenizer = Tokenizer.from_file(folder / DECODER_TOKENIZER)
+    return Decoder(name, stack, head, tokenizer, settings)
 
 
 def _of_text(folder: Path, fields: dict[str, Any], config: EncoderConfig) -> dict[str, Any]:

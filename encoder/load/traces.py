@@ -24,12 +24,16 @@ from encoder.load.maps import NAME, open_maps
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.trace.attention_maps import AttentionMaps
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 FORMAT = "encoderscope trace 1"
 LAYOUTS = {kind.__name__: kind for kind in (PatchGrid, SpectrogramGrid, TimeSteps)}
 #: Fields of a Trace that are JSON as they are.
 PLAIN = ("tokens", "labels", "ids", "n_left_out")
+#: Further fields of a DecoderTrace: tensors, and JSON.
+OF_DECODER = ("memory_mask", "log_probabilities")
+PLAIN_OF_DECODER = ("memory_labels", "next_ids", "n_prompt")
 
 
 def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
@@ -40,17 +44,7 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
     if isinstance(trace, AttentionMaps):
         tensors, metadata = {NAME: trace.maps}, {"tokens": json.dumps(trace.tokens)}
     else:
-        if any(type(edit).resolve is not Edit.resolve for edit in trace.edits):
-            raise EncoderError("An edit of this trace takes values from another run: save a trace without it.")
-        tensors = {f"values/{name}": value for name, value in trace.values.items()} | {"mask": trace.mask}
-        if weights:
-            tensors |= {f"weights/{name}": value for name, value in trace.encoder.state_dict().items()}
-        about = {name: getattr(trace, name) for name in PLAIN} | {"edits": format(trace.edits)}
-        about |= {"config": dataclasses.asdict(trace.config), "source": None, "layout": None}
-        if trace.source is not None:
-            about["source"] = dataclasses.asdict(trace.source)
-        if dataclasses.is_dataclass(trace.layout):
-            about["layout"] = {"kind": type(trace.layout).__name__, "fields": dataclasses.asdict(trace.layout)}
+        tensors, about = _parts(trace, weights)
         metadata = {"format": FORMAT, "trace": json.dumps(about)}
     try:
         # Copies: values of one batch are parts of one tensor, which safetensors refuses.
@@ -59,6 +53,28 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
     except Exception as error:  # the disk; safetensors has errors of its own for it
         raise SaveError(f"{path} cannot be written ({error}): choose another file.") from error
     return path
+
+
+def _parts(trace: Trace, weights: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a trace, and the rest of it as JSON; those of `trace.decoder` begin with "decoder/"."""
+    if any(type(edit).resolve is not Edit.resolve for edit in trace.edits):
+        raise EncoderError("An edit of this trace takes values from another run: save a trace without it.")
+    tensors = {f"values/{name}": value for name, value in trace.values.items()} | {"mask": trace.mask}
+    if weights:
+        tensors |= {f"weights/{name}": value for name, value in trace.encoder.state_dict().items()}
+    about = {name: getattr(trace, name) for name in PLAIN} | {"edits": format(trace.edits)}
+    about |= {"config": dataclasses.asdict(trace.config), "source": None, "layout": None}
+    if trace.source is not None:
+        about["source"] = dataclasses.asdict(trace.source)
+    if dataclasses.is_dataclass(trace.layout):
+        about["layout"] = {"kind": type(trace.layout).__name__, "fields": dataclasses.asdict(trace.layout)}
+    if isinstance(trace, DecoderTrace):
+        tensors |= {name: getattr(trace, name) for name in OF_DECODER}
+        about |= {name: getattr(trace, name) for name in PLAIN_OF_DECODER}
+    if trace.decoder is not None:
+        found, about["decoder"] = _parts(trace.decoder, weights)
+        tensors |= {f"decoder/{name}": value for name, value in found.items()}
+    return tensors, about
 
 
 def open_trace(file: str | Path, model: NamedEncoder | None = None) -> Trace:
@@ -102,11 +118,20 @@ def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: 
         encoder.load_state_dict(weights, strict=True, assign=True)
     layout, source = about["layout"], about["source"]
     edits = parse(about["edits"])
-    return Trace(
+    kind: type[Trace] = Trace
+    more: dict[str, Any] = {}
+    if "next_ids" in about:
+        kind = DecoderTrace
+        more |= {name: tensors[name] for name in OF_DECODER}
+        more |= {name: _tuples(about[name]) for name in PLAIN_OF_DECODER}
+    elif about.get("decoder") is not None:
+        writer = None if model is None else model.decoder
+        more["decoder"] = _made(_under("decoder/", tensors), about["decoder"], path, writer)
+    return kind(
         encoder=encoder.eval(), mask=tensors["mask"], values=MappingProxyType(_under("values/", tensors)), model=model,
         source=None if source is None else Tokenized(**{name: _tuples(value) for name, value in source.items()}),
         layout=None if layout is None else from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout"),
-        edits=edits, applied=edits, **{name: _tuples(about[name]) for name in PLAIN},
+        edits=edits, applied=edits, **{name: _tuples(about[name]) for name in PLAIN}, **more,
     )  # fmt: skip
 
 

@@ -100,6 +100,10 @@ class WeightFiles:
         some._stored = {name: one for name, one in self._stored.items() if name.startswith(prefixes)}
         return some
 
+    def also(self, name: str, same: str) -> None:
+        """Let the weight `same` have a second name."""
+        self._stored[name] = self._stored[same]
+
     def __contains__(self, name: str) -> bool:
         return name in self._stored
 

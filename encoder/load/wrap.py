@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from encoder.errors import EncoderError, LoadError, quoted
 from encoder.load.folder import Loaded, load_folder
+from encoder.load.generation import named
 from encoder.load.weights import NUMBERS, WeightFiles
 from encoder.model.device import DTYPES
 
@@ -97,7 +98,7 @@ def wrap(model: Any, tokenizer: Any = None) -> Loaded:
             folder, first.device, dtype, weights=lambda inside: LiveWeights(inside, live[inside.resolve()])
         )
     copied = _copied(found, [part.module for part in parts])
-    return dataclasses.replace(found, name=name, notes=(*found.notes, *copied))
+    return dataclasses.replace(found, **named(found, name), notes=(*found.notes, *copied))
 
 
 @contextlib.contextmanager
@@ -131,6 +132,9 @@ class LivePart:
             return place
         fields = json.loads(config.to_json_string()) | {"architectures": [type(self.module).__name__]}
         (place / "config.json").write_text(json.dumps(fields), encoding="utf-8")
+        writes: Any = getattr(self.module, "generation_config", None)
+        if writes is not None:
+            (place / "generation_config.json").write_text(writes.to_json_string(), encoding="utf-8")
         if self.tokenizer is not None:
             self.tokenizer.save_pretrained(str(place))
         return place

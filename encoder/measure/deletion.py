@@ -11,7 +11,7 @@ Shapes: T tokens, S seeds.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -111,7 +111,7 @@ def deletion_test(
     shuffled = [np.random.default_rng(seed).permutation(ranked.places).tolist() for seed in seeds]
     orders = [ranked.by_attention, ranked.by_norm_weighted, *(tuple(order) for order in shuffled)]
     change = _change_of_embedding(model, trace) if outcome is None else _drop(outcome, trace)
-    place = {"model": {}, "layer": {"layer": layer}, "head": {"layer": layer, "head": head}}[scope]
+    place: dict[str, Any] = {"model": {}, "layer": {"layer": layer}, "head": {"layer": layer, "head": head}}[scope]
     known: dict[frozenset[int], float] = {}
     changes = np.zeros((len(orders), len(counts)))
     for number, (row, column) in enumerate(np.ndindex(*changes.shape)):

@@ -7,7 +7,7 @@ are predicted. The best of many heads is found on the same sentence, so it is be
 Shapes: L layers, H heads, T tokens, P pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,19 +62,26 @@ def score_heads(trace: Trace, pairs: Sequence[Pair]) -> AlignmentScores:
             if special[place]:
                 raise EncoderError(f"Token {place} is special ({trace.labels[place]}): pair other tokens.")
     queries = sorted({query for query, _ in known})
-    truth = np.zeros((len(queries), trace.n_tokens), dtype=bool)
-    for query, key in known:
-        truth[queries.index(query), key] = True
     usable = np.tile(~special & trace.mask.cpu().numpy(), (len(queries), 1))
     if trace.config.causal:
         usable &= np.arange(trace.n_tokens) <= np.array(queries)[:, None]
-    found = np.zeros((trace.config.n_layers, trace.config.n_heads), dtype=np.int64)
-    for row, query in enumerate(queries):
-        weights = trace.rows_of_token(query).cpu().numpy()  # [L, H, T]
-        predicted = np.where(usable[row], weights, -1.0).argmax(-1)
-        found += truth[row][predicted]
+    return scores_of_rows(known, lambda query: trace.rows_of_token(query).cpu().numpy(), usable)
+
+
+def scores_of_rows(pairs: Sequence[Pair], row: Callable[[int], np.ndarray], usable: np.ndarray) -> AlignmentScores:
+    """Score heads by their rows of weights. row: query -> [L, H, T]; usable [queries that have a pair, T]: the keys
+    that a head may predict for each, in the order of queries.
+    """
+    queries = sorted({query for query, _ in pairs})
+    truth = np.zeros(usable.shape, dtype=bool)
+    for query, key in pairs:
+        truth[queries.index(query), key] = True
+    found: np.ndarray | int = 0
+    for place, query in enumerate(queries):
+        predicted = np.where(usable[place], row(query), -np.inf).argmax(-1)  # [L, H]
+        found = found + truth[place][predicted]
     return AlignmentScores(
-        precision=found / len(queries), recall=found / len(known), pairs=known,
+        precision=np.asarray(found) / len(queries), recall=np.asarray(found) / len(pairs), pairs=tuple(pairs),
         chance=float((truth.sum(1) / np.maximum(1, usable.sum(1))).mean()), offset=_best_offset(queries, truth),
     )  # fmt: skip
 

@@ -113,9 +113,9 @@ def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np
     if weights is None or encoder.config.relative_grid:
         return None
     table = weights.float().cpu()
-    bias = attend.relative_bias(
-        table, torch.zeros(1, dtype=torch.long), distances, encoder.config.relative_max_distance
-    )
+    config = encoder.config
+    zero = torch.zeros(1, dtype=torch.long)
+    bias = attend.relative_bias(table, zero, distances, config.relative_max_distance, config.relative_one_sided)
     return distances.numpy(), bias[:, 0].numpy()
 
 

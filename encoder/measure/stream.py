@@ -49,7 +49,7 @@ class StreamMeasures:
 def measure(trace: Trace) -> StreamMeasures:
     """All measures, from the trace only."""
     n_layers, real, streams = trace.config.n_layers, trace.mask, trace.streams
-    updates: dict[str, list[float]] = {"attention": [], "ffn": []}
+    updates: dict[str, list[float]] = {"attention": [], "cross": [], "ffn": []}
     for layer in range(n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
             updates[sublayer].append(_mean(_lengths(update) / _lengths(before), real))
@@ -70,13 +70,13 @@ def measure(trace: Trace) -> StreamMeasures:
 
 
 def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """("attention" or "ffn", the residual stream x before it [T, D], its update f(x) [T, D]), in their order.
+    """("attention", "cross" of a decoder, "ffn"; the residual stream x before it; its update f(x)), [T, D], in order.
 
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """
     post = trace.config.norm_placement == "post"
     before = trace.streams[layer]
-    for sublayer in ("attention", "ffn"):
+    for sublayer in ("attention", *(["cross"] if trace.config.memory_width else []), "ffn"):
         after = trace.values[f"layers.{layer}.after_{sublayer}"]
         # A first layer without a norm around its attention (ModernBERT) hands the sum on in either placement.
         total = trace.values.get(f"layers.{layer}.{sublayer}_norm.input", after) if post else after

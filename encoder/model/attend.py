@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -36,10 +36,13 @@ class AttentionContext:
     scale: factor of q . k; causal: token i attends only to j <= i; window: the largest |i - j| that attends, or None;
     positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
     edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned
-    bias by distance, or None; max_distance: where its last bucket begins; grid: patches side by side where the bias is
+    bias by distance, or None; max_distance: where its last bucket begins; one_sided: whether all buckets are of earlier
+    tokens; grid: patches side by side where the bias is
     one of rows and columns; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of distances, or None;
     cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key, or None;
-    rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together.
+    rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together; cache: keys and values
+    of the tokens before, or None; memory [B, S, D]: the vectors of another input that keys and values are made of, or
+    None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None.
     """
 
     layer: int
@@ -51,6 +54,7 @@ class AttentionContext:
     key_mask: Tensor | None
     bias_table: Tensor | None
     max_distance: int
+    one_sided: bool
     grid: int
     slopes: Tensor | None
     terms: PositionTerms | None
@@ -60,6 +64,9 @@ class AttentionContext:
     interleaved: bool
     #: (window, table, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
     _masks: dict[tuple[int | None, int, torch.dtype], Tensor | None]
+    cache: Cache | None = None
+    memory: Tensor | None = None
+    cross: AttentionContext | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
@@ -97,7 +104,7 @@ class AttentionContext:
             return None
         if self.grid:
             return biases(self.bias_table[:, heads], grid_rows(queries, others, self.grid))
-        return relative_bias(self.bias_table[:, heads], queries, others, self.max_distance)
+        return relative_bias(self.bias_table[:, heads], queries, others, self.max_distance, self.one_sided)
 
     def allowed(self, rows: slice = EVERY, keys: slice = EVERY) -> Tensor | None:
         """Which key each query may attend to: bool [Ti, Tj], [1, 1, Tj], [B, 1, Ti, Tj] ...: it broadcasts to scores.
@@ -138,9 +145,17 @@ class AttentionContext:
 
     # --- with q, k and v ----------------------------------------------------------------------------------------------
 
+    @property
+    def first(self) -> int:
+        """The place of the first token of this run: the number of tokens in the cache."""
+        return 0 if self.cache is None or self.memory is not None else self.cache.n_tokens
+
     def rotated(self, x: Tensor) -> Tensor:
         """Queries or keys [..., T, K], rotated by their positions where these are rotary."""
-        return x if self.rotation is None else rotate(x, *self.rotation, self.interleaved)
+        if self.rotation is None:
+            return x
+        cos, sin = (part[self.first :] for part in self.rotation)
+        return rotate(x, cos, sin, self.interleaved)
 
     def scores(
         self, q: Tensor, k: Tensor, rows: slice = EVERY, heads: slice = EVERY, out: Tensor | None = None
@@ -191,12 +206,17 @@ class AttentionContext:
         def kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
             return F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal, scale=self.scale)
 
-        n_tokens = q.shape[-2]
+        n_tokens, first = q.shape[-2], self.first
         if self.explicit:
             step = n_tokens if n_tokens <= WHOLE_MASK else MASK_ROWS
             chunks = (slice(start, min(start + step, n_tokens)) for start in range(0, n_tokens, step))
-            weights = (self.pattern(self.scores(q[..., rows, :], k, rows)) for rows in chunks)
+            weights = (
+                self.pattern(self.scores(q[..., rows, :], k, slice(first + rows.start, first + rows.stop)))
+                for rows in chunks
+            )
             return torch.cat([mix(F.dropout(part, dropout) if dropout else part, v) for part in weights], dim=-2)
+        if first:  # the queries are the last rows
+            return kernel(q, k, v, self.additive(q.dtype, slice(first, None)))
         if self.causal and self.window is None and self.key_mask is None and not self.biased:
             return kernel(q, k, v, is_causal=True)
         if not self.by_pair or n_tokens <= WHOLE_MASK:
@@ -215,6 +235,35 @@ class AttentionContext:
         if key not in self._masks:
             self._masks[key] = self.additive(dtype)
         return self._masks[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a decoder reads of another input: vectors [B or 1, S, D]; mask [B or 1, S], False for padding, or None."""
+
+    vectors: Tensor
+    mask: Tensor | None = None
+
+
+class Cache:
+    """Keys and values [B, H, T, K] of the tokens that have run, and of the memory, by layer. Each run adds its own."""
+
+    def __init__(self) -> None:
+        self.n_tokens = 0
+        self.own: dict[int, tuple[Tensor, Tensor]] = {}
+        self.of_memory: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def extended(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """The layer's keys and values with these after them."""
+        if layer in self.own:
+            k, v = (torch.cat(pair, dim=-2) for pair in zip(self.own[layer], (k, v), strict=True))
+        self.own[layer] = k, v
+        return k, v
+
+    def reorder(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order."""
+        self.own = {layer: (k[rows], v[rows]) for layer, (k, v) in self.own.items()}
+        self.of_memory = {layer: (k[: len(rows)], v[: len(rows)]) for layer, (k, v) in self.of_memory.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +286,15 @@ def contexts(
     key_mask: Tensor | None,
     learned: Sequence[LearnedScores],
     rotates: bool,
+    cache: Cache | None = None,
+    memory: Memory | None = None,
 ) -> tuple[AttentionContext, ...]:
-    """The context of each layer of one run. rotates: whether q and k still need their rotation."""
+    """The context of each layer of one run. rotates: whether q and k still need their rotation; memory: what a decoder
+    reads."""
+    cross: Sequence[AttentionContext | None] = [None] * config.n_layers
+    if memory is not None and config.memory_width:
+        plain = contexts(config.cross, encoded, memory.mask, [LearnedScores()] * config.n_layers, rotates=False)
+        cross = [replace(one, cache=cache, memory=memory.vectors) for one in plain]
     positions = torch.arange(len(encoded), device=encoded.device)
     rotations: dict[object, Rotation] = {}
     if rotates and config.position == "rotary":
@@ -256,6 +312,7 @@ def contexts(
             key_mask=key_mask,
             bias_table=learned[layer].bias_table,
             max_distance=config.relative_max_distance,
+            one_sided=config.relative_one_sided,
             grid=config.patches.side if config.relative_grid and config.patches is not None else 0,
             slopes=slopes,
             terms=learned[layer].terms,
@@ -264,6 +321,8 @@ def contexts(
             rotation=rotations.get(config.rotary_of_layer(layer)),
             interleaved=config.rotary_interleaved,
             _masks=masks,
+            cache=cache,
+            cross=cross[layer],
         )
         for layer in range(config.n_layers)
     )
@@ -321,14 +380,15 @@ def mix(pattern: Tensor, v: Tensor) -> Tensor:
     return pattern @ v
 
 
-def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor:
+def relative_bucket(distance: Tensor, buckets: int, max_distance: int, one_sided: bool = False) -> Tensor:
     """j - i -> bucket: half of the buckets for each side, exact up to a quarter of them, then logarithmic.
 
     T5's scheme (Raffel et al. 2020, section 2.1), which MPNet uses too. Distances beyond `max_distance` share a bucket.
+    one_sided: all buckets are of earlier keys, and later ones are in the first (T5's decoder).
     """
-    half = buckets // 2
-    side = (distance > 0).long() * half
-    distance = distance.abs()
+    half = buckets if one_sided else buckets // 2
+    side = (distance > 0).long() * (0 if one_sided else half)
+    distance = (-distance).clamp(min=0) if one_sided else distance.abs()
     exact = half // 2
     # The clamp avoids the logarithm of 0; the exact branch below replaces these entries.
     far = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact) * (half - exact)
@@ -336,10 +396,10 @@ def relative_bucket(distance: Tensor, buckets: int, max_distance: int) -> Tensor
     return side + torch.where(distance < exact, distance, far)
 
 
-def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: int) -> Tensor:
+def relative_bias(table: Tensor, queries: Tensor, keys: Tensor, max_distance: int, one_sided: bool = False) -> Tensor:
     """table [buckets, H], queries [Ti], keys [Tj] (positions) -> [H, Ti, Tj], added to the scores."""
     distance = keys.unsqueeze(-2) - queries.unsqueeze(-1)  # [Ti, Tj], j - i
-    return biases(table, relative_bucket(distance, table.shape[0], max_distance))
+    return biases(table, relative_bucket(distance, table.shape[0], max_distance, one_sided))
 
 
 def biases(table: Tensor, rows: Tensor) -> Tensor:

@@ -107,12 +107,14 @@ class EncoderConfig:
         pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
         or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
         each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
-        T5); relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
-        columns between patches (BEiT); disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
+        T5); relative_one_sided: whether all buckets are of earlier tokens (T5's decoder); relative_per_layer: whether
+        each layer has a table of its own; relative_grid: the bias is one by rows and columns between patches (BEiT);
+        disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
         before the mask; qk_norm: a norm on each head's q and k ("head"), or on all heads together ("full"), before the
         rotation; attention_sinks: each head has a learned score that takes part in every softmax and has no value, so
         that weights sum to less than 1 (gpt-oss); output_gate: each head's z is multiplied by sigmoid(x . w) of its
         token (Qiu et al. 2025); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K);
+        memory_width: width of the vectors that a decoder's cross-attention reads, 0: no cross-attention;
         position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2);
         position_layers: the number of such convolutions with norms between them (Data2Vec), 0: one without norms.
     Feed-forward
@@ -163,12 +165,14 @@ class EncoderConfig:
     attention_window: int | tuple[int | None, ...] | None = None
     relative_buckets: int = 0
     relative_max_distance: int = 128
+    relative_one_sided: bool = False
     relative_per_layer: bool = False
     relative_grid: bool = False
     disentangled: Disentangled | None = None
     score_cap: float | None = None
     qk_norm: QKNorm = "none"
     causal: bool = False
+    memory_width: int = 0
     attention_sinks: bool = False
     output_gate: bool = False
     attention_scale: float | None = None
@@ -212,7 +216,7 @@ class EncoderConfig:
             check_whole(name, getattr(self, name), 1)
         for name in (
             "d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id",
-            "rotary_width",
+            "rotary_width", "memory_width",
         ):  # fmt: skip
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
@@ -266,6 +270,10 @@ class EncoderConfig:
         check_whole("rotary_width", self.rotary_width, 1, self.d_head)
         if (self.rotary_grid or self.relative_grid) and self.patches is None:
             raise ConfigError("Only images have rows and columns: set rotary_grid and relative_grid to False.")
+        if self.memory_width and (self.parallel or self.output_norms or not self.takes_text):
+            raise ConfigError(
+                "Only a decoder of text, with its sublayers in turn, has cross-attention: set memory_width to 0."
+            )
         if self.rotary_grid and self.d_head % 4:
             raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
         if self.relative_grid and self.relative_buckets:
@@ -369,6 +377,14 @@ class EncoderConfig:
         """The factor of q . k in the scores: attention_scale, which a config always has once it is made."""
         assert self.attention_scale is not None
         return float(self.attention_scale)
+
+    @property
+    def cross(self) -> EncoderConfig:
+        """The same heads without mask, positions and bias: what cross-attention has of a decoder's config."""
+        return dataclasses.replace(
+            self, causal=False, position="none", relative_buckets=0, attention_window=None, disentangled=None,
+            attention_sinks=False, output_gate=False, score_cap=None, qk_norm="none",
+        )  # fmt: skip
 
     def has_attention_norm(self, layer: int) -> bool:
         """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""

@@ -60,35 +60,37 @@ class Positions(nn.Module):
         convolution = StackedPositions if config.position_layers else ConvolutionalPositions
         self.convolution = convolution(config) if config.position == "convolutional" else None
 
-    def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor:
+    def indices(self, inputs: Tensor, mask: Tensor | None, n_tokens: int, first: int = 0) -> Tensor:
         """The encoding's row for every token: [T], or [B, T] where padding has a row of its own.
+
+        first: the tokens before these, which ran earlier.
 
         RoBERTa identifies padding by its id, so a padding token typed into the text counts as padding here too.
         """
         config = self.config
         if config.pad_position is None:
-            return torch.arange(n_tokens, device=inputs.device) + config.position_offset
+            return torch.arange(n_tokens, device=inputs.device) + first + config.position_offset
         real = inputs != config.pad_id  # [B, T]
         if mask is not None:
             real = real & mask
-        counted = real.long().cumsum(-1) - 1 + config.position_offset  # [B, T]
+        counted = real.long().cumsum(-1) - 1 + first + config.position_offset  # [B, T]
         return counted.masked_fill(~real, config.pad_position)
 
-    def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int) -> Tensor | None:
+    def forward(self, inputs: Tensor, mask: Tensor | None, n_tokens: int, first: int = 0) -> Tensor | None:
         """inputs: ids [B, T] (or pixels, or sound) -> [T, E] or [B, T, E]; None where it adds nothing."""
         if self.config.sine_halves:
-            return sine_halves(self.indices(inputs, mask, n_tokens), self.config.embedding_width)
+            return sine_halves(self.indices(inputs, mask, n_tokens, first), self.config.embedding_width)
         if self.config.position == "sinusoidal":
-            return sinusoidal(torch.arange(n_tokens, device=inputs.device), self.config.embedding_width)
+            return sinusoidal(torch.arange(n_tokens, device=inputs.device) + first, self.config.embedding_width)
         if self.table is None:
             return None
         if self.config.patches is not None and self.config.patches.registers:  # registers have no position
             cls, rest = self.table.weight[:1], self.table.weight[1:]
             return torch.cat((cls, cls.new_zeros(self.config.patches.registers, cls.shape[1]), rest))
         if self.config.pad_position is None:  # consecutive rows: a view of the table, no copy
-            rows = self.table.weight.narrow(0, self.config.position_offset, n_tokens)
+            rows = self.table.weight.narrow(0, first + self.config.position_offset, n_tokens)
             return rows if torch.is_grad_enabled() else rows.detach()
-        encoding: Tensor = self.table(self.indices(inputs, mask, n_tokens))
+        encoding: Tensor = self.table(self.indices(inputs, mask, n_tokens, first))
         return encoding
 
 
@@ -140,7 +142,7 @@ class Embedding(nn.Module):
         self.hook_position = HookPoint("embedding.position")
         self.hook_out = HookPoint("embedding")
 
-    def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None) -> Tensor:
+    def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, first: int = 0) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
         x = self.hook_tokens(self.scaled(self.tokens(inputs), inputs, mask))  # [B, T, E]
         if self.segments is not None:
@@ -152,7 +154,7 @@ class Embedding(nn.Module):
         if self.positions.convolution is not None:  # computed from the tokens themselves
             position = self.positions.convolution(x)
         else:
-            position = self.positions(inputs, mask, x.shape[1])
+            position = self.positions(inputs, mask, x.shape[1], first)
         if position is not None:
             x = x + self.hook_position(position.to(x.dtype))
         if self.norm is not None:

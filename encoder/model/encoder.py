@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from encoder.model import attend
-from encoder.model.attend import AttentionContext, LearnedScores
+from encoder.model.attend import AttentionContext, Cache, LearnedScores, Memory
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.embed import Embedding
 from encoder.model.hooks import HookPoint
@@ -47,6 +47,7 @@ class Encoder(nn.Module):
         self.distance_norm = LayerNorm(config.d_model, config, "distance_norm") if apart and apart.norm else None
         self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
         self.hook_positions, self.hook_out = HookPoint("positions"), HookPoint("output")
+        self.hook_memory = HookPoint("memory")
         if seed is not None:
             initialise(self, seed, scheme)
 
@@ -64,15 +65,35 @@ class Encoder(nn.Module):
         """The module of `layer`; layers of one group share it."""
         return cast(Block, self.layers[self.config.weights_of_layer(layer)])
 
-    def forward(self, inputs: Tensor, mask: Tensor | None = None, segments: Tensor | None = None) -> Tensor:
-        """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D]."""
-        return self.before_layer(self.config.n_layers, self.embedding(inputs, mask, segments), mask)
+    def forward(
+        self,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+        segments: Tensor | None = None,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """inputs: ids [B, T] or pixels [B, C, S, S]; mask [B, T], True: a real token; segments [B, T] -> [B, T, D].
 
-    def before_layer(self, layer: int, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        memory: what a decoder's cross-attention reads; cache: of the tokens before these, which T then does not count.
+        """
+        x = self.embedding(inputs, mask, segments, 0 if cache is None else cache.n_tokens)
+        return self.before_layer(self.config.n_layers, x, mask, memory, cache)
+
+    def before_layer(
+        self,
+        layer: int,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
         """The embeddings x [B, T, D] -> the residual stream before a layer, [B, T, D]; the output for n_layers."""
-        for context in self.attention_contexts(x, mask)[:layer]:
+        for context in self.attention_contexts(x, mask, memory, cache)[:layer]:
             x = self.block(context.layer)(x, context)
             pause()
+        if cache is not None:
+            cache.n_tokens += x.shape[1]
         return x if layer < self.config.n_layers else self.finish(x)
 
     def finish(self, x: Tensor) -> Tensor:
@@ -94,10 +115,17 @@ class Encoder(nn.Module):
         moved.load_state_dict(self.state_dict(), assign=True)
         return moved
 
-    def attention_contexts(self, x: Tensor, mask: Tensor | None) -> tuple[AttentionContext, ...]:
+    def attention_contexts(
+        self, x: Tensor, mask: Tensor | None, memory: Memory | None = None, cache: Cache | None = None
+    ) -> tuple[AttentionContext, ...]:
         """Scale, mask, bias and rotation of each layer for x [B, T, ...]; mask [B, T], True: a real token, or None."""
-        encoded = self.hook_positions(torch.arange(x.shape[1], device=x.device))
-        return attend.contexts(self.config, encoded, mask, self.learned_scores(), rotates=True)
+        n_tokens = x.shape[1] + (0 if cache is None else cache.n_tokens)
+        encoded = self.hook_positions(torch.arange(n_tokens, device=x.device))
+        if memory is not None:
+            memory = Memory(self.hook_memory(memory.vectors), memory.mask)
+        return attend.contexts(
+            self.config, encoded, mask, self.learned_scores(), rotates=True, cache=cache, memory=memory
+        )
 
     def bias_table(self, layer: int) -> Tensor | None:
         """[buckets, H]: the learned bias of the scores in `layer`, its own or that of all layers; None without one."""

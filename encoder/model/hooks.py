@@ -14,13 +14,15 @@ from torch import Tensor, nn
 #: The hook points of each layer, in the order of the forward pass (a post-norm layer applies its norms later).
 LAYER_POINTS = (
     "attention_norm.input", "q", "k", "v", "scores", "pattern", "z", "attention_out", "after_attention",
+    "cross_norm.input", "cross.q", "cross.k", "cross.v", "cross.scores", "cross.pattern", "cross.z", "cross_out",
+    "after_cross",
     "ffn_norm.input", "ffn.hidden", "ffn_out", "after_ffn",
 )  # fmt: skip
 
-#: The hook points outside the layers.
+#: The hook points outside the layers. "memory": the vectors that a decoder's cross-attention reads.
 OTHER_POINTS = (
     "embedding.tokens", "embedding.segments", "embedding.position", "embedding_norm.input", "embedding",
-    "final_norm.input", "output",
+    "memory", "final_norm.input", "output",
 )  # fmt: skip
 
 
@@ -45,8 +47,8 @@ def current_visitor() -> Visitor | None:
 
 
 @contextmanager
-def visiting(visitor: Visitor) -> Iterator[None]:
-    """Inside, every forward pass of this thread or task shows its values to `visitor`. Any exit ends this."""
+def visiting(visitor: Visitor | None) -> Iterator[None]:
+    """Inside, every forward pass of this thread or task shows its values to `visitor`, if any. Any exit ends this."""
     token = _visitor.set(visitor)
     try:
         yield

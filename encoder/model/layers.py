@@ -59,16 +59,20 @@ class LayerNorm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention. w_q: D -> H x K; w_k, w_v: D -> n_kv_heads x K; w_o: H x K -> D."""
+    """Multi-head attention. w_q: D -> H x K; w_k, w_v: D -> n_kv_heads x K; w_o: H x K -> D.
 
-    def __init__(self, config: EncoderConfig) -> None:
+    cross: keys and values are made of the memory's vectors, and the hook points begin with "cross.".
+    """
+
+    def __init__(self, config: EncoderConfig, cross: bool = False) -> None:
         super().__init__()
         self.config = config
         inner = config.n_heads * config.d_head
         self.w_q = nn.Linear(config.d_model, inner, bias=bool(config.qkv_bias))
         shared = config.n_kv_heads * config.d_head
-        self.w_k = nn.Linear(config.d_model, shared, bias=bool(config.key_bias))
-        self.w_v = nn.Linear(config.d_model, shared, bias=bool(config.qkv_bias))
+        read = config.memory_width if cross else config.d_model
+        self.w_k = nn.Linear(read, shared, bias=bool(config.key_bias))
+        self.w_v = nn.Linear(read, shared, bias=bool(config.qkv_bias))
         self.w_o = nn.Linear(inner, config.d_model, bias=config.attention_bias)
         self.q_norm: LayerNorm | None = None
         self.k_norm: LayerNorm | None = None
@@ -87,9 +91,11 @@ class Attention(nn.Module):
         to_position = apart is not None and apart.to_position
         self.w_pos_k = nn.Linear(config.d_model, inner, bias=apart.key_bias) if apart and to_position else None
         self.w_pos_q = nn.Linear(config.d_model, inner) if apart is not None and apart.to_content else None
-        self.hook_q, self.hook_k, self.hook_v = HookPoint("q"), HookPoint("k"), HookPoint("v")
-        self.hook_scores, self.hook_pattern, self.hook_z = HookPoint("scores"), HookPoint("pattern"), HookPoint("z")
-        self.hook_gate = HookPoint("gate")
+        before = "cross." if cross else ""
+        self.hook_q, self.hook_k, self.hook_v = (HookPoint(f"{before}{name}") for name in "qkv")
+        self.hook_scores, self.hook_pattern, self.hook_z, self.hook_gate = (
+            HookPoint(f"{before}{name}") for name in ("scores", "pattern", "z", "gate")
+        )
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, h x K] -> [B, h, T, K]"""
@@ -107,10 +113,21 @@ class Attention(nn.Module):
         return norm(self.split(x)) if self.config.qk_norm == "head" else self.split(norm(x))
 
     def qkv(self, x: Tensor, context: AttentionContext) -> tuple[Tensor, Tensor, Tensor]:
-        """x [B, T, D] -> q, k, v as the scores use them, [B, H, T, K] each."""
+        """x [B, T, D] -> q, k, v as the scores use them, [B, H, T, K] each; k and v of the memory [B, H, S, K]."""
         q = context.rotated(self.normed(self.w_q(x), self.q_norm))
-        k = self.shared(context.rotated(self.normed(self.w_k(x), self.k_norm)))
-        return q, k, self.shared(self.split(self.w_v(x)))
+        cache, layer = context.cache, context.layer
+        if context.memory is not None and cache is not None and layer in cache.of_memory:
+            return q, *cache.of_memory[layer]
+        read = x if context.memory is None else context.memory
+        k = self.shared(context.rotated(self.normed(self.w_k(read), self.k_norm)))
+        v = self.shared(self.split(self.w_v(read)))
+        if context.memory is not None:  # several outputs of one input: a view, no copy
+            k, v = (one.expand(len(q), -1, -1, -1) for one in (k, v))
+            if cache is not None:
+                cache.of_memory[layer] = k, v
+        elif cache is not None:
+            k, v = cache.extended(layer, k, v)
+        return q, k, v
 
     def position_terms(self, vectors: Tensor, shape: Disentangled) -> PositionTerms:
         """DeBERTa's vectors of distances [2S, D] -> their keys and queries in this layer."""
@@ -125,7 +142,7 @@ class Attention(nn.Module):
         q, k, v = self.hook_q(q, layer), self.hook_k(k, layer), self.hook_v(v, layer)
         dropout = self.config.attention_dropout if self.training else 0.0
         visitor, receiver = current_visitor(), overview.current_receiver()
-        if visitor is not None and visitor.needs_scores(layer):
+        if visitor is not None and visitor.needs_scores(layer):  # of either attention
             z = self.explicit(q, k, v, context, dropout)
         elif receiver is not None and context.unmasked and overview.fits(q):
             # The same z. The receiver gets the overview of the weights, which this computes anyway.
@@ -209,19 +226,24 @@ class FeedForward(nn.Module):
         """The same as for a single layer of F neurons; each expert works on its own tokens only."""
         tokens, by_expert = x.flatten(0, -2), routes.flatten(0, -2).unbind(-1)  # [N, D], E of [N]
         width = self.w_in.out_features // len(by_expert)
-        places = [(one.nonzero()[:, 0], slice(at * width, (at + 1) * width)) for at, one in enumerate(by_expert)]
-        hidden = x.new_zeros(len(tokens), self.w_in.out_features)
-        for weights, (rows, of) in zip(by_expert, places, strict=True):
+        parts = []
+        for expert, weights in enumerate(by_expert):
+            rows, of = weights.nonzero()[:, 0], slice(expert * width, (expert + 1) * width)
             part = activate(F.linear(tokens[rows], self.w_in.weight[of]), self.activation)
             if self.w_gate is not None:
                 part = part * F.linear(tokens[rows], self.w_gate.weight[of])
-            hidden[rows, of] = part * weights[rows, None]
-        whole = hidden.view(*x.shape[:-1], -1)
-        if (edited := self.hook_hidden(whole, layer)) is not whole:
-            return self.w_out(edited)  # type: ignore[no-any-return]  # an edit may wake experts that were not chosen
+            parts.append((rows, of, part * weights[rows, None]))
+        if current_visitor() is not None:
+            hidden = x.new_zeros(len(tokens), self.w_in.out_features)
+            for rows, of, part in parts:
+                hidden[rows, of] = part
+            whole = hidden.view(*x.shape[:-1], -1)
+            if (edited := self.hook_hidden(whole, layer)) is not whole:  # also in experts that were not chosen
+                moved: Tensor = self.w_out(edited)
+                return moved
         out = torch.zeros_like(tokens)
-        for rows, of in places:
-            out = out.index_add(0, rows, F.linear(hidden[rows, of], self.w_out.weight[:, of]))
+        for rows, of, part in parts:
+            out = out.index_add(0, rows, F.linear(part, self.w_out.weight[:, of]))
         return out.view(x.shape)
 
     def forward(self, x: Tensor, layer: int) -> Tensor:
@@ -238,6 +260,7 @@ class Block(nn.Module):
     """One layer: attention, then feed-forward, each with a residual connection and a norm before or after it.
 
     With `output_norms` each has one more norm, on what it adds; in a parallel block both read the same residual stream.
+    A decoder's block with memory_width has cross-attention between the two.
     """
 
     def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
@@ -245,6 +268,10 @@ class Block(nn.Module):
         self.pre_norm = config.norm_placement == "pre"
         self.attention = Attention(config)
         self.attention_norm = LayerNorm(config.d_model, config, "attention_norm") if has_attention_norm else None
+        self.cross, self.cross_norm = None, None
+        if config.memory_width:
+            self.cross = Attention(config.cross, cross=True)
+            self.cross_norm = LayerNorm(config.d_model, config, "cross_norm")
         self.ffn = FeedForward(config)
         self.ffn_norm = LayerNorm(config.d_model, config, "ffn_norm")
         self.parallel = config.parallel
@@ -255,6 +282,7 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
+        self.hook_cross_out, self.hook_after_cross = HookPoint("cross_out"), HookPoint("after_cross")
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
@@ -266,6 +294,10 @@ class Block(nn.Module):
             layer,
         )
         x = self.hook_after_attention(self.after(x, self.attention_norm, layer), layer)
+        if self.cross is not None and context.cross is not None:
+            read = self.cross(self.before(x, self.cross_norm, layer), context.cross)
+            x = x + self.hook_cross_out(self.dropout(read), layer)
+            x = self.hook_after_cross(self.after(x, self.cross_norm, layer), layer)
         to_ffn = self.before(x if entering is None else entering, self.ffn_norm, layer)
         x = x + self.hook_ffn_out(self.added(self.ffn(to_ffn, layer), self.ffn_out_norm), layer)
         out: Tensor = self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)

@@ -14,9 +14,12 @@ from encoder.model.hooks import visiting
 
 #: Hook points that are recorded only on request: large ones (H x T^2 or T x F numbers), and ones that would keep a
 #: sublayer's output in memory while the next sublayer runs.
-ON_REQUEST = ("scores", "pattern", "z", "attention_out", "ffn.hidden", "ffn_out")
+ON_REQUEST = (
+    "scores", "pattern", "z", "attention_out", "ffn.hidden", "ffn_out", "cross.scores", "cross.pattern", "cross.z",
+    "cross_out",
+)  # fmt: skip
 #: The hook points that only the explicit attention path has.
-EXPLICIT = ("scores", "pattern")
+EXPLICIT = ("scores", "pattern", "cross.scores", "cross.pattern")
 
 
 class Recorder:

@@ -17,6 +17,7 @@ from encoder.edits import Edit, check_edits
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind, Layout
 from encoder.inputs.text import Tokenized
+from encoder.model.attend import Memory
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
 from encoder.model.layers import NORMS, LayerNorm
@@ -69,7 +70,7 @@ class RecordedPass(Shown):
     for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
     of an input that is not text and has no source; edits: changes to the forward pass; applied: the same edits with
     their texts run; n_left_out: padding tokens that `unpadded` removed; model: the NamedEncoder that ran it, None where
-    the trace has none.
+    the trace has none; decoder: the DecoderTrace of a target, where one was given.
     """
 
     encoder: Encoder
@@ -84,6 +85,7 @@ class RecordedPass(Shown):
     applied: tuple[Edit, ...] = ()
     n_left_out: int = 0
     model: Any = None
+    decoder: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy and a pickle hold: the fields, without what is computed from them."""
@@ -105,6 +107,11 @@ class RecordedPass(Shown):
             f"<{type(self).__name__} of {self.n_tokens:,} tokens on {self.mask.device}{numbers}: {config.n_layers} "
             f"layers x {config.n_heads} heads, width {config.d_model}{edited}: {shown}>"
         )
+
+    @property
+    def memory(self) -> Memory | None:
+        """What cross-attention reads; None but in a DecoderTrace."""
+        return None
 
     @property
     def config(self) -> EncoderConfig:
@@ -174,6 +181,7 @@ class RecordedPass(Shown):
             mask=self.mask[:n_real],
             values=MappingProxyType(values),
             n_left_out=self.n_tokens - n_real,
+            decoder=None if self.decoder is None else self.decoder.without_padded_memory(n_real),
         )
 
     @property
@@ -215,7 +223,8 @@ class RecordedPass(Shown):
         """The residual stream in order, [T, D] each: "embedding", "layers.0.after_attention", ..."""
         names = ["embedding"]
         for layer in range(self.config.n_layers):
-            names += [f"layers.{layer}.after_attention", f"layers.{layer}.after_ffn"]
+            between = [f"layers.{layer}.after_cross"] if self.config.memory_width else []
+            names += [f"layers.{layer}.after_attention", *between, f"layers.{layer}.after_ffn"]
         return MappingProxyType({name: self.values[name] for name in names})
 
     @property
@@ -272,6 +281,8 @@ class RecordedPass(Shown):
             block = self.encoder.block(layer)
             if block.attention_norm is not None:
                 yield f"layers.{layer}.attention_norm", block.attention_norm
+            if block.cross_norm is not None:
+                yield f"layers.{layer}.cross_norm", block.cross_norm
             yield f"layers.{layer}.ffn_norm", block.ffn_norm
         if self.encoder.final_norm is not None:
             yield "final_norm", self.encoder.final_norm

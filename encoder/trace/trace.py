@@ -97,6 +97,22 @@ class Trace(RecordedPass):
             )
         return torch.stack([self.layer_attention(layer) for layer in range(config.n_layers)])
 
+    def cross_attention(self, layer: int, head: int) -> Tensor:
+        """[T_target, T]: what each token of the target reads of this input. Raises EncoderError without a target."""
+        found: Tensor = self._of_target.cross_attention(layer, head)
+        return found
+
+    def cross_scores(self, layer: int, head: int) -> Tensor:
+        """[T_target, T]: the scores of `cross_attention`. Raises EncoderError without a target."""
+        found: Tensor = self._of_target.cross_scores(layer, head)
+        return found
+
+    @property
+    def _of_target(self) -> Any:
+        if self.decoder is None:
+            raise EncoderError("This trace has no target for a decoder to read: specify trace(input, target=...).")
+        return self.decoder
+
     def to_pandas(self, layer: int | None = None, head: int | None = None, least: float = 0.0) -> pd.DataFrame:
         """Attention as a table: layer, head, query, key, query_token, key_token, weight. None: every layer, or head.
 

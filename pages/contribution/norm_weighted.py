@@ -81,7 +81,7 @@ def _controls(words: InputWords) -> None:
             MapParams.range,
             "Range",
             words.ranges,
-            help=f"{words.range_help} With **0 to 1**, weight × norm ends at the layer's largest norm.",
+            help=f"{words.range_help} With **0 to 1**, the colours of weight × norm stop at the layer's largest norm.",
         )
 
 

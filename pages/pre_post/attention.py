@@ -84,4 +84,5 @@ def one_head(view: View, traces: PairTraces) -> Export:
         on_event=lambda event: selection.select_from(event, found.block),
         clear=selection.clear,
         large=True,
+        linked=False,  # the page Model shows the reader's placement only
     )

@@ -24,7 +24,7 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject)
         return
     where = layer_names(view.loaded.config.n_layers)[layer]
     reads = "tags each token" if pooled == "token" else "classifies texts"
-    st.markdown(f"This head {reads}. It reads: {VIEWS[pooled]}, {where}. Classes: {len(found.config.labels)}.")
+    st.markdown(f"This head {reads}. It uses: {VIEWS[pooled]}, {where}. Classes: {len(found.config.labels)}.")
     with st.container(horizontal=True):
         st.button(
             "Use it with your sentence", icon=":material/label:", key="probes:use", type="primary",

@@ -91,7 +91,7 @@ def _features(
     found = results.known(FEATURES, (key, name))
     if found is None:
         parts = probe.iter_extract(model, task)
-        found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "reads the texts"))
+        found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "processes the texts"))
         results.keep(FEATURES, (key, name), found, 1, own=not is_bundled(task))  # vectors are large
     return found
 
@@ -126,7 +126,7 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
                 0.2 + 0.1 * (n + share), f"probes on {probe.VIEWS[pooled]}"
             ))  # fmt: skip
         tokens = yield from gradual.reported(
-            probe.iter_token_vectors(model, task, layer), lambda share: (0.5 + 0.1 * share, "reads the texts again")
+            probe.iter_token_vectors(model, task, layer), lambda share: (0.5 + 0.1 * share, "processes the texts again")
         )
         parts = probe.iter_attention_pooling(tokens, task)
         trained = yield from gradual.reported(parts, lambda share: (0.6 + 0.4 * share, "trains attention pooling"))

@@ -69,8 +69,8 @@ def _options(model: encoder.TextEncoder) -> None:
     state.bound(
         st.selectbox, Params.steps, "Steps on the path", options=STEPS,
         format_func=lambda steps: "As many as needed" if steps == "auto" else steps,
-        help="The model is differentiated at so many points between reference and sentence. As many as needed: until "
-        "the error of the sum is below 0.005.",
+        help="The number of points between reference and sentence at which the model is differentiated. As many as "
+        "needed: until the error of the sum is below 0.005.",
     )  # fmt: skip
 
 

@@ -263,7 +263,9 @@ def value_edits(draw: st.DrawFn) -> Edit:
     kind = draw(st.sampled_from([Zero, Scale, SetValue, Add, Replace, Mean, Noise]))
     whole = kind in (Add, Mean, Noise)
     points = [
-        point for point in LAYER_POINTS + OTHER_POINTS if point != "scores" and not (whole and point == "pattern")
+        point
+        for point in LAYER_POINTS + OTHER_POINTS
+        if not point.endswith("scores") and not (whole and point.endswith("pattern"))
     ]
     point = draw(st.sampled_from(points))
     place = {
@@ -286,10 +288,10 @@ def value_edits(draw: st.DrawFn) -> Edit:
 
 all_edits = st.one_of(
     value_edits(),
-    st.builds(AblateHead, indices, indices),
-    st.builds(MaskKeys, st.lists(indices, max_size=4).map(tuple), any_layer, any_layer, any_layer),
+    st.builds(AblateHead, indices, indices, st.booleans()),
+    st.builds(MaskKeys, st.lists(indices, max_size=4).map(tuple), any_layer, any_layer, any_layer, cross=st.booleans()),
     st.builds(SetScore, indices, indices, indices, indices, numbers),
-    st.builds(SetWeight, indices, indices, indices, indices, st.floats(0, 1)),
+    st.builds(SetWeight, indices, indices, indices, indices, st.floats(0, 1), cross=st.booleans()),
     st.builds(Temperature, st.floats(1e-3, 1e6), any_layer, any_layer, any_layer),
     st.builds(UniformAttention, any_layer, any_layer, any_layer),
     st.builds(CausalMask, any_layer, any_layer),

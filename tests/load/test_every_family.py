@@ -22,7 +22,8 @@ from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids
 LOOSER = {"bloom": 1e-9}
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
 SUMMED = {"ernie, tasks", "layoutlm"}
-ENCODER_DECODERS = {"t5, decoder", "bart", "mbart", "pegasus", "marian", "m2m100", "t5gemma"}
+#: Whose decoders are not read; Marian begins with a token that the vocabulary of 99 has not.
+ENCODER_DECODERS = {"t5gemma", "marian"}
 each_case = pytest.mark.parametrize("name", ALL)
 each_text = pytest.mark.parametrize("name", TEXTS)
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from encoder.load.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit
-from encoder.load.families.family import ClassifierNames, Family, HeadNames, VectorNames
+from encoder.load.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
 from encoder.load.families.names import Part
 from encoder.load.families.reader import Fields, unsupported
 from encoder.load.measured_parity import REFUSED
 
 __all__ = [
-    "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "Part", "VectorNames",
+    "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Part", "VectorNames",
     "family_of", "unsupported",
 ]  # fmt: skip
 

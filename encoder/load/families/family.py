@@ -69,6 +69,19 @@ class VectorNames:
 
 
 @dataclass(frozen=True)
+class LMNames:
+    """The head that predicts the next token, on disk.
+
+    table: its map; bias: of each token, a row [1, V], "" for none; config: config.json -> fields of LMHeadConfig. Where
+    a file has no map, or the same as the token table, the head is tied.
+    """
+
+    table: str = "lm_head.weight"
+    bias: str = ""
+    config: Callable[[Fields], dict[str, Any]] = lambda fields: {}
+
+
+@dataclass(frozen=True)
 class Family:
     """A family of checkpoints.
 
@@ -77,7 +90,9 @@ class Family:
     dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
     (pattern, replacement) for other spellings on disk; images, sounds: whether it accepts these and not text; vector:
     what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
-    length; preparation: of images, where preprocessor_config.json says nothing; other: a family of other names, and
+    length; preparation: of images, where preprocessor_config.json says nothing; lm: the head of its decoder; decoder:
+    config and names of the decoder that reads the encoder's vectors, None where the encoder itself may be one; sines:
+    whether a table of positions that is not saved has sines, then cosines (Marian); other: a family of other names, and
     what config.json must say for it.
     """
 
@@ -94,6 +109,9 @@ class Family:
     pooling: Pooling | None = None
     filled: bool = False
     preparation: Mapping[str, Any] = field(default_factory=dict)
+    lm: LMNames | None = None
+    decoder: Family | None = None
+    sines: bool = False
     other: tuple[Callable[[Fields], bool], Family] | None = None
 
     def but(self, names: Mapping[str, str | Part] | None = None, **changes: Any) -> Family:

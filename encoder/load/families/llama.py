@@ -1,13 +1,12 @@
 """Llama's block (Touvron et al. 2023) and those after it: RMSNorm, rotary positions, SwiGLU, grouped-query attention.
 
-Decoders, which attend to earlier tokens only, and encoders of the same parts (EuroBERT, EmbeddingGemma). What a decoder
-predicts next is left out: here it is an encoder of texts.
+Decoders, which attend to earlier tokens only, and encoders of the same parts (EuroBERT, EmbeddingGemma).
 """
 
 from functools import partial
 from typing import Any
 
-from encoder.load.families.family import Family
+from encoder.load.families.family import Family, LMNames
 from encoder.load.families.names import QKV, Part, blocks, both, layer
 from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.load.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
@@ -71,6 +70,13 @@ def gemma2_fields(fields: Fields) -> dict[str, Any]:
         "score_cap": None if cap is None else fields.number("attn_logit_softcapping", 50.0),
         "attention_scale": scalar**-0.5,
     }
+
+
+def final_cap(fields: Fields) -> dict[str, Any]:
+    """Gemma 2's cap on the logits. Gemma 3 has none."""
+    usual = None if fields.get("model_type") == "gemma3_text" else 30.0
+    cap = fields.get("final_logit_softcapping", usual)
+    return {"cap": None if cap is None else fields.number("final_logit_softcapping", 30.0)}
 
 
 def gemma3_fields(fields: Fields) -> dict[str, Any]:
@@ -153,6 +159,7 @@ LLAMA = Family(
     },
     prefixes=("model.", ""),
     dropped=HEADS,
+    lm=LMNames(),
 )  # fmt: skip
 
 
@@ -184,6 +191,7 @@ QWEN_CONFIG = LLAMA_CONFIG.but(late_windows).taking(sliding_window=4096, num_key
 GEMMA = LLAMA.but(less_one(NORMS), config=GEMMA_CONFIG.taking(num_key_value_heads=16))
 GEMMA2 = LLAMA.but(
     less_one(FOUR_NORMS),
+    lm=LMNames(config=final_cap),
     config=GEMMA2_CONFIG.but(windows(every=2)).taking(num_key_value_heads=4, attn_logit_softcapping=50.0),
 )
 GEMMA3 = GEMMA2.but(config=GEMMA2_CONFIG.but(gemma3_fields, qk_norm="head").taking(num_key_value_heads=4))
@@ -202,6 +210,7 @@ PHI = LLAMA.but(
         **layer(LAYER, ffn="mlp.fc1 mlp.fc2", norms="input_layernorm input_layernorm"),
         **both("final_norm", "final_layernorm"),
     },
+    lm=LMNames(bias="lm_head.bias"),
     config=PLAIN.but(rotary_fields, parallel=True, activation=Key("hidden_act", "gelu_new"))
     .taking(partial_rotary_factor=0.5)
     .refusing(qk_layernorm=(False, "choose a model without norms on q and k")),
@@ -221,6 +230,7 @@ NEOX = Family(
     .renaming(rotary_pct="partial_rotary_factor", rotary_emb_base="rope_theta"),
     names={"embedding.tokens.weight": "embed_in.weight", **NEOX_LAYER, **both("final_norm", "final_layer_norm")},
     prefixes=("gpt_neox.", ""),
+    lm=LMNames("embed_out.weight"),
     dropped=HEADS | {r"layers\.\d+\.attention\.(bias|masked_bias)": ""},
 )  # fmt: skip
 #: Scao et al. 2022: ALiBi, and a norm after the embeddings. Its inputs have no limit; it was trained on 2,048 tokens.
@@ -243,6 +253,7 @@ BLOOM = Family(
     },
     prefixes=("transformer.", ""),
     dropped=HEADS,
+    lm=LMNames(),
 )  # fmt: skip
 
 
@@ -274,6 +285,7 @@ OPT = Family(
     },
     prefixes=("model.decoder.", "decoder."),
     dropped=HEADS,
+    lm=LMNames(),
 )  # fmt: skip
 #: Radford et al. 2019: pre-norm, learned positions, causal. Linear maps are saved as [in, out].
 GPT2 = Family(
@@ -297,6 +309,7 @@ GPT2 = Family(
         **both("final_norm", "ln_f"),
     },
     prefixes=("transformer.", ""),
+    lm=LMNames(),
     dropped=HEADS | {r"h\.\d+\.attn\.(masked_)?bias": ""},
 )  # fmt: skip
 

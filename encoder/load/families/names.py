@@ -56,6 +56,11 @@ def layer(at: str, attention: str = "", ffn: str = "", norms: str = "") -> dict[
     return found
 
 
+def cross(names: dict[str, str | Part]) -> dict[str, str | Part]:
+    """Names of attention and its norm as those of cross-attention."""
+    return {ours.replace("attention", "cross"): theirs for ours, theirs in names.items()}
+
+
 #: q, k and v of a layer; the map with the activation and the gate of its FFN.
 QKV = tuple(f"layers.{{l}}.attention.w_{one}" for one in "qkv")
 IN_GATE = ("layers.{l}.ffn.w_in", "layers.{l}.ffn.w_gate")

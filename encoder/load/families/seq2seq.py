@@ -1,16 +1,21 @@
-"""Encoders of models that translate and summarise: T5, BART and those after them. No decoder is read."""
+"""Models that translate and summarise: T5, BART and those after them, encoders and decoders."""
 
 from typing import Any
 
-from encoder.load.families.family import Family
+from encoder.load.families.family import Family, LMNames
 from encoder.load.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, windows
-from encoder.load.families.names import both, layer
-from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
+from encoder.load.families.names import both, cross, layer
+from encoder.load.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
 
 DECODER = {
     r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
     r"(model\.)?final_logits_bias": "",
     r"encoder\.embed_tokens\.weight": "",
+}
+#: Weights of the decoder that are elsewhere, too, or never used.
+COPIES = {
+    r"decoder\.embed_tokens\.weight": "",
+    r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight": "",
 }
 NEXT_TO_DECODER = STANDARD.allowing("is_encoder_decoder")
 
@@ -29,6 +34,12 @@ def t5_fields(fields: Fields) -> dict[str, Any]:
     name = feed_forward_of(fields)
     named = Fields({"act": "gelu_new" if name == "gated-gelu" else name.removeprefix("gated-")})
     return {"activation": named.activation("act"), "gated": name.startswith("gated-")}
+
+
+def scale_when_tied(fields: Fields) -> dict[str, Any]:
+    """T5 scales the decoder's output before its map, v1.1 and mT5 do not, which config.json calls untied."""
+    scaled = fields.flag("scale_decoder_outputs", fields.tied) and fields.get("model_type") != "mt5"
+    return {"scale": max(1, fields.integer("d_model")) ** -0.5} if scaled else {}
 
 
 BLOCK = "encoder.block.{l}.layer"
@@ -57,8 +68,33 @@ T5_PLAIN = Family(
     prefixes=("", "transformer."),
     dropped=DECODER,
 )  # fmt: skip
+D_BLOCK = "decoder.block.{l}.layer"
+T5_PLAIN = T5_PLAIN.but(
+    lm=LMNames(config=scale_when_tied),
+    decoder=Family(
+        config=T5_PLAIN.config.but(
+            n_layers=lambda fields: fields.unless_null("num_decoder_layers", fields.layers("num_layers")), causal=True,
+            memory_width=Key("d_model"), relative_one_sided=True,
+        ),
+        names={
+            "embedding.tokens.weight": "shared.weight",
+            "relative_bias.weight": f"decoder.block.0.layer.0.{BIAS}",
+            "layers.{l}.attention.relative_bias.weight": f"{D_BLOCK}.0.{BIAS}",
+            **layer(f"{D_BLOCK}.0", T5_LAYER),
+            **cross(layer(f"{D_BLOCK}.1", T5_LAYER.replace("Self", "EncDec"), norms="layer_norm")),
+            **layer(f"{D_BLOCK}.2", ffn="DenseReluDense.wi DenseReluDense.wo"),
+            **layer(D_BLOCK, norms="0.layer_norm 2.layer_norm"),
+            **both("final_norm", "decoder.final_layer_norm"),
+        },
+        dropped=COPIES,
+    ),
+)  # fmt: skip
+GATED = "DenseReluDense.wi_0 DenseReluDense.wi_1 DenseReluDense.wo"
 #: Shazeer 2020: wi_0 has the activation.
-T5_GATED = T5_PLAIN.but(layer(f"{BLOCK}.1", ffn="DenseReluDense.wi_0 DenseReluDense.wi_1 DenseReluDense.wo"))
+T5_GATED = T5_PLAIN.but(
+    layer(f"{BLOCK}.1", ffn=GATED),
+    decoder=T5_PLAIN.decoder and T5_PLAIN.decoder.but(layer(f"{D_BLOCK}.2", ffn=GATED)),
+)
 T5 = T5_PLAIN.but(other=(lambda fields: feed_forward_of(fields).startswith("gated-"), T5_GATED))
 
 
@@ -84,7 +120,13 @@ MARIAN_CONFIG = NEXT_TO_DECODER.but(
     embedding_scale=scale_of, activation=Key("activation_function", "gelu"), dropout=Key("dropout", 0.1),
     attention_dropout=Key("attention_dropout", 0.0), pad_id=Key("pad_token_id", 58_100), embedding_norm=False,
 )  # fmt: skip
+#: What the decoder of a family has other than its encoder.
+WRITES: dict[str, Any] = {
+    "n_layers": Key("decoder_layers"), "n_heads": Key("decoder_attention_heads"), "d_ffn": Key("decoder_ffn_dim"),
+    "causal": True, "memory_width": Key("d_model"),
+}  # fmt: skip
 BART_CONFIG = MARIAN_CONFIG.but(rows_before, pad_id=Key("pad_token_id", 1), embedding_norm=True)
+BART_ATTENTION = "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj"
 #: Lewis et al. 2020.
 BART = Family(
     config=BART_CONFIG,
@@ -92,15 +134,28 @@ BART = Family(
         "embedding.tokens.weight": "shared.weight",
         "embedding.positions.table.weight": "encoder.embed_positions.weight",
         **both("embedding.norm", "encoder.layernorm_embedding"),
-        **layer(
-            "encoder.layers.{l}", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "fc1 fc2",
-            "self_attn_layer_norm final_layer_norm",
-        ),
+        **layer("encoder.layers.{l}", BART_ATTENTION, "fc1 fc2", "self_attn_layer_norm final_layer_norm"),
         **both("final_norm", "encoder.layer_norm"),
     },
     prefixes=("model.", ""),
     dropped=DECODER,
-)  # fmt: skip
+)
+#: The names of a decoder, of BART and of Whisper.
+BART_DECODER = {
+    "embedding.tokens.weight": "shared.weight",
+    "embedding.positions.table.weight": "decoder.embed_positions.weight",
+    **both("embedding.norm", "decoder.layernorm_embedding"),
+    **layer("decoder.layers.{l}", BART_ATTENTION, "fc1 fc2", "self_attn_layer_norm final_layer_norm"),
+    **cross(layer("decoder.layers.{l}", BART_ATTENTION.replace("self", "encoder"), norms="encoder_attn_layer_norm")),
+    **both("final_norm", "decoder.layer_norm"),
+}
+
+
+def writing(config: Reader, sines: bool = False) -> Family:
+    """A family of BART's names, encoder and decoder, whose config.json is read so. sines: `Family.sines`."""
+    decoder = Family(config=config.but(**WRITES), names=BART_DECODER, dropped=COPIES, sines=sines)
+    return BART.but(config=config, lm=LMNames(bias="final_logits_bias"), decoder=decoder, sines=sines)
+
 
 #: Zhang et al. 2025: the encoder is Gemma 2 in which every token attends to every token.
 T5GEMMA = GEMMA2.but(
@@ -115,24 +170,27 @@ T5GEMMA = GEMMA2.but(
     .taking(num_key_value_heads=4, attn_logit_softcapping=50.0)
     .within("encoder"),
     prefixes=("model.encoder.", "encoder."),
-    dropped={r"(model\.)?(decoder|lm_head|score)\..*": "the decoder and its heads"},
+    dropped={
+        r"(model\.)?(lm_head|score)\..*": "the decoder's heads",
+        r"(model\.)?decoder\..*": "the decoder, whose cross-attention has norms on both sides",
+    },
 )
 
 FAMILIES = {
-    "bart": BART,
+    "bart": writing(BART_CONFIG),
     # Fan et al. 2021, and NLLB (2022).
-    "m2m_100": BART.but(
-        config=MARIAN_CONFIG.but(
+    "m2m_100": writing(
+        MARIAN_CONFIG.but(
             sines, activation=Key("activation_function", "relu"), pad_id=Key("pad_token_id", 1), **PRE
         ).taking(scale_embedding=True)
     ),
     # Junczys-Dowmunt et al. 2018 (Opus-MT): post-norm, and sines that are saved as a table.
-    "marian": BART.but(config=MARIAN_CONFIG),
+    "marian": writing(MARIAN_CONFIG, sines=True),
     # Liu et al. 2020: pre-norm, with a norm after the embeddings and one at the end.
-    "mbart": BART.but(config=BART_CONFIG.but(norm_placement="pre", final_norm=True)),
+    "mbart": writing(BART_CONFIG.but(norm_placement="pre", final_norm=True)),
     "mt5": T5,
     # Zhang et al. 2020. Its sines are saved as a table.
-    "pegasus": BART.but(config=MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 0), **PRE)),
+    "pegasus": writing(MARIAN_CONFIG.but(pad_id=Key("pad_token_id", 0), **PRE), sines=True),
     "t5": T5,
     "t5gemma": T5GEMMA,
     "umt5": T5,

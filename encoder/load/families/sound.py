@@ -4,10 +4,11 @@ import dataclasses
 from typing import Any
 
 from encoder.inputs.sound import MOST_SECONDS
-from encoder.load.families.family import ClassifierNames, Family
+from encoder.load.families.family import ClassifierNames, Family, LMNames
 from encoder.load.families.names import both, layer
-from encoder.load.families.reader import SIGNAL, Fields, Key, unsupported
+from encoder.load.families.reader import PRE, SIGNAL, STANDARD, Fields, Key, unsupported
 from encoder.load.families.rotary import rotary_fields
+from encoder.load.families.seq2seq import BART_DECODER, WRITES, scale_of
 from encoder.load.families.vit import VIT
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
@@ -64,7 +65,7 @@ def two_convolutions(fields: Fields) -> dict[str, Any]:
 
 
 ATTENTION = "q_proj k_proj v_proj out_proj"
-#: Radford et al. 2022. The decoder is left out.
+#: Radford et al. 2022. The decoder is left out where there is no tokenizer.json.
 WHISPER = Family(
     config=SIGNAL.but(
         two_convolutions, d_model=Key("d_model"), n_layers=Key("encoder_layers"),
@@ -82,6 +83,15 @@ WHISPER = Family(
     },
     prefixes=("model.", ""),
     classifiers={"sequence": SOUND_CLASSIFIER},
+    lm=LMNames("proj_out.weight"),
+    decoder=Family(
+        config=STANDARD.but(
+            d_model=Key("d_model"), max_positions=Key("max_target_positions", 448), norm_eps=1e-5, key_bias=False,
+            activation=Key("activation_function", "gelu"), dropout=Key("dropout", 0.0),
+            attention_dropout=Key("attention_dropout", 0.0), embedding_scale=scale_of, **WRITES, **PRE,
+        ).allowing("is_encoder_decoder"),
+        names=BART_DECODER | {"embedding.tokens.weight": "decoder.embed_tokens.weight"},
+    ),
     dropped={
         r"decoder\..*": "the decoder, which writes the text",
         r"proj_out\.weight": "the decoder, which writes the text",

@@ -125,7 +125,7 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> 
             input_row.tower_controls()
         with place_of_input:
             input_row.input_controls()
-        slots = Slots(norm=st.container(key="input-norm", horizontal=True, gap="xsmall"),
+        slots = Slots(norm=st.container(key="input-norm", horizontal=True, gap="xsmall", vertical_alignment="center"),
                       head=st.container(key="input-place", horizontal=True),
                       settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
                       windows=area.container(key="input-windows"))  # fmt: skip

@@ -31,7 +31,9 @@ from pages.state import Param, links, state
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
 CAPTION = "a picture of a handwritten three"
-CAPTIONS = {"digit-words": CAPTION, "spoken-words": "a voice says the number three"}
+DATE = "the twenty-first of March 1998"
+CAPTIONS = {"digit-words": CAPTION, "spoken-words": "a voice says the number three",
+            "dates-pre": DATE, "dates-post": DATE}  # fmt: skip
 
 #: What a page may need of these controls, declared in app.py.
 PARTS = ("text", "model", "layer", "head")
@@ -152,7 +154,7 @@ def model_controls() -> None:
 
 
 def _fitting_sentence(key: cache.ModelKey) -> None:
-    """A caption of a digit in place of the first sentence, of which the model of digits and words knows no word."""
+    """A caption or a date in place of the first sentence, where a bundled model knows none of its words."""
     fitting = CAPTIONS.get(key.source, FIRST_SENTENCE)
     if state.newest(ViewParams.text) in {*CAPTIONS.values(), FIRST_SENTENCE} - {fitting}:
         state.put(ViewParams.text, fitting)

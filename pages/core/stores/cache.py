@@ -25,6 +25,7 @@ from encoder.model.overview import Receiver
 from encoder.trace.trace import Trace
 from pages.core.stores import estimates, input_kinds, model_store
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
+from pages.core.stores.model_key import DECODER
 from pages.core.stores.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.stores.sizes import trace_bytes, value_bytes
 from pages.core.work.compute_turns import LONG_FLOPS, TURNS
@@ -86,6 +87,10 @@ def trace(
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
     loaded = model_store.model(key)
+    if key.tower == DECODER:
+        of_input = dataclasses.replace(key, tower="")
+        given, whole = trace(of_input, text), model_store.model(of_input)
+        return _kept_with_model(key, name, lambda: whole.decode(given, pair).decoder, trace_bytes)  # type: ignore[no-any-return]
     if loaded.takes != "text":
         given, n_tokens = input_kinds.of(loaded).given(loaded, text), loaded.config.max_tokens
     else:

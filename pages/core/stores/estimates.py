@@ -76,7 +76,7 @@ def of_trace(config: EncoderConfig, n_tokens: int, n_bytes_each: int, device: st
     work = flops(config, n_tokens) / 1e9
     if _shared() and work > WORK.value:
         raise EncoderError(
-            f"{n_tokens:,} tokens take {work:,.0f} thousand million operations in this model, and here {WORK.value:,} "
+            f"{n_tokens:,} tokens take {work:,.0f} billion operations in this model, and here {WORK.value:,} "
             f"are the limit{_why()}: use a shorter text or a smaller model."
         )
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from encoder.edits import Edit
 from encoder.export.python_code import Origin
 
+#: The tower of a key that names a model's decoder; the text's pair is then the target.
+DECODER = "decoder"
+
 
 @dataclass(frozen=True)
 class ModelKey(Origin):

@@ -16,7 +16,7 @@ from encoder.model.device import DTYPES, pick_device
 from pages.core.access import limits
 from pages.core.stores import estimates, input_kinds, model_access
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.stores.model_key import ModelKey
+from pages.core.stores.model_key import DECODER, ModelKey
 from pages.core.stores.sizes import model_bytes
 from pages.core.stores.trained import TRAINED, kept_model
 from pages.core.words.markdown import screen_name
@@ -51,6 +51,7 @@ def _encoder(key: ModelKey) -> NamedEncoder:
     """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
     towers = _checkpoint(key).towers
     found = towers.get(key.tower) or next(iter(towers.values()))
+    found = found.decoder if key.tower == DECODER else found
     return found if key.norm == "trained" else found.with_norm_placement(key.norm)
 
 

@@ -32,15 +32,16 @@ def show(
     clear: Callable[[], None],
     together: Mapping[str, str] | None = None,
     large: bool = False,
+    linked: bool = True,
 ) -> Export:
     """Draw the maps and what differs, and return the export of this name.
 
     on_event: what a click in any map does; clear: undoes the selection; together: as for `plot`; large: the difference
-    is as wide as the page, above the two maps.
+    is as wide as the page, above the two maps; linked: whether the page Model shows the first side.
     """
     drawn = figures_of(compared, view.colours)
     with answer.area():
-        draw_answer(compared, clear)
+        draw_answer(compared, clear, linked=linked)
         draw(compared, drawn, on_event, together, large=large)
     st.markdown(compared.differences())
     st.caption(compared.legend())
@@ -112,7 +113,8 @@ def draw(
     fits = len(sides.alignment) <= IN_ONE_ROW
     if large:
         above = st.container()
-        places = [*st.columns(2, gap="small"), above]
+        left, right = st.columns(2, gap="small")
+        places = [right, left, above]  # as in the difference, the second side comes first
     elif fits:
         places = st.columns(3, gap="small")
     else:
@@ -140,7 +142,7 @@ def draw(
             )
 
 
-def draw_answer(compared: Compared, clear: Callable[[], None]) -> None:
+def draw_answer(compared: Compared, clear: Callable[[], None], *, linked: bool) -> None:
     """The line above the maps: the selected cell or row on both sides."""
     sides, (query, key) = compared.sides, compared.selected
     first, second = answer.HINT, ""
@@ -161,7 +163,7 @@ def draw_answer(compared: Compared, clear: Callable[[], None]) -> None:
     elif key is not None:
         first = f"{compared.bold(key)} is selected. Select a cell of its column to read both weights."
     in_first = sides.alignment.first
-    has_cell = query is not None and key is not None and None not in (in_first[query], in_first[key])
+    has_cell = linked and query is not None and key is not None and None not in (in_first[query], in_first[key])
     answer.draw(
         first,
         second,

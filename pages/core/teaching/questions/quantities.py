@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from encoder import EncoderError, Trace, causal
+from encoder.edits import AblateHead, Edit
 from encoder.explain import cost as costs
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.trace.decoder import DecoderTrace
 from pages.core.stores.cache import TracedText
 from pages.core.words import token_names
 
@@ -338,6 +340,47 @@ def _config(look: Look, field: str) -> float:
     if not isinstance(value, int):
         raise QuestionError(f"No number “{field}” in this model's configuration.")
     return value
+
+
+# --- what a decoder writes; `at` counts the tokens of the output from 0 -----------------------------------------------
+
+
+@_quantity(r"A_{tj} = \mathrm{softmax}_j\big(q_t \cdot k_j / \sqrt{d_k}\big)", per_head=True)
+def _cross_weight(look: Look, target: str, at: int, key: str | int) -> float:
+    decoder = _decoded(look, target)
+    return float(decoder.cross_attention(look.layer, look.head)[decoder.n_prompt - 1 + at, look.token(key)])
+
+
+@_quantity(r"A_{ij} = \mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
+def _decoder_weight(look: Look, target: str, query: int, key: int) -> float:
+    """Self-attention of the decoder between the tokens that it reads: 0 is its start."""
+    return float(_decoded(look, target).attention(look.layer, look.head)[query, key])
+
+
+@_quantity(r"p(y_t \mid y_{<t}, x)")
+def _written_probability(look: Look, target: str, at: int | None = None, reads: str | None = None) -> float:
+    """Of a token of the output, or of the whole output. reads: a text whose vectors the decoder reads instead."""
+    return float(np.exp(_of_output(_decoded(look, target, reads), at)))
+
+
+@_quantity(r"\ln p(y \mid x) - \ln p_{\mathrm{without\ the\ head}}(y \mid x)", per_head=True)
+def _missed_output(look: Look, target: str, at: int | None = None) -> float:
+    """The fall of the log probability without one head of cross-attention."""
+    off = AblateHead(look.layer, look.head, cross=True)
+    return _of_output(_decoded(look, target), at) - _of_output(_decoded(look, target, None, (off,)), at)
+
+
+def _decoded(look: Look, target: str, reads: str | None = None, edits: tuple[Edit, ...] = ()) -> DecoderTrace:
+    model = look.loaded
+    return look.derived(
+        ("decoded for a question", target, reads, edits),
+        lambda trace: model.decode(trace if reads is None else model.trace(reads), target, edits=edits).decoder,
+    )
+
+
+def _of_output(decoder: DecoderTrace, at: int | None) -> float:
+    found = decoder.log_probabilities[decoder.n_prompt - 1 :].double()
+    return float(found.sum() if at is None else found[at])
 
 
 def _cosine(x: np.ndarray, y: np.ndarray) -> float:
