@@ -1,7 +1,6 @@
 """The question that a room answers now, above the page: for students to answer, for the teacher to reveal."""
 
 import dataclasses
-import json
 from functools import partial
 
 import streamlit as st
@@ -9,7 +8,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.classroom import asking, results, votes
 from pages.core.teaching.lessons.library import look_of
-from pages.core.teaching.questions import Look, Question, controls, read_question
+from pages.core.teaching.questions import Look, Question, controls, read_answer, read_question
 from pages.core.teaching.rooms import Asked, Room, session
 from pages.core.teaching.rooms.room import end_question
 from pages.core.teaching.rooms.session import Seat
@@ -67,7 +66,7 @@ def _question(own: Seat, now: Room, asked: Asked) -> None:
             left, right = st.columns(2, gap="large")
             with left:
                 if given is not None:
-                    controls.result(question, look, json.loads(given), f"room:{asked.id}:result")
+                    controls.result(question, look, read_answer(question, given, look), f"room:{asked.id}:result")
                 else:
                     results.truth(question, look)
             with right:
@@ -106,10 +105,14 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
 
 
 def _said(question: Question, look: Look | None, given: str) -> str:
-    """What a student answered, in words; a drawn row and a test have none."""
+    """What a student answered, in words; a drawn row, a test, and what the question does not accept have none."""
     if question.kind in ("draw", "test"):
         return ""
-    return f"You said: **{plain(controls.answer_text(question, look, json.loads(given)).rstrip('.'))}**. "
+    try:
+        answer = read_answer(question, given, look)
+    except EncoderError:
+        return ""
+    return f"You said: **{plain(controls.answer_text(question, look, answer).rstrip('.'))}**. "
 
 
 def teachers_buttons(asked: Asked) -> None:
