@@ -186,17 +186,34 @@ def test_modernbert_with_an_older_config(drop: tuple, fields: dict, checkpoint: 
         torch.testing.assert_close(ours.trace(TEXT).output, expected, atol=1e-5, rtol=0.0)
 
 
-@pytest.mark.parametrize("full", [{}, {"rope_type": "default"}, {"rope_theta": 500.0}, None])
-def test_ultrabert_whose_settings_have_no_base(full: dict | None, tmp_path: Path):
+LINEAR = {"rope_type": "linear", "factor": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "rope"),
+    [
+        ("ultrabert", {"rope_parameters": None}),
+        ("ultrabert", {"rope_parameters": {"full_attention": {}, "sliding_attention": {}}}),
+        ("ultrabert", {"rope_parameters": {"full_attention": {"rope_theta": 500.0}, "sliding_attention": {}}}),
+        ("gemma3, both ways", {"rope_parameters": {"rope_theta": 500.0, **LINEAR}}),
+        ("gemma3, both ways", {"rope_parameters": {"full_attention": {"rope_theta": 500.0}}}),
+        ("gemma3, both ways", {"rope_parameters": None, "rope_scaling": LINEAR}),
+        ("modernbert", {"rope_parameters": None, "rope_scaling": LINEAR}),
+    ],
+    ids=str,
+)
+def test_rotary_settings_by_kind_of_layer(name: str, rope: dict[str, Any], tmp_path: Path):
+    """Settings without a base, without a kind, and those of transformers 4: the bases and scalings of transformers."""
     import transformers
 
-    case = every_family.ALL["ultrabert"]
+    case = every_family.ALL[name]
     every_family.write(case, case.make(), tmp_path / "plain")
-    given = None if full is None else {"full_attention": full, "sliding_attention": {}}
-    folder = reconfigured(tmp_path / "plain", tmp_path / "other", rope_parameters=given)
-    config = transformers.AutoConfig.from_pretrained(folder)
-    bases = tuple(config.rope_parameters[kind]["rope_theta"] for kind in config.layer_types)
-    assert encoder.load(folder, device="cpu").config.rotary_base == bases
+    folder = reconfigured(tmp_path / "plain", tmp_path / "other", **rope)
+    config, ours = transformers.AutoConfig.from_pretrained(folder), encoder.load(folder, device="cpu").config
+    theirs = [config.rope_parameters[kind] for kind in config.layer_types]
+    assert [ours.rotary_of_layer(layer)[0] for layer in range(ours.n_layers)] == [one["rope_theta"] for one in theirs]
+    scalings = [ours.rotary_of_layer(layer)[1] for layer in range(ours.n_layers)]
+    assert [one.factor if one else None for one in scalings] == [one.get("factor") for one in theirs]
 
 
 def test_a_fused_weight_is_copied_part_by_part(checkpoint: Callable):

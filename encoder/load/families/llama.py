@@ -93,7 +93,7 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
     return {
         **windows_of(kinds, reach),
         "causal": not both_ways,
-        **rotary_fields(fields, kinds, bases),
+        **rotary_fields(fields, kinds, bases, scaled=(FULL,)),
     }
 
 

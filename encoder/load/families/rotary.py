@@ -21,14 +21,19 @@ def rotary_fields(
     kinds: Sequence[str] = (),
     bases: dict[str, tuple[str, float]] | None = None,
     default: float = 10_000.0,
+    scaled: Sequence[str] = (FULL, SLIDING),
 ) -> dict[str, Any]:
     """The fields of EncoderConfig. kinds: of each layer, where layers differ; bases: kind -> (field of the base in
-    older files, its default); default: the base of other models. Raises LoadError for an unknown scaling."""
+    older files, its default); default: the base of other models; scaled: the kinds that rope_scaling of older files is
+    for. Raises LoadError for an unknown scaling."""
     d_head = d_head_of(fields)
     if not kinds:
         base, scaling, width = _one(fields, d_head, None, ("rope_theta", default))
         return {"position": "rotary", "rotary_base": base, "rotary_scaling": scaling, "rotary_width": width}
-    found = {kind: _one(fields, d_head, kind, (bases or {}).get(kind, ("rope_theta", default))) for kind in set(kinds)}
+    found = {
+        kind: _one(fields, d_head, kind, (bases or {}).get(kind, ("rope_theta", default)), kind in scaled)
+        for kind in set(kinds)
+    }
     widths = {width for _, _, width in found.values()}
     if len(widths) > 1:
         raise unsupported("rope_parameters", fields.get("rope_parameters"), "rotate the same share in each layer")
@@ -42,9 +47,10 @@ def rotary_fields(
 
 
 def _one(
-    fields: Fields, d_head: int, kind: str | None, older: tuple[str, float]
+    fields: Fields, d_head: int, kind: str | None, older: tuple[str, float], is_scaled: bool = True
 ) -> tuple[float, RotaryScaling | None, int]:
-    """Base, scaling and rotated width of one kind of layers."""
+    """Base, scaling and rotated width of one kind of layers. In transformers, rope_parameters without this kind says
+    nothing about it."""
     key = "rope_parameters" if fields.get("rope_parameters") is not None else "rope_scaling"
     rope = fields.get(key)
     if rope is not None and not isinstance(rope, dict):
@@ -52,6 +58,8 @@ def _one(
     settings = Fields(rope or {})
     if kind is not None and isinstance(settings.get(kind), dict):
         settings = Fields(settings[kind])
+    elif kind is not None and (key == "rope_parameters" or not is_scaled):
+        settings = Fields({})
     name, default = older
     base = settings.number("rope_theta", fields.number(name, default) if fields.get(name) is not None else default)
     share = settings.number("partial_rotary_factor", fields.number("partial_rotary_factor", 1.0))
