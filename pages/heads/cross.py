@@ -46,15 +46,17 @@ def _draw(view: View) -> None:
     first = target.n_prompt - 1
     labels = view.loaded.decoder.labels(target.next_ids[first:])
     probabilities = np.exp(target.log_probabilities[first:].cpu().double().numpy())
-    step = min(state.get(Output.step) or 0, len(labels) - 1)
     layer, head = min(view.layer, target.config.n_layers - 1), min(view.head, target.config.n_heads - 1)
     maps = target.cross_attentions[:, :, first:].cpu()  # [L, H, T, S]
     names = [f"{place} · {plain(label)} · {share:.2f}" for place, (label, share) in
              enumerate(zip(labels, probabilities, strict=True))]  # fmt: skip
-    state.bound(
+    if (state.newest(Output.step) or 0) >= len(labels):  # of a longer output
+        state.put(Output.step, None)
+    chosen = state.bound(
         st.pills, Output.step, "Output: select a token. The number after it is its probability.",
         list(range(len(labels))), format_func=names.__getitem__,
     )  # fmt: skip
+    step = chosen or 0
     row = maps[layer, head, step]
     best = answer.largest(row, trace.labels)
     with answer.area():

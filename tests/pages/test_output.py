@@ -66,3 +66,8 @@ def test_the_decoders_own_maps_are_those_of_its_trace(model):
     assert kept.tokens == decoder.tokens
     assert float((kept.attention(0, 1) - decoder.attention(0, 1)).abs().max()) < 1e-6
     assert 'target="1998-03-21").decoder' in app.get("code")[-1].value
+
+
+def test_a_token_beyond_a_shorter_output_is_the_first(model):
+    app = opened(text="two hundred and five", output_token="9")
+    assert "To write :blue[**2**]" in words(app)
