@@ -29,7 +29,7 @@ help:
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"
-	@echo "make dates  train the bundled translators of dates and number words again (about 25 minutes)"
+	@echo "make dates  train the bundled translators of dates and number words again (46 minutes on a busy machine)"
 	@echo "make digits train the bundled encoders of digits, written, spoken and in words, again (about 12 minutes; needs espeak-ng)"
 	@echo "make plotly bundle the part of plotly.js that browsers get again (needs npm)"
 	@echo "make clean  remove what was built; $(VENV) stays (remove it by hand)"
