@@ -6,6 +6,7 @@ from encoder.export import HeadView, report
 from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
+from pages.core.inputs import image_input
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
@@ -42,7 +43,8 @@ def main(view: View) -> None:
     words, kind = words_of(view.trace), view.trace.kind
     shown = options.shown_view(view)
 
-    with st.container(key="heads-page"), st.container(key="heads-body"):
+    around = "heads-drawn" if kind == "image" and image_input.is_drawn(view.loaded) else "heads-whole"
+    with st.container(key="heads-page"), st.container(key=around), st.container(key="heads-body"):
         grid_side = st.container(key="heads-grid")
         head_side = st.container(key=options.HEAD)
         words_side = st.container(key="heads-words")

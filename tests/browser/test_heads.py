@@ -55,7 +55,6 @@ def test_three_views_have_one_selection(visit: Callable[..., Page]) -> None:
     wait_selected(page, [2, 5])  # the second "the", and not the first
     page.locator(".enc-text-unit").nth(3).click(modifiers=["Shift"])
     wait_for_query(page, i="2", hold="3,5")
-    page.get_by_text("weights of 3 tokens, summed").wait_for()
 
     show(page, "map")
     page.locator(f"{MAP} .annotation", has_text="sat").wait_for()  # the selected rows' labels
@@ -246,12 +245,12 @@ def test_a_padded_text(visit: Callable[..., Page]) -> None:
     expect(tokens).to_have_count(14)
     tokens.nth(12).click()
     wait_for_query(page, i="12", padding="1")
-    words = page.locator(".st-key-heads-words")
-    expect(words).to_contain_text("[PAD] (12)")
+    answer = page.locator(".st-key-answer")
+    expect(answer).to_contain_text("[PAD] (12)")
     switch.click()
     wait_for_query(page, i="12", padding=None)
     expect(tokens).to_have_count(8)
-    expect(words).not_to_contain_text("[PAD] (12)")  # still selected, and hidden
+    expect(answer).not_to_contain_text("[PAD] (12)")  # still selected, and hidden
     expect(page.get_by_role("button", name="Clear selection")).to_be_visible()
 
 

@@ -26,13 +26,12 @@ PLACE = """([label, trace, point]) => {
 }"""
 
 
-def click_point(page: Page, label: str, trace: int, point: int, *, bar: bool = False) -> None:
-    """Click a point (or the left one of two bars, near its end) of the plot whose label contains `label`."""
+def click_point(page: Page, label: str, trace: int, point: int) -> None:
+    """Click a point of the plot whose label contains `label`."""
     where = [label, trace, point]
     page.wait_for_function(PLACE, arg=where)
     page.locator(f'.enc-plot .enc-focus[aria-label*="{label}"]').scroll_into_view_if_needed()
     x, y = page.evaluate(PLACE, where)
-    x, y = (x - 5, y + 5) if bar else (x, y)
     page.mouse.move(x, y)
     page.locator(".hoverlayer .hovertext").first.wait_for()
     page.mouse.down()
@@ -65,13 +64,10 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     page.get_by_role("heading", name="L1 H8").first.wait_for()
 
 
-def test_layers_tokens_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
+def test_layers_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:
     page = visit(f"/contribution?text={TEXT}", dark=True)
     click_point(page, "Three curves", 0, 4)
     wait_for_query(page, layer="4")
-    page.get_by_role("heading", name="Layer 4, all heads").wait_for()
-    click_point(page, "Two bars for each token", 0, 0, bar=True)
-    wait_for_query(page, j="0")
 
     page.get_by_text("Q-K space", exact=True).click()
     wait_for_query(page, beyond="plane")

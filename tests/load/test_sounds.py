@@ -235,8 +235,8 @@ def test_classes_of_the_mean_over_time(family: str, head: str, summed: bool, che
     found = pair.ours.probabilities(pair.ours.trace(sound))
     close(torch.tensor(list(found.values())), theirs, "probabilities")
     assert (pair.ours.classifier.layer_weights is not None) == summed
-    if summed:  # effects are measured at the output, which is not all that this head reads
-        with pytest.raises(EncoderError, match="reads"):
+    if summed:  # effects are measured at the output, which is not all that this head uses
+        with pytest.raises(EncoderError, match="uses"):
             causal.ablate_each_head(pair.ours, pair.ours.trace(sound), causal.ClassProbability("LABEL_1"))
 
 

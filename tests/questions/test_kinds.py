@@ -13,6 +13,7 @@ import encoder
 from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
 from pages.core.stores.cache import ModelKey
+from pages.core.teaching.lessons import library
 from pages.core.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 from pages.core.teaching.questions.kinds import NumberQuestion
 from pages.core.teaching.questions.open_kinds import ConceptQuestion
@@ -295,12 +296,32 @@ def test_every_quantity_is_a_number(quantity: object, look: Look) -> None:
     assert math.isfinite(question.truth(look).value)
 
 
+def test_quantities_of_a_decoder_against_its_trace() -> None:
+    model, written = encoder.load("dates-pre", device="cpu"), "1998-03-21"
+    asked = library.look_of({"model": "dates-pre", "text": "21 March 1998", "layer": "1", "head": "2"})
+    decoder = model.trace("21 March 1998", target=written).decoder
+    off = model.decode(model.trace("21 March 1998"), written, edits=(AblateHead(1, 2, cross=True),)).decoder
+    sums = [one.log_probabilities[one.n_prompt - 1 :].double() for one in (decoder, off)]
+    expected = {
+        "cross_weight": (
+            {"target": written, "at": 3, "key": 1},
+            decoder.cross_attention(1, 2)[decoder.n_prompt + 2, 1],
+        ),
+        "decoder_weight": ({"target": written, "query": 3, "key": 1}, decoder.attention(1, 2)[3, 1]),
+        "written_probability": ({"target": written, "at": 3}, sums[0][3].exp()),
+        "missed_output": ({"target": written, "at": 3}, sums[0][3] - sums[1][3]),
+    }
+    for name, (arguments, value) in expected.items():
+        question = read_question({"kind": "number", "ask": "?", "quantity": {name: arguments}, "factor": 2})
+        assert question.truth(asked).value == pytest.approx(float(value), rel=1e-4, abs=1e-6), name
+
+
 def test_every_kind_and_quantity_is_tested() -> None:
     assert set(KINDS) == {
         "token", "head", "number", "order", "true or false", "draw", "sentence", "choice", "concept", "conclusion",
         "test",
     }  # fmt: skip
-    assert len(QUANTITIES) == 30
+    assert len(QUANTITIES) == 34
 
 
 def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:

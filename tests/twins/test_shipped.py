@@ -36,9 +36,9 @@ def test_the_pair_differs_in_placement_and_final_norm():
     assert set(pre.encoder.state_dict()) - set(post.encoder.state_dict()) == {"final_norm.weight", "final_norm.bias"}
 
 
-def test_together_they_take_less_than_17_mb():
+def test_together_they_take_less_than_18_mb():
     sizes = [path.stat().st_size for path in curves.DATA.rglob("*") if path.is_file()]
-    assert 5e6 < sum(sizes) < 17e6
+    assert 5e6 < sum(sizes) < 18e6
 
 
 def test_the_card_has_the_figures_of_these_weights(twin: TextEncoder):

@@ -100,10 +100,12 @@ export class ByHandView extends Drawing {
     const body = rows.map((cells, row) =>
       make("tr", {}, ...heading(row), ...cells.map((_, column) => make("td", {}, this.cell(name, rows, row, column))))
     );
+    // Each field says its row and column. Without words for the rows the table is layout only.
+    const kind = WORD_ROWS.includes(name) ? { "aria-label": title } : { role: "presentation" };
     return make(
       "div",
-      { class: "enc-hand-table" },
-      make("table", { "aria-label": title }, make("caption", {}, formula(symbol)), make("tbody", {}, ...body)),
+      { class: "enc-hand-table", role: "group", "aria-label": title },
+      make("table", kind, make("caption", {}, formula(symbol)), make("tbody", {}, ...body)),
     );
   }
 

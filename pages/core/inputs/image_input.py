@@ -47,6 +47,11 @@ def photo(name: str) -> np.ndarray:
     return load_sample_image(f"{name}.jpg")
 
 
+def is_drawn(model: ImageEncoder) -> bool:
+    """Whether the input is drawn on a canvas above the page."""
+    return takes_digits(model) and state.get(ImageParams.way) == "draw"
+
+
 class ImageInput(FileInput):
     """Images."""
 
