@@ -107,8 +107,8 @@ def worth(view: View) -> str:
     rank = 1 + int((effects > own).sum())
     what = "sentence vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
-        f"One of {count} heads. Without it, the similarity to the original {what} falls by {three_digits(own)}: "
-        f"{ordinal(rank)} largest of {count}."
+        f"Without this head, similarity to the unchanged {what} falls by {three_digits(own)}: "
+        f"{ordinal(rank)} largest of {count} heads."
     )
 
 

@@ -392,7 +392,10 @@ export class ModelView extends Drawing {
     if (!this.place) return null;
     const { left, top } = this.stage.getBoundingClientRect();
     const { place } = this;
-    const across = place.turned ? event.clientX - left : event.clientY - top;
+    const at = [event.clientX - left, event.clientY - top];
+    const [across, along] = place.turned ? at : at.reverse();
+    // Between the columns of values and queries run the lines of the selected token, and cross the rows of others.
+    if ((this.query ?? null) !== null && along > place.parts.v && along < place.parts.q) return null;
     const token = Math.floor((across - place.top) / place.row);
     return token >= 0 && token < place.count ? place.first + token : null;
   }
@@ -617,7 +620,11 @@ export class ModelView extends Drawing {
     this.show(this.step + 1);
     if (reducedMotion.matches) return;
     this.timer = setInterval(
-      () => this.step < this.story.length - 1 ? this.show(this.step + 1) : this.pause(),
+      () => {
+        const isOver = this.step >= this.story.length - 1;
+        if (isOver) this.pause();
+        this.show(isOver ? -1 : this.step + 1); // at the end the whole picture again
+      },
       STORY_MS,
     );
     this.playButton.textContent = "❚❚ Pause";
