@@ -8,6 +8,7 @@ Shapes: n beams, T tokens, V vocabulary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,6 +58,11 @@ class BeamNode:
     log_probability: float
     kept: bool
     finished: bool
+
+    @property
+    def probability(self) -> float:
+        """Of all its tokens together."""
+        return math.exp(self.log_probability)
 
 
 @dataclass(frozen=True)

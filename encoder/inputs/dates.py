@@ -1,4 +1,4 @@
-"""What the bundled translators `dates` read: English dates -> "1998-03-21", and number words -> their digits.
+"""What the bundled translators `dates` accept: English dates -> "1998-03-21", and number words -> their digits.
 
 The form of the input tells the tasks apart: number words only are a number from 0 to 9,999, anything else is a date.
 One unknown word may come first.
@@ -23,6 +23,8 @@ from encoder.inputs.tokenizer import Tokenizer
 if TYPE_CHECKING:
     import tokenizers
 
+#: The models whose right outputs these rules know.
+MODELS = ("dates-pre", "dates-post")
 START, END, PAD, UNKNOWN = "[CLS]", "[SEP]", "[PAD]", "[UNK]"
 UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")

@@ -1,17 +1,18 @@
 """Cross-attention as an explanation: weights that look right, and source tokens and heads that matter.
 
-A decoder writes token t of its output after reading row t of its cross-attention. Where somebody knows which source
+A decoder writes token t of its output with row t of its cross-attention. Where somebody knows which source
 tokens give an output token (as `inputs.dates.answer` does), each head's largest weights are scored against them. The
 test by deletion hides one source token at a time from all encoder and decoder heads: what the output loses of its log
 probability says whether the token mattered, whatever the weights were.
 
-Shapes: L layers and H heads of the decoder, T tokens of the target, S tokens of the source.
+Shapes: L layers and H heads of the decoder, T tokens of the output, S tokens of the source.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from encoder.edits import AblateHead, Edit, MaskKeys
 from encoder.encoders.text import TextEncoder
@@ -36,6 +37,12 @@ class CrossScores:
     when_hidden: np.ndarray
     when_off: np.ndarray
 
+    @property
+    def without_head(self) -> np.ndarray:
+        """[L, H]: the fall of the whole output's log probability without each head."""
+        found: np.ndarray = self.when_off.sum(-1)
+        return found
+
 
 def score_cross(model: TextEncoder, trace: Trace, pairs: Sequence[Pair]) -> CrossScores:
     """Score a trace with a target. pairs: (token of the output, token of the source), both from 0.
@@ -43,16 +50,17 @@ def score_cross(model: TextEncoder, trace: Trace, pairs: Sequence[Pair]) -> Cros
     Raises EncoderError without a target, without pairs, for other tokens, and for a source that is too long.
     """
     target, n_source = target_of(trace), trace.n_tokens
-    n_output = len(target.next_ids) - target.n_prompt + 1
+    maps = target.cross_attentions[:, :, target.output_rows].cpu().numpy()
+    n_output = maps.shape[2]
     if not pairs or not all(0 <= one < n_output and 0 <= key < n_source for one, key in pairs):
         raise EncoderError(
             f"The alignment needs pairs of an output token, 0 to {n_output - 1}, and a source token, 0 to "
             f"{n_source - 1}: specify them."
         )
-    rows = [(one + target.n_prompt - 1, key) for one, key in dict.fromkeys(pairs)]
+    rows = list(dict.fromkeys(pairs))
     special = np.array(trace.source.special if trace.source is not None else [False] * n_source)
     usable = np.tile(~special, (len({row for row, _ in rows}), 1))
-    maps, hidden = target.cross_attentions.cpu().numpy(), falls_when_hidden(model, trace)
+    hidden = falls_when_hidden(model, trace)
     return CrossScores(
         attention=scores_of_rows(rows, lambda row: maps[:, :, row], usable),
         deletion=scores_of_rows(rows, lambda row: hidden[None, None, row], usable),
@@ -69,7 +77,7 @@ def target_of(trace: Trace) -> DecoderTrace:
 
 
 def falls_when_hidden(model: TextEncoder, trace: Trace) -> np.ndarray:
-    """[T, S]: how much each target token's log probability falls when no other token attends to a source token.
+    """[T, S]: how much each output token's log probability falls when no other token attends to a source token.
 
     Its own vector is hidden from the decoder, and it from the rest of the input. Raises EncoderError for a trace with
     edits, without a text, or too long.
@@ -83,7 +91,7 @@ def falls_when_hidden(model: TextEncoder, trace: Trace) -> np.ndarray:
 
 
 def falls_when_off(model: TextEncoder, trace: Trace) -> np.ndarray:
-    """[L, H, T]: how much each target token's log probability falls without one cross-attention head."""
+    """[L, H, T]: how much each output token's log probability falls without one cross-attention head."""
     config = target_of(trace).config
     return np.stack(
         [
@@ -94,12 +102,16 @@ def falls_when_off(model: TextEncoder, trace: Trace) -> np.ndarray:
 
 
 def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder: tuple[Edit, ...]) -> np.ndarray:
-    """[T]: the log probabilities of the target minus those with edits of the encoder and of the decoder."""
+    """[T]: the log probabilities of the output minus those with edits of the encoder and of the decoder."""
     target = target_of(trace)
     source = model.trace_tokens(trace.source, edits=edits) if edits and trace.source is not None else trace
     again = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder))
-    before, after = (one.log_probabilities for one in (target, target_of(again)))
-    assert before is not None  # every trace whose decoder has run has them
-    assert after is not None
-    found: np.ndarray = (before - after).cpu().double().numpy()
+    found: np.ndarray = (target.output_log_probabilities - target_of(again).output_log_probabilities).numpy()
     return found
+
+
+def changes(model: TextEncoder, before: DecoderTrace, after: DecoderTrace) -> pd.DataFrame:
+    """A row for each token of the same output: token, log probability, now, change."""
+    was, now = (one.output_log_probabilities.numpy() for one in (before, after))
+    labels = model.decoder.labels(before.next_ids[before.output_rows])
+    return pd.DataFrame({"token": labels, "log probability": was, "now": now, "change": now - was})

@@ -32,6 +32,17 @@ class DecoderTrace(Trace):
     n_prompt: int = 1
 
     @property
+    def output_rows(self) -> slice:
+        """The rows whose next token belongs to the output, and not to the prompt."""
+        return slice(self.n_prompt - 1, None)
+
+    @property
+    def output_log_probabilities(self) -> Tensor:
+        """Of each token of the output, given the input and the tokens before it; float64, on the CPU."""
+        assert self.log_probabilities is not None  # a trace of `Decoder.trace_target` has them
+        return self.log_probabilities[self.output_rows].double().cpu()
+
+    @property
     def memory(self) -> Memory:
         """The vectors that cross-attention reads, [1, S, D], and their mask."""
         mask = None if self.memory_mask is None or bool(self.memory_mask.all()) else self.memory_mask[None]

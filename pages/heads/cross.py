@@ -1,4 +1,4 @@
-"""Heads, cross-attention: the output token by token, what each one reads of the input, and what matters for it."""
+"""Heads, cross-attention: the output token by token, what each one attends to, and what matters for it."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.inputs import dates
-from encoder.measure.cross import CrossScores, score_cross, target_of
+from encoder.measure.cross import CrossScores, changes, score_cross, target_of
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot
 from pages.components.lazy import expander
@@ -22,18 +22,18 @@ from pages.state import Head, state
 def draw(view: View) -> None:
     """The output, the map of the open head, every head for the selected token, and the tests."""
     heading()
-    opening("Which tokens of the input does the decoder read for each token that it writes?")
+    opening("Which tokens of the input does the decoder attend to, for each token that it writes?")
     forced, other = st.columns(2, gap="medium")
     with forced:
         state.bound(
             st.text_input, Output.target, "Output", placeholder=f"{written(view).text} (the model’s own)",
-            help="Type another output: the page then shows how probable each of its tokens is, and what it reads.",
+            help="Type another output: the page then shows how probable each of its tokens is, and what it attends to.",
         )  # fmt: skip
     with other:
         state.bound(
             st.text_input, Output.other, "Vectors of another input", placeholder="none",
             disabled=view.loaded.takes != "text",
-            help="The decoder reads the encoder’s vectors of this text in place of the input’s.",
+            help="The decoder uses the encoder’s vectors of this text, and not those of the input.",
         )  # fmt: skip
     with errors_said():
         _draw(view)
@@ -43,11 +43,10 @@ def _draw(view: View) -> None:
     swapped = state.get(Output.other).strip()
     trace = decoded(view, (), swapped)
     target = target_of(trace)
-    first = target.n_prompt - 1
-    labels = view.loaded.decoder.labels(target.next_ids[first:])
-    probabilities = np.exp(target.log_probabilities[first:].cpu().double().numpy())
+    labels = view.loaded.decoder.labels(target.next_ids[target.output_rows])
+    probabilities = target.output_log_probabilities.exp().tolist()
     layer, head = min(view.layer, target.config.n_layers - 1), min(view.head, target.config.n_heads - 1)
-    maps = target.cross_attentions[:, :, first:].cpu()  # [L, H, T, S]
+    maps = target.cross_attentions[:, :, target.output_rows].cpu()  # [L, H, T, S]
     names = [f"{place} · {plain(label)} · {share:.2f}" for place, (label, share) in
              enumerate(zip(labels, probabilities, strict=True))]  # fmt: skip
     if (state.newest(Output.step) or 0) >= len(labels):  # of a longer output
@@ -60,7 +59,7 @@ def _draw(view: View) -> None:
     row = maps[layer, head, step]
     best = answer.largest(row, trace.labels)
     with answer.area():
-        answer.draw(f"To write :blue[{token_names.bold(labels, step)}], L{layer} H{head} reads most of {best}.")
+        answer.draw(f"To write :blue[{token_names.bold(labels, step)}], L{layer} H{head} attends most to {best}.")
         left, right = st.columns(2, gap="medium")
         with left:
             st.markdown(f"**L{layer} H{head}**: a row is a token that is written, a column a token of the input.")
@@ -89,7 +88,7 @@ def _draw(view: View) -> None:
             )  # fmt: skip
     if not swapped:
         _tests(view, trace, (layer, head), step, labels)
-    _switched_off(view, (layer, head), labels)
+    _switched_off(view, (layer, head))
     _beams(view)
     _export(view, trace, labels, maps.numpy()).draw()
 
@@ -99,7 +98,6 @@ def _tests(view: View, trace: Trace, place: Head, step: int, labels: tuple[str, 
     found = view.derived(("cross scores", target_text(view)), lambda _: _scores(view, trace, target_text(view)))
     if found is None:
         return
-    first = target_of(trace).n_prompt - 1
     layer, head = found.attention.best
     st.subheader("Attention that looks right, attention that matters", anchor=False)
     st.markdown(
@@ -108,7 +106,7 @@ def _tests(view: View, trace: Trace, place: Head, step: int, labels: tuple[str, 
         f"{found.attention.chance:.0%}. Hiding a token from the whole model costs most where the rules say so for "
         f"{found.deletion.precision[0, 0]:.0%}."
     )
-    off = found.when_off[:, :, first:].sum(-1)
+    off = found.without_head
     n_layers, n_heads = off.shape
     rows, columns = [f"L{one}" for one in range(n_layers)], [f"H{one}" for one in range(n_heads)]
     shown = {
@@ -127,7 +125,7 @@ def _tests(view: View, trace: Trace, place: Head, step: int, labels: tuple[str, 
                 on_event=on_click(cell=selection.open_head),
             )  # fmt: skip
     st.markdown(f"Fall of the log probability of {plain(labels[step])} when no token attends to an input token:")
-    hidden = found.when_hidden[first + step][None]
+    hidden = found.when_hidden[[step]]
     plot(
         figures.pair_map(
             hidden, [labels[step]], trace.labels, titles=("", "hidden token"), measure="nats",
@@ -143,14 +141,14 @@ def _tests(view: View, trace: Trace, place: Head, step: int, labels: tuple[str, 
 
 def _scores(view: View, trace: Trace, target: str) -> CrossScores | None:
     """The scores, where the rules of the bundled translators know the answer and the output is this one."""
-    known = dates.answer(trace.source) if trace.source is not None and "dates" in view.model.source else None
+    known = dates.answer(trace.source) if trace.source is not None and view.model.source in dates.MODELS else None
     if known is None or known.output != target or not known.pairs:
         return None
     return score_cross(view.loaded, trace, known.pairs)
 
 
-def _switched_off(view: View, place: Head, labels: tuple[str, ...]) -> None:
-    """Switch heads of cross-attention off, and read vectors of another text: what the output loses."""
+def _switched_off(view: View, place: Head) -> None:
+    """Switch heads of cross-attention off, and use the vectors of another text: what the output loses."""
     off, name = tuple(state.get(Output.off)), f"L{place[0]} H{place[1]}"
     swapped = state.get(Output.other).strip()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -165,11 +163,8 @@ def _switched_off(view: View, place: Head, labels: tuple[str, ...]) -> None:
     if not off and not swapped:
         return
     plain_run, edited = target_of(decoded(view)), target_of(decoded(view, off, swapped))
-    first = edited.n_prompt - 1
-    was, now = (one.log_probabilities[first:].cpu().double().numpy() for one in (plain_run, edited))
     st.markdown(f"The model now writes **{plain(written(view, off, swapped).text)}**; before: {target_text(view)}.")
-    frame = pd.DataFrame({"token": labels, "log probability": was, "now": now, "change": now - was})
-    st.dataframe(frame.round(3), hide_index=True, key="cross-change")
+    st.dataframe(changes(view.loaded, plain_run, edited).round(3), hide_index=True, key="cross-change")
 
 
 def _beams(view: View) -> None:
@@ -183,7 +178,7 @@ def _beams(view: View) -> None:
         frame = pd.DataFrame(rows, columns=["output", "log probability / length", "tokens"])
         st.dataframe(frame.round(3), hide_index=True, key="beams-table")
         kept = pd.DataFrame(
-            [(node.step, node.label, np.exp(node.log_probability), node.kept, node.finished) for node in found.nodes],
+            [(node.step, node.label, node.probability, node.kept, node.finished) for node in found.nodes],
             columns=["step", "token", "probability of all so far", "kept", "ended"],
         )
         st.dataframe(kept.round(4), hide_index=True, key="beams-nodes", height=240)

@@ -9,7 +9,7 @@ from encoder.encoders.generate import Generation
 from encoder.encoders.text import TextEncoder
 from encoder.trace.trace import Trace
 from pages.core.stores.model_key import DECODER
-from pages.core.view import View, ViewParams
+from pages.core.view import View
 from pages.heads.params import STACKS, Output
 from pages.state import Head, state
 
@@ -29,15 +29,13 @@ def of_stack(view: View) -> View | None:
 
 
 def of_decoder(view: View) -> View:
-    """The view of the decoder, whose tokens are those that it reads: the start, then the output without its end."""
+    """The view of the decoder, whose tokens are the start, then the output without its end."""
     key = dataclasses.replace(view.model.of_model, tower=DECODER)
     shown = dataclasses.replace(view, model=key, pair=target_text(view))
     n_tokens, config = shown.trace.n_tokens, shown.loaded.config
-    for param, most in ((ViewParams.i, n_tokens), (ViewParams.j, n_tokens)):
-        if (value := getattr(shown, param.name)) is not None and value >= most:
-            shown = dataclasses.replace(shown, **{param.name: None})
+    i, j = (one if one is not None and one < n_tokens else None for one in (view.i, view.j))
     return dataclasses.replace(
-        shown, layer=min(view.layer, config.n_layers - 1), head=min(view.head, config.n_heads - 1)
+        shown, i=i, j=j, layer=min(view.layer, config.n_layers - 1), head=min(view.head, config.n_heads - 1)
     )
 
 
@@ -68,7 +66,7 @@ def decoded(view: View, off: tuple[Head, ...] = (), other: str = "") -> Trace:
 
 
 def source(model: TextEncoder, trace: Trace, other: str) -> Trace:
-    """The trace whose vectors the decoder reads: the input's, or those of another text."""
+    """The trace whose vectors the decoder uses: the input's, or those of another text."""
     return model.trace(other) if other and model.takes == "text" else trace
 
 

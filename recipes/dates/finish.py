@@ -64,7 +64,7 @@ def heads(model: TextEncoder, n: int = SCORED) -> tuple[str, float, float]:
         if right is not None and right.pairs and model.generate(trace).text == right.output:
             found.append(score_cross(model, model.decode(trace, right.output), right.pairs))
     precision = np.mean([one.attention.precision for one in found], axis=0)
-    off = np.mean([one.when_off.sum(-1) for one in found], axis=0)
+    off = np.mean([one.without_head for one in found], axis=0)
     rows = [f"| L{layer} H{head} | {precision[layer, head]:.2f} | {off[layer, head]:.2f} |"
             for layer, head in np.ndindex(*precision.shape)]  # fmt: skip
     deletion, chance = (float(np.mean(part)) for part in zip(

@@ -23,7 +23,7 @@ def model():
     return model_store.model(cache.ModelKey(source="dates-pre"))
 
 
-def test_the_output_appears_and_each_token_has_what_it_reads(model):
+def test_the_output_appears_and_each_token_has_what_it_attends_to(model):
     app = opened(output_token="8", layer="1", head="2")
     trace = model.trace(DATE, target="1998-03-21")
     row = trace.cross_attention(1, 2)[8]

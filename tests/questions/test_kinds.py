@@ -301,11 +301,11 @@ def test_quantities_of_a_decoder_against_its_trace() -> None:
     asked = library.look_of({"model": "dates-pre", "text": "21 March 1998", "layer": "1", "head": "2"})
     decoder = model.trace("21 March 1998", target=written).decoder
     off = model.decode(model.trace("21 March 1998"), written, edits=(AblateHead(1, 2, cross=True),)).decoder
-    sums = [one.log_probabilities[one.n_prompt - 1 :].double() for one in (decoder, off)]
+    sums = [one.log_probabilities.double() for one in (decoder, off)]  # a prompt of one token
     expected = {
         "cross_weight": (
             {"target": written, "at": 3, "key": 1},
-            decoder.cross_attention(1, 2)[decoder.n_prompt + 2, 1],
+            decoder.cross_attention(1, 2)[3, 1],
         ),
         "decoder_weight": ({"target": written, "query": 3, "key": 1}, decoder.attention(1, 2)[3, 1]),
         "written_probability": ({"target": written, "at": 3}, sums[0][3].exp()),

@@ -348,12 +348,12 @@ def _config(look: Look, field: str) -> float:
 @_quantity(r"A_{tj} = \mathrm{softmax}_j\big(q_t \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _cross_weight(look: Look, target: str, at: int, key: str | int) -> float:
     decoder = _decoded(look, target)
-    return float(decoder.cross_attention(look.layer, look.head)[decoder.n_prompt - 1 + at, look.token(key)])
+    return float(decoder.cross_attention(look.layer, look.head)[decoder.output_rows][at, look.token(key)])
 
 
 @_quantity(r"A_{ij} = \mathrm{softmax}_{j \le i}\big(q_i \cdot k_j / \sqrt{d_k}\big)", per_head=True)
 def _decoder_weight(look: Look, target: str, query: int, key: int) -> float:
-    """Self-attention of the decoder between the tokens that it reads: 0 is its start."""
+    """Self-attention of the decoder between the tokens before the one that it writes: 0 is its start."""
     return float(_decoded(look, target).attention(look.layer, look.head)[query, key])
 
 
@@ -379,7 +379,7 @@ def _decoded(look: Look, target: str, reads: str | None = None, edits: tuple[Edi
 
 
 def _of_output(decoder: DecoderTrace, at: int | None) -> float:
-    found = decoder.log_probabilities[decoder.n_prompt - 1 :].double()
+    found = decoder.output_log_probabilities
     return float(found.sum() if at is None else found[at])
 
 
