@@ -31,7 +31,7 @@ class Experts:
         check_kinds(self)
 
     def check(self, d_ffn: int, ffn_bias: bool) -> None:
-        """Raise ConfigError for a feed-forward layer that cannot be divided among these experts."""
+        """Raise ConfigError unless each expert gets an equal part of a feed-forward layer without biases."""
         if d_ffn % self.count:
             raise ConfigError(f"d_ffn={d_ffn} cannot be divided among {self.count} experts: choose a multiple.")
         if ffn_bias:

@@ -25,7 +25,7 @@ from recipes.dates.phrasings import Example, draw
 
 @dataclass(frozen=True)
 class DatesRecipe:
-    """The settings of one run. Every default is shared by both placements. examples: of an epoch, each drawn anew."""
+    """The settings of one run. Both placements share every default. examples: in an epoch, all of them new."""
 
     norm_placement: NormPlacement
     d_model: int = 64

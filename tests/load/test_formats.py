@@ -216,6 +216,15 @@ def test_rotary_settings_by_kind_of_layer(name: str, rope: dict[str, Any], tmp_p
     assert [one.factor if one else None for one in scalings] == [one.get("factor") for one in theirs]
 
 
+def test_a_factor_that_rounding_turns_into_none_is_refused(tmp_path: Path):
+    case = every_family.ALL["llama, dynamic"]
+    every_family.write(case, case.make(), tmp_path / "plain")
+    rope = {"rope_type": "dynamic", "rope_theta": 500.0, "factor": 1e308}
+    folder = reconfigured(tmp_path / "plain", tmp_path / "other", rope_parameters=rope)
+    with pytest.raises(LoadError, match="factor=1e"):
+        encoder.load(folder, device="cpu")
+
+
 def test_a_fused_weight_is_copied_part_by_part(checkpoint: Callable):
     """A view would keep the whole map, and the file, alive: a truncated file would then end the process."""
     model = encoder.load(checkpoint("modernbert").folder, device="cpu")

@@ -7,6 +7,8 @@ from typing import Any
 from encoder.load.families.reader import Fields, unsupported
 from encoder.model.rotary import RotaryScaling
 
+#: Up to here float32 tells factor x 1 - (factor - 1) from 0: the share by which transformers scales a short input.
+MOST_FACTOR = 2**20
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
@@ -74,11 +76,15 @@ def _one(
 def _scaling(key: str, settings: Fields, fields: Fields, base: float) -> RotaryScaling | None:
     """How the frequencies are scaled. "dynamic" (NTK) scales only inputs that are longer than the model's limit."""
     kind = settings.get("rope_type", settings.get("type", "default"))
-    if kind in ("default", "dynamic", None):
+    if kind in ("default", None):
         return None
-    if kind not in ("linear", "yarn", "llama3"):
+    if kind not in ("linear", "yarn", "llama3", "dynamic"):
         raise unsupported(key, kind, "choose a model whose rotary positions are scaled by linear, yarn or llama3")
     factor = settings.number("factor", 1.0)
+    if kind == "dynamic":
+        if abs(factor) > MOST_FACTOR:
+            raise unsupported("factor", factor, f"choose at most {MOST_FACTOR:,}")
+        return None
     if factor < 1:  # transformers warns; the angles may be too large for float32
         raise unsupported("factor", factor, "choose 1 or more")
     if kind == "linear":
