@@ -105,10 +105,10 @@ def worth(view: View) -> str:
     effects = view.derived(("effect of every head",), partial(causal.ablate_each_head, view.loaded)).abs()
     own = float(effects[view.layer, view.head])
     rank = 1 + int((effects > own).sum())
-    what = "sentence vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
+    what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
-        f"Without this head, similarity to the unchanged {what} falls by {three_digits(own)}: "
-        f"{ordinal(rank)} largest of {count} heads."
+        f"Without this head, similarity to the original {what} falls by {three_digits(own)} "
+        f"({ordinal(rank)} largest of {count})."
     )
 
 
