@@ -5,8 +5,8 @@
     (4, 4)
     >>> found = similarity.attribute(model, "a cat", "a kitten")    # at the embeddings; less reference terms
 
-`attribution` has the split, `paths` and `tangents` the integrated derivatives, `simple_measures` the simpler measures,
-`of_class` the same question for a class of a classification head, `late` ColBERT's MaxSim.
+`attribution` has the split, `paths` the integrated derivatives, `simple_measures` the simpler measures, `of_class` the
+same question for a class of a classification head, `late` ColBERT's MaxSim.
 """
 
 from encoder.similarity.attribution import (

@@ -32,6 +32,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.model.shown import Shown
+from encoder.similarity.derivative import linearise_pooling
 from encoder.similarity.paths import (
     REFERENCES,
     Path,
@@ -44,7 +45,6 @@ from encoder.similarity.paths import (
     single_directions,
     vectors_before,
 )
-from encoder.similarity.tangents import through_pool
 from encoder.trace import gradual
 
 #: steps="auto" tries numbers of steps in this range until the error is below TOLERANCE.
@@ -283,7 +283,7 @@ def _exact(model: TextEncoder, a: Tokenized, b: Tokenized) -> Attribution:
     for sentence in (a, b):
         with explain_out_of_memory(model.device, len(sentence)), torch.no_grad():
             x = vectors_before(model, sentence, layer)
-            vector, tangent = through_pool(model, x)
+            vector, tangent = linearise_pooling(model, x)
             every = torch.arange(len(sentence), device=x.device)
             parts = [tangent(single_directions(x[0], tokens)) for tokens in chunks_of(every, model, len(sentence))]
         vectors.append(vector[0].cpu().double())

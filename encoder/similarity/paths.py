@@ -16,7 +16,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.device import explain_out_of_memory
 from encoder.model.hooks import visiting
-from encoder.similarity.tangents import linearise
+from encoder.similarity.derivative import linearise
 
 Reference = Literal["pad", "zero"]
 REFERENCES: tuple[Reference, ...] = get_args(Reference)

@@ -14,7 +14,7 @@ import torch
 import encoder
 from encoder import explain
 from encoder.load.families import FAMILIES, JOINTS
-from encoder.similarity import tangents
+from encoder.similarity import derivative
 from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of, write
 
@@ -153,11 +153,12 @@ def test_the_derivative_of_the_sentence_vector(name: str, loaded: Callable):
     def sentence(y: torch.Tensor) -> torch.Tensor:
         for context in net.attention_contexts(y, None):
             y = net.block(context.layer)(y, context)
-        pooled = tangents.through_pool(model, net.finish(y))[0]
+        output = net.finish(y)
+        pooled = model.pool(output, torch.ones(output.shape[:2], dtype=torch.bool))
         return pooled / pooled.norm(dim=-1, keepdim=True)
 
     with torch.no_grad():
-        ours = tangents.linearise(model, x, 0)[1](direction)
+        ours = derivative.linearise(model, x, 0)[1](direction)
     point = x.requires_grad_()
     vector = sentence(point)[0]
     for index in range(0, len(vector), 12):
