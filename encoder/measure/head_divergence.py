@@ -1,4 +1,4 @@
-"""Head similarity: the Jensen-Shannon divergence of two heads' attention, and heads as points of a plane.
+"""Head similarity: the Jensen-Shannon divergence of two heads' attention.
 
 Shapes: N = L x H heads, layer by layer; T tokens (keys j), R query rows.
 """
@@ -46,14 +46,6 @@ class HeadSimilarity:
         return head[0] * self.n_heads + head[1]
 
 
-@dataclass(frozen=True, eq=False)
-class HeadPlane:
-    """xy [N, 2]: heads as points; stress: Kruskal's stress-1 of their distances, 0 where the plane keeps them all."""
-
-    xy: np.ndarray
-    stress: float
-
-
 def head_similarity(
     trace: Trace, *, most_numbers: int = MOST_NUMBERS, progress: Callable[[float], None] | None = None
 ) -> HeadSimilarity:
@@ -99,30 +91,3 @@ def _entropies(weights: Tensor) -> Tensor:
     """[n, M] -> [n]: -sum a ln a, with 0 ln 0 = 0."""
     logarithm = weights.clamp(min=torch.finfo(weights.dtype).tiny).log_()
     return -logarithm.mul_(weights).sum(-1)
-
-
-def head_plane(similarity: HeadSimilarity) -> HeadPlane:
-    """Heads as points whose distances approximate their divergences.
-
-    Metric multidimensional scaling by scikit-learn (SMACOF), started from classical scaling, so that the same
-    divergences give the same picture. Mirrored so that the first head is at the lower left.
-    """
-    divergence = similarity.divergence
-    if len(divergence) == 1 or not divergence.any():
-        return HeadPlane(np.zeros((len(divergence), 2)), 0.0)
-    from sklearn.manifold import MDS
-
-    scaling = MDS(
-        metric="precomputed", n_init=1, init="classical_mds", max_iter=1000, eps=1e-9, random_state=0,
-        normalized_stress=False,
-    )  # fmt: skip
-    xy = scaling.fit_transform(divergence)
-    xy = xy - xy.mean(axis=0)
-    xy *= np.where(xy[0] > 0, -1.0, 1.0)
-    return HeadPlane(xy, _stress(xy, divergence))
-
-
-def _stress(xy: np.ndarray, divergence: np.ndarray) -> float:
-    """Kruskal's stress-1: root of (sum of squared errors of distance / sum of squared distances)."""
-    distance = np.linalg.norm(xy[:, None] - xy[None], axis=-1)
-    return float(np.sqrt(((distance - divergence) ** 2).sum() / (divergence**2).sum()))

@@ -1,4 +1,4 @@
-"""Head types: heads by type, by similarity, by their measures as a table, and over a corpus."""
+"""Head types: heads by type, by their measures as a table, and over a corpus."""
 
 import streamlit as st
 
@@ -7,13 +7,13 @@ from pages.core.frame.frame import current_view, heading
 from pages.core.inputs.input_words import words_of
 from pages.core.view import head_measures
 from pages.core.words import opening
-from pages.head_types import alignment, by_type, corpus, selected, similarity, table
+from pages.head_types import alignment, by_type, corpus, selected, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
 from pages.state import next_page, state
 
 #: Part -> what draws it and says what it exports.
-DRAW = {"roles": by_type.draw, "map": similarity.draw, "table": table.draw}
+DRAW = {"roles": by_type.draw, "table": table.draw}
 
 view = current_view()
 words = words_of(view.trace)
@@ -28,7 +28,7 @@ if part == "corpus":
 elif part == "align":
     exported = alignment.draw(view)
 else:
-    # Cards fit next to the map of the selected head; a table and points need the width.
+    # Cards fit next to the map of the selected head; a table needs the width.
     cards, head = st.columns([28, 72], gap="medium") if part == "roles" else (st.container(), st.container())
     with cards:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

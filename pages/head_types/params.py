@@ -6,7 +6,6 @@ from pages.state import Head, Param, choice, heads, state, string
 
 PARTS = {
     "roles": "By type",
-    "map": "Similarity",
     "table": "All measures",
     "align": "Alignment",
     "corpus": "Over a corpus",
@@ -14,7 +13,6 @@ PARTS = {
 #: Part -> the question that its picture answers.
 QUESTIONS = {
     "roles": "Which heads have one clear pattern in this {input}?",
-    "map": "Which heads attend alike in this {input}?",
     "table": "What are the numbers of every head in this {input}?",
     "align": "Which heads find the pairs of tokens that you specify?",
     "corpus": "What does each head do on average over thousands of sentences?",
@@ -26,7 +24,6 @@ ATLAS_MEASURES = {one.name: one.title for one in BY_NAME.values()}
 CARD = {"texts": "Examples", "offsets": "Offsets", "spread": "Spread", "labels": "Labels", "similar": "Similar"}
 #: As docs/alignment.csv: for the first sentence of the app.
 EXAMPLE_PAIRS = "it,animal\nwas,animal\ntired,animal\ntoo,tired\ncross,animal\nstreet,cross"
-COLOURINGS = {"layer": "Layer", "role": "Type"}
 
 
 @state.register
@@ -37,8 +34,6 @@ class Params:
     # The queries that count: those of all real tokens, or without special tokens.
     queries: Param[str] = choice("all", ("all", "content"))
     columns: Param[str] = choice("spread", COLUMNS)
-    # What colours the points of the head similarity.
-    points: Param[str] = choice("layer", COLOURINGS)
     # Pairs of tokens, as CSV.
     alignment: Param[str] = string(EXAMPLE_PAIRS)
 

@@ -12,7 +12,7 @@ from pages.state import links
 
 
 def draw(view: View, found: Heads) -> None:
-    """The selected head next to the table, the maps or the points."""
+    """The selected head next to the table or the maps."""
     st.header(f"L{view.layer} H{view.head}", anchor=False)
     with answer.area():
         _map(view)

@@ -35,7 +35,11 @@ BOTH = "pre_post"
 #: Pages that had a sentence of their own for words that are masked.
 OF_MASKED = ("masked_words", "predict")
 #: Values of former pages that the page of now has no use for: a view with them opens without.
-DROPPED = frozenset("block hidden maps masked moved_norms order picture says second stage temperature third".split())
+DROPPED = frozenset(
+    "block hidden maps masked moved_norms order picture points says second stage temperature third".split()
+)
+#: Values of parts that are gone: a view with one opens its page.
+GONE = frozenset({("find", "map")})
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +47,8 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
     own = {"text": view["masked"]} if "masked" in view and view["page"] in OF_MASKED else {}  # was a field of its own
     if view.get("norm") == "both":  # was a third placement
         view = {name: value for name, value in view.items() if name != "norm"} | {"page": BOTH}
-    view = {name: value for name, value in {**view, **own}.items() if name not in DROPPED}
+    values = {**view, **own}.items()
+    view = {name: value for name, value in values if name not in DROPPED and (name, value) not in GONE}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
@@ -52,4 +57,5 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
 
 def is_former(page: str, view: Mapping[str, str]) -> bool:
     """Whether an address has a page or values that `current` changes into others."""
-    return page in FORMER or (page in OF_MASKED and "masked" in view) or view.get("norm") == "both"
+    gone = not GONE.isdisjoint(view.items())
+    return gone or page in FORMER or (page in OF_MASKED and "masked" in view) or view.get("norm") == "both"

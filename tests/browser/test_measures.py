@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import check_width, query, settle, wait_for_query
+from tests.conftest import check_width, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -38,7 +38,7 @@ def click_point(page: Page, label: str, trace: int, point: int) -> None:
     page.mouse.up()
 
 
-def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page]) -> None:
+def test_a_row_opens_its_head(visit: Callable[..., Page]) -> None:
     page = visit(f"/head_types?text={TEXT}&find=table")
     table = page.get_by_test_id("stDataFrame")
     table.locator("canvas").first.wait_for()
@@ -48,12 +48,6 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     wait_for_query(page, head="4")
     page.get_by_role("heading", name="L0 H4").wait_for()
 
-    page.get_by_role("radio", name="Similarity", exact=True).click()
-    wait_for_query(page, find="map")
-    click_point(page, "heads as points", 0, 12 + 8)
-    wait_for_query(page, layer="1")
-    assert query(page)["head"] == "8"
-    page.get_by_text("Next-token head").wait_for()
     page.get_by_role("button", name="Thresholds").click()  # first opened several runs after the page came
     expect(page.locator("input[aria-label^=Broad]")).to_have_value("0.80")
     page.keyboard.press("Escape")
@@ -61,7 +55,7 @@ def test_a_row_a_small_map_and_a_point_open_their_head(visit: Callable[..., Page
     page.get_by_role("button", name="Open in Heads").click()
     page.wait_for_function("() => location.pathname === '/heads'")
     settle(page)
-    page.get_by_role("heading", name="L1 H8").first.wait_for()
+    page.get_by_role("heading", name="L0 H4").first.wait_for()
 
 
 def test_layers_queries_and_keys_are_chosen_by_a_click(visit: Callable[..., Page]) -> None:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
 #: Every page with a map, and its parts that have one.
 WITH_MAP = [
-    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/head_types?{SENTENCE}", f"/head_types?find=map&{SENTENCE}",
+    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/head_types?{SENTENCE}",
     f"/head_types?find=corpus&{SENTENCE}", f"/contribution?{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
     f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
     f"/feed_forward?{SENTENCE}", f"/interventions?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}",
@@ -27,7 +27,7 @@ WITH_MAP = [
 ]  # fmt: skip
 LEAST = (900, 520)
 #: Pages whose largest map follows another picture, or the input.
-BELOW = ("/head_types?find=map", "/positions", "/pre_post", "/predict")
+BELOW = ("/positions", "/pre_post", "/predict")
 #: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
 LARGEST = """() => {
   const size = (one) => { const box = one.getBoundingClientRect(); return [box.width, box.height]; };

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from encoder.figures.deletion import deletion_curves
-from encoder.figures.heads import head_points
 from encoder.figures.names import Names
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
@@ -32,8 +31,6 @@ MAKERS = {
     "norm-weighted, window": lambda n: weighted_heatmap(np.eye(2), labels_of(2 * n), "share", block=n, window=True),
     "rollout": lambda n: weighted_heatmap(np.eye(n)[:1], labels_of(n), "rollout"),
     "layers": lambda n: shares_by_layer(*RANDOM.random((3, n)), selected=n - 1),
-    "heads": lambda n: head_points(RANDOM.normal(size=(3 * n, 2)), n, selected=(2, n - 1)).figure,
-    "heads, types": lambda n: head_points(np.zeros((n, 2)), n, head_types={"a": [0], "b": []}, selected=(0, 0)).figure,
     "plane": lambda n: plane(n, selected=(0, n - 1), explained=(0.5, 0.2)),
     "deletion": lambda n: deletion_curves(
         range(1, n + 1), dict(zip("ab", RANDOM.random((2, n)), strict=True)), RANDOM.random((4, n)), "tokens", "change"
@@ -71,31 +68,6 @@ def test_a_weighted_map_of_blocks_says_at_most() -> None:
     figure = weighted_heatmap(np.eye(2), labels_of(8), "share", block=4, window=True)
     assert "largest" in heatmap(figure).hovertemplate
     assert figure.layout.xaxis.title.text.endswith("4 tokens a cell")
-
-
-def test_a_point_knows_its_head() -> None:
-    xy = RANDOM.normal(size=(12, 2))
-    drawn = head_points(xy, 4, badges=["prev"] + [""] * 11)
-    assert drawn.at(0, 7) == (1, 3)
-    assert drawn.at(0, 12) is None
-    assert drawn.at(1, 0) is None, "the ring around the selected head is none"
-    assert drawn.figure.data[0].text[0] == "L0 H0 · prev"
-    assert drawn.figure.data[0].text[7] == "L1 H3"
-    assert drawn.figure.data[0].marker.color.tolist() == [0] * 4 + [1] * 4 + [2] * 4
-
-
-def test_points_by_role() -> None:
-    xy = RANDOM.normal(size=(6, 2))
-    drawn = head_points(xy, 3, head_types={"one": [4, 1], "two": [4, 2]}, faded=[1], selected=(1, 1))
-    assert drawn.numbers == ((4, 1), (2,), (0, 3, 5)), "a head has the colour of its first type"
-    assert drawn.at(0, 0) == (1, 1)
-    assert drawn.at(2, 2) == (1, 2)
-    assert np.array_equal(drawn.figure.data[0].x, xy[[4, 1], 0])
-    assert drawn.figure.data[0].marker.opacity[0] > 0.9 > drawn.figure.data[0].marker.opacity[1]
-    shades = {trace.marker.color for trace in drawn.figure.data[:3]}
-    assert len(shades) == 3
-    ring = drawn.figure.data[3]
-    assert (ring.x[0], ring.y[0]) == (xy[4, 0], xy[4, 1])
 
 
 def test_lines_lead_to_the_strongest_keys() -> None:
@@ -176,7 +148,6 @@ def test_random_draws_are_a_band_and_their_mean() -> None:
     [
         (lambda: weighted_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
         (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
-        (lambda: head_points(np.zeros((7, 2)), 3), "layers x 3"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "as many tokens"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "for 2 queries"),
         (lambda: deletion_curves((1, 2), {"one": (1, 2)}, np.zeros((3, 1)), "tokens", "change"), "as many"),

@@ -1,1 +1,1 @@
-"""Similarity of heads, norm-weighted attention, rollout, the plane of queries and keys, deletion."""
+"""Divergence of heads, norm-weighted attention, rollout, the plane of queries and keys, deletion."""

@@ -179,7 +179,6 @@ OTHERS = [
      lambda names: names["found"][["layer", "head", "value", "threshold"]].to_numpy()),
     ("head_types", {"find": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
-    ("head_types", {"find": "map"}, ["x", "y"], lambda names: names["plane"].xy),
     ("contribution", {"beyond": "moves"}, ["norm_weighted"],
      lambda names: np.asarray(names["weighted"]).reshape(-1, 1)),
     ("contribution", {"beyond": "rollout"}, ["share"], lambda names: np.asarray(names["shares"]).reshape(-1, 1)),

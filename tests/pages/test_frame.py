@@ -19,7 +19,7 @@ from pages.core.frame.frame import import_params
 from pages.core.stores import cache, model_access
 from pages.core.view import view
 from pages.core.view.view import EXAMPLES, FIRST_SENTENCE
-from pages.state.former import FORMER, current
+from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import state
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, noted, numbers, sentences, visit, written
@@ -438,6 +438,13 @@ def test_the_first_step_opens_unless_a_former_address_names_another() -> None:
     assert current({"page": "forward_pass", "step": "norm", "part": "ffn", "stage": "2"}) == {
         "page": "model", "step": "norm", "part": "ffn",
     }  # fmt: skip
+
+
+def test_a_part_that_is_gone_opens_its_page() -> None:
+    view = {"page": "head_types", "layer": "1"}
+    assert current({**view, "find": "map", "points": "role"}) == view
+    assert is_former("head_types", {"find": "map"})
+    assert not is_former("head_types", {"find": "table"})
 
 
 def test_former_views_name_pages_and_values_that_exist() -> None:

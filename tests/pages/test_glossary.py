@@ -146,7 +146,7 @@ NAMING_WORKS = [
     ("positions", {"model": "scratch", "positions": "sinusoidal"}, ()), ("norms", {"norm_part": "others"}, ()),
     ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
     ("interventions", {"intervention": "patching"}, ()),
-    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", {}, ("late",)), ("head_types", {"find": "map"}, ()),
+    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", {}, ("late",)),
     ("predict", {"model": "twin-post", "text": "the [MASK] sat"}, ()), ("by_hand", {}, ()),
 ]  # fmt: skip
 

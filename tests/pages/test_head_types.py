@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_definitions import HEAD_MEASURES
-from encoder.measure.head_divergence import head_similarity
 from encoder.measure.heads import head_measures
 from pages.head_types.params import COLUMNS
 from tests.pages.apps import assert_well, sentences, visit
@@ -47,7 +46,7 @@ def test_every_part_opens_with_every_text(part: str) -> None:
 def test_every_part_of_every_kind_of_encoder(positions: str, norm: str, extra: dict[str, str]) -> None:
     sizes = {"layers": "2", "heads": "2", "width": "12", "ffn": "20", "head": "0"} | extra
     for part in PARTS:
-        more = {"positions": positions, "points": "role"} | sizes
+        more = {"positions": positions} | sizes
         assert_well(visit(PAGE, find=part, model="scratch", norm=norm, text="a b a", **more))
 
 
@@ -115,7 +114,7 @@ def test_a_bad_threshold_in_a_link_gets_a_sentence() -> None:
     app = visit(role_top="7", find="list")  # such a sentence is said once, on the page that the link opens
     assert_well(app)
     assert "between 0 and 1" in sentences(app).replace("\\", "")
-    assert "roles, map, table" in sentences(app).replace("\\", "")
+    assert "roles, table" in sentences(app).replace("\\", "")
 
 
 def test_words_only_changes_the_rows_that_count(minilm: encoder.TextEncoder) -> None:
@@ -123,12 +122,6 @@ def test_words_only_changes_the_rows_that_count(minilm: encoder.TextEncoder) -> 
     measures = head_measures(minilm.trace(TEXT), queries="content")
     assert app.main.dataframe[0].value["cls"].to_numpy() == pytest.approx(measures["cls"].ravel())
     assert f"{measures.n_queries} queries" in written(app)
-
-
-def test_the_similarity_names_the_nearest_heads(minilm: encoder.TextEncoder) -> None:
-    shown = written(visit(PAGE, text=TEXT, find="map", layer="1", head="8"))
-    for layer, head, value in head_similarity(minilm.trace(TEXT)).nearest(1, 8):
-        assert f"L{layer} H{head} ({value:.3f})" in shown
 
 
 @pytest.mark.parametrize("model", ["minilm", "scratch"])

@@ -10,7 +10,7 @@ from scipy.spatial.distance import jensenshannon
 
 from encoder import TextEncoder
 from encoder.measure import head_divergence
-from encoder.measure.head_divergence import HeadSimilarity, head_plane, head_similarity
+from encoder.measure.head_divergence import head_similarity
 from tests.engine import by_hand
 
 N = 12
@@ -69,35 +69,3 @@ def test_of_a_long_text_some_rows_are_taken(minilm: TextEncoder, prose: str):
     maps = np.stack([trace.attention(layer, head).double().numpy()[::4] for layer, head in ((0, 2), (1, 8))])
     assert part.between((0, 2), (1, 8)) == pytest.approx(np.mean(jensenshannon(*maps, axis=1) ** 2), abs=1e-5)
     assert np.corrcoef(whole.divergence.ravel(), part.divergence.ravel())[0, 1] > 0.98
-
-
-def test_the_plane_keeps_distances_that_a_plane_can_keep():
-    points = np.random.default_rng(0).normal(size=(9, 2))
-    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    plane = head_plane(HeadSimilarity(distances, 3, 5, 5))
-    found = np.linalg.norm(plane.xy[:, None] - plane.xy[None], axis=-1)
-    np.testing.assert_allclose(found, distances, atol=1e-3)
-    assert plane.stress < 1e-3
-    assert (plane.xy[0] <= 0).all()
-
-
-def test_the_plane_of_minilm_is_always_the_same(minilm: TextEncoder, prose: str):
-    similar = head_similarity(minilm.trace(prose))
-    one, other = head_plane(similar), head_plane(similar)
-    assert np.array_equal(one.xy, other.xy)
-    assert one.xy.shape == (72, 2)
-    assert 0 < one.stress < 0.3
-    distance = np.linalg.norm(one.xy[:, None] - one.xy[None], axis=-1)
-    assert np.corrcoef(distance.ravel(), similar.divergence.ravel())[0, 1] > 0.8
-
-
-def test_heads_that_are_all_alike_fall_together():
-    plane = head_plane(head_similarity(written(by_hand.uniform(N), by_hand.uniform(N))))
-    assert not plane.xy.any()
-    alone = head_plane(head_similarity(written(by_hand.uniform(N))))
-    assert alone.xy.shape == (1, 2)
-    pair = head_plane(head_similarity(written(by_hand.uniform(N), by_hand.identity(N))))
-    apart = np.linalg.norm(pair.xy[0] - pair.xy[1])
-    assert apart == pytest.approx(
-        head_similarity(written(by_hand.uniform(N), by_hand.identity(N))).divergence[0, 1], rel=1e-3
-    )
