@@ -1,7 +1,6 @@
 """Cost over the length of a text."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,28 +14,24 @@ def cost_curves(
     lengths: Sequence[float],
     curves: Mapping[str, Sequence[float]],
     *,
-    crossover: float | None,
-    here: float | None = None,
-    axis: str,
-    dashed: Sequence[str] = (),
+    crossover: float,
+    here: float,
 ) -> go.Figure:
-    """Curves over the number of tokens, both axes logarithmic. crossover, here: lengths that are marked."""
+    """FLOPs of one layer over the number of tokens, both axes logarithmic. crossover, here: lengths that are marked."""
     figure = go.Figure(layout=neutral_layout())
     x = np.asarray(lengths, dtype=float)
     for number, (name, values) in enumerate(curves.items()):
-        look: dict[str, Any] = {"mode": "lines", "dash": "dash"} if name in dashed else {}
         y, shade = np.asarray(values, dtype=float), colour.SERIES[number]
-        figure.add_trace(curve(x, y, name, shade, f"%{{x:,.0f}} tokens: {name} %{{y:.3g}}", **look))
+        figure.add_trace(curve(x, y, name, shade, f"%{{x:,.0f}} tokens: {name} %{{y:.3g}}", mode="lines"))
     figure.update_layout(
         xaxis=plain_axis("tokens") | {"type": "log", "dtick": "D2"},
-        yaxis=plain_axis(axis) | {"type": "log", "exponentformat": "SI"},
+        yaxis=plain_axis("FLOPs of one layer") | {"type": "log", "exponentformat": "SI"},
         legend=LEGEND,
     )
     for place, word in ((crossover, "crossover"), (here, "this text")):
-        if place is not None and place > 0:
-            figure.add_vline(x=place, line={"color": colour.EMPHASIS, "width": 1, "dash": "dot"})
-            figure.add_annotation(
-                x=float(np.log10(place)), y=1, yref="y domain", yanchor="top", xanchor="left",
-                text=f"{word}: {place:,.0f}", showarrow=False, font={"size": 11}, xshift=3,
-            )  # fmt: skip
+        figure.add_vline(x=place, line={"color": colour.EMPHASIS, "width": 1, "dash": "dot"})
+        figure.add_annotation(
+            x=float(np.log10(place)), y=1, yref="y domain", yanchor="top", xanchor="left",
+            text=f"{word}: {place:,.0f}", showarrow=False, font={"size": 11}, xshift=3,
+        )  # fmt: skip
     return figure

@@ -1,28 +1,17 @@
-"""The cost of a forward pass: formulas with numbers, the crossover of n and n², and measured times."""
+"""The cost of a forward pass: formulas with numbers, and the crossover of n and n²."""
 
-import time
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from encoder.errors import EncoderError
-from encoder.explain import timing
 from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
-from encoder.explain.timing import Timing
 from encoder.export import tables
 from encoder.figures.cost import cost_curves
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
 from pages.core.words import about, formulas
-from pages.core.words.markdown import say_error
-
-#: The longest measured text: beyond it one layer takes seconds, and its mask hundreds of megabytes.
-LONGEST = 8_192
-_RESULTS = "cost:measured"
 
 
 def show(view: View, bytes_each: int) -> Cost:
@@ -43,8 +32,6 @@ def show(view: View, bytes_each: int) -> Cost:
     st.caption(about.text(__file__, "How work and memory are counted", bytes_each=bytes_each))
     st.header("Length from which attention costs more", anchor=False)
     _crossover(view)
-    st.header("Measured on this machine", anchor=False)
-    _measured(view)
     return found
 
 
@@ -62,8 +49,8 @@ def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], 
 def _crossover(view: View) -> None:
     config, here = view.loaded.config, view.trace.n_tokens
     crossing = crossover(config)
-    lengths = timing.default_lengths(config, min(LONGEST, max(4 * int(crossing.n_tokens), 512)))
-    lengths = tuple(sorted({min(here, lengths[0]), *lengths, max(here, lengths[-1])}))
+    longest = 4 * int(crossing.n_tokens)
+    lengths = sorted({here, *(2**power for power in range(6, max(longest, 512).bit_length()))})
     curves = curve(config, lengths)
     left, right = st.columns([6, 5], gap="medium")
     with left:
@@ -73,8 +60,6 @@ def _crossover(view: View) -> None:
                 {"grows with n": curves["linear"], "grows with n²": curves["quadratic"]},
                 crossover=crossing.n_tokens,
                 here=here,
-                axis="FLOPs of one layer",
-                dashed=("grows with n", "grows with n²"),
             ),
             height=340,
             key="flops",
@@ -87,84 +72,6 @@ def _crossover(view: View) -> None:
             f"equal at n = **{crossing.n_tokens:,.0f}** tokens:"
         )
         formulas.show(crossing.formula, crossing.numbers)
-
-
-def _measured(view: View) -> None:
-    config = view.loaded.config
-    lengths = timing.default_lengths(config, min(LONGEST, int(1.5 * crossover(config).n_tokens)))
-    st.markdown(
-        f"This measures one layer with random vectors at {len(lengths)} lengths, {lengths[0]} to {lengths[-1]:,} "
-        "tokens. It also measures its attention between tokens only. The dashed line is the formula: FLOPs divided by "
-        "the speed of this machine for each kind of work."
-    )
-    results: dict[object, list[Timing]] = st.session_state.setdefault(_RESULTS, {})
-    place = (view.model, view.layer)
-    with st.container(horizontal=True):
-        wanted = st.button("Measure", icon=":material/timer:", type="primary", key="measure")
-        st.button("Stop", icon=":material/stop:", key="stop", help="Keeps the lengths measured so far.")
-    chart = st.empty()
-    if wanted:
-        results[place] = []
-        _measure(view, lengths, results[place], chart)
-    elif results.get(place):
-        _draw(view, results[place], chart)
-
-
-def _measure(view: View, lengths: Sequence[int], timings: list[Timing], chart: DeltaGenerator) -> None:
-    """Measure each length and draw it. Any click stops the run after the current length."""
-    if not cache.MEASURING.acquire(blocking=False):
-        st.info("Another measurement is running on this machine, and two at once disturb each other. Try again soon.")
-        return
-    try:
-        bar = st.progress(0.0, text="Measuring …")
-        for one in timing.time_layer(view.loaded.encoder, lengths, view.layer):
-            timings.append(one)
-            share = sum(lengths[: one.done]) / sum(lengths)
-            bar.progress(share, text=f"{one.n_tokens:,} tokens: {one.layer * 1e3:,.1f} ms per layer")
-            _draw(view, timings, chart)
-            time.sleep(0)  # lets Streamlit handle a click on Stop
-        bar.empty()
-    except EncoderError as error:
-        say_error(error, st.info, icon=None)
-    finally:
-        cache.MEASURING.release()
-
-
-def _draw(view: View, measured: list[Timing], chart: DeltaGenerator) -> None:
-    timings = list(measured)  # after Stop, the run before may still add the length that it was measuring
-    fitted = timing.fit(view.loaded.config, timings)
-    with chart.container():
-        plot(
-            cost_curves(
-                [one.n_tokens for one in timings],
-                {
-                    "whole layer": [one.layer * 1e3 for one in timings],
-                    "attention between tokens": [one.between * 1e3 for one in timings],
-                    "the rest": [one.rest * 1e3 for one in timings],
-                    "formula": fitted.seconds * 1e3,
-                },
-                crossover=fitted.crossover,
-                axis="milliseconds",
-                dashed=("formula",),
-            ),
-            height=380,
-            key=f"times-{len(timings)}",
-            alt="Measured milliseconds of one layer over the number of tokens, next to the formula.",
-        )
-        crossing = ""
-        if fitted.crossover:
-            crossing = (
-                f"Attention takes longer than the rest from about {fitted.crossover:,.0f} tokens; by FLOPs, from "
-                f"{crossover(view.loaded.config).n_tokens:,.0f}. "
-            )
-        ratios = [one.layer / seconds for one, seconds in zip(timings, fitted.seconds, strict=True)]
-        low, high = ratios.index(min(ratios)), ratios.index(max(ratios))
-        st.caption(
-            f"{crossing}Speed: {fitted.linear / 1e9:,.1f} GFLOP/s in the matrices, {fitted.quadratic / 1e9:,.1f} "
-            f"GFLOP/s in attention. Measured time over formula: {ratios[low]:.2f} at {timings[low].n_tokens:,} tokens "
-            f"to {ratios[high]:.2f} at {timings[high].n_tokens:,}. The formula counts operations only; starting them "
-            "and moving numbers from memory also takes time."
-        )
 
 
 def export(view: View, found: Cost, bytes_each: int) -> None:

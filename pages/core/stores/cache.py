@@ -6,7 +6,6 @@ the function and its arguments each time.
 
 import dataclasses
 import gc
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
@@ -35,8 +34,6 @@ _collected = 0.0
 #: Operations of a pass that two threads make no faster: about 100 tokens in MiniLM.
 SHORT_FLOPS = 2 * 10**9
 _STORE = ByteCache(CACHE_MB * 1_000_000)
-#: Held by the one session that measures times: two at once would both be wrong.
-MEASURING = threading.Lock()
 
 
 def _needs_model(key: Hashable, name: Hashable, value: Any) -> bool:
