@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from encoder.figures.deletion import deletion_curves
-from encoder.figures.names import Names
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.qk_plane import KEYS, QUERIES, qk_plane
 
@@ -92,43 +91,18 @@ def test_a_part_of_a_text_draws_the_lines_that_end_in_it() -> None:
     assert figure.data[QUERIES].hovertext[1].startswith("query of שלום (5)") or "(5)" in figure.data[1].hovertext[1]
 
 
-def test_names_do_not_overlap() -> None:
-    """Points on top of each other: no more are named than there is room for; the selected one has its tag."""
-    figure = qk_plane(np.zeros((9, 2)), np.ones((9, 2)), ["word"] * 9, [0] * 9, [1.0] * 9, selected=(5, None))
-    named = [n for n, text in enumerate(figure.data[QUERIES].text) if text]
-    assert 5 not in named
-    assert len(named) <= 4
+def test_names_are_in_the_order_in_which_the_page_keeps_them() -> None:
+    """The selected query's strongest key, then a key of many queries, then all others; a selected token has a tag."""
+    strongest = [0, 1, *[2] * 7]
+    figure = qk_plane(np.zeros((9, 2)), np.ones((9, 2)), ["word"] * 9, strongest, [1.0] * 9, selected=(1, None))
+    order = figure.layout.meta["names"]
+    assert order[:3] == [[KEYS, 1], [KEYS, 2], [QUERIES, 0]]
+    assert [QUERIES, 1] not in order
+    assert not figure.data[QUERIES].text[1]
+    assert len(order) == 2 * 9 - 1 == sum(1 for n in (QUERIES, KEYS) for text in figure.data[n].text if text)
     assert [note.text for note in figure.layout.annotations] == ["word"]
-    assert len(figure.layout.meta["names"]) == sum(1 for n in (QUERIES, KEYS) for text in figure.data[n].text if text)
-    spread = qk_plane(RANDOM.random((5, 2)) + np.arange(5)[:, None] * 50, np.ones((5, 2)) - 90, "a b c d e".split(),
-                      [0] * 5, [1.0] * 5)  # fmt: skip
-    assert all(spread.data[QUERIES].text)
-
-
-@pytest.mark.parametrize("n", [8, 64, 128])
-def test_at_either_size_names_cover_nothing(n: int) -> None:
-    at = RANDOM.normal(size=(n, 2))
-    room = Names(at)
-    room.tag(3, "selected")
-    room.place([(point, "word") for point in range(n) if point != 3])
-    assert room.order
-    for boxes in room._taken:  # points, the ring and the tag of what is selected, names
-        names = boxes[n + 2 :]
-        low, high = np.maximum(names[:, None, :2], boxes[:, :2]), np.minimum(names[:, None, 2:], boxes[:, 2:])
-        overlap = (low < high).all(axis=2)
-        assert overlap.sum() == len(names), "each overlaps itself only"
-
-
-def test_a_telling_name_without_room_has_a_line_to_its_point() -> None:
-    """All queries attend to key 0, which lies among many points: it is named all the same, and a line leads there."""
-    turn = np.linspace(0, 2 * np.pi, 64, endpoint=False)
-    ring = np.stack((np.cos(turn), np.sin(turn)), axis=1)
-    q, k = np.concatenate((ring * 0.16, ring)), np.concatenate(([[0.0, 0.0]], np.tile(ring, (2, 1))[:127]))
-    figure = qk_plane(q, k, ["hub", *["word"] * 127], [0] * 128, [1.0] * 128)
-    (note,) = figure.layout.annotations
-    assert (note.text, note.x, note.y) == ("hub", 0, 0)
-    assert abs(note.ay) > 30
-    assert note.arrowcolor == note.font.color
+    long = qk_plane(np.zeros((200, 2)), np.ones((200, 2)), ["word"] * 200, [7] * 200, [1.0] * 200)
+    assert long.layout.meta["names"] == [[KEYS, 7]] or long.layout.meta["names"] == ([KEYS, 7],)
 
 
 def test_random_draws_are_a_band_and_their_mean() -> None:
@@ -148,8 +122,8 @@ def test_random_draws_are_a_band_and_their_mean() -> None:
     [
         (lambda: weighted_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
         (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
-        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "as many tokens"),
-        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "for 2 queries"),
+        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "2. each"),
+        (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "strongest"),
         (lambda: deletion_curves((1, 2), {"one": (1, 2)}, np.zeros((3, 1)), "tokens", "change"), "as many"),
     ],
 )
