@@ -186,22 +186,3 @@ def area(curve: np.ndarray, n_covered: Sequence[int]) -> np.ndarray:
     """The mean of curves [..., steps] over the share of covered parts (trapezoids): RISE's area under the curve."""
     shares = np.asarray(n_covered, dtype=np.float64) / max(n_covered)
     return np.trapezoid(curve, shares, axis=-1)
-
-
-def gradient_by_part(
-    model: ImageEncoder, given: Any, plain: Trace, outcome: Outcome | str = "sentence", cover: Cover = "grey"
-) -> np.ndarray:
-    """[P]: gradient of the outcome by the pixels, times the change that covering makes, summed over each patch.
-
-    A first-order guess of the fall that `iter_occlude_each` measures, from one backward pass ("gradient x input",
-    Shrikumar et al. 2016, "Not Just a Black Box", with a reference).
-    """
-    measure = as_outcome(outcome).on(model, plain)
-    pixels = model.prepare(given).to(device=model.device, dtype=model.encoder.dtype).unsqueeze(0)
-    with torch.enable_grad(), explain_out_of_memory(model.device, plain.n_tokens):
-        pixels = pixels.detach().requires_grad_()
-        (slope,) = torch.autograd.grad(measure(model.encoder(pixels)).sum(), pixels)
-    taken = pixels.detach()[0].cpu() - _colour(model, model.prepare(given), cover)
-    grid, size = model.layout, model.layout.patch_size
-    product = (slope[0].cpu().float() * taken).sum(dim=0)[: grid.rows * size, : grid.columns * size]
-    return product.reshape(grid.rows, size, grid.columns, size).sum(dim=(1, 3)).numpy().ravel()

@@ -6,10 +6,8 @@ import importlib.util
 import os
 import platform
 import shutil
-import socket
 import tempfile
 import tomllib
-import webbrowser
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,7 +33,7 @@ def run_doctor(options: argparse.Namespace) -> Iterator[Result]:
     """Every finding; the exit code is 0 if nothing is missing, else 1."""
     import pandas as pd
 
-    found = list(findings(options.port, options.models_root))
+    found = list(findings(options.models_root))
     width = max(len(one.name) for one in found)
     lines = [f"{one.state:7}  {one.name:{width}}  {one.what}{': ' * bool(one.remedy)}{one.remedy}" for one in found]
     table = pd.DataFrame([asdict(one) for one in found])
@@ -45,15 +43,13 @@ def run_doctor(options: argparse.Namespace) -> Iterator[Result]:
     )  # fmt: skip
 
 
-def findings(port: int, models_root: Path | None = None) -> Iterator[Finding]:
+def findings(models_root: Path | None = None) -> Iterator[Finding]:
     """Everything that `encoderscope` needs, and what it would like to have."""
     yield Finding("Python", "ok", f"{platform.python_version()} on {platform.platform(terse=True)}")
     yield from _packages()
     yield from _app()
     yield from _machine()
     yield from _disk()
-    yield from _port(port)
-    yield from _browser()
     yield from _models(models_root)
 
 
@@ -125,24 +121,6 @@ def _disk() -> Iterator[Finding]:
         return
     state, remedy = ("ok", "") if free >= DISK else ("missing", "make room, or set TMPDIR to another folder")
     yield Finding("disk", state, f"{free / 1e9:,.1f} GB are free in {place}", remedy)
-
-
-def _port(port: int) -> Iterator[Finding]:
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError as error:
-        yield Finding(
-            "port", "note", f"{port} is not free ({error.strerror})", "without --port the next free one is used"
-        )
-    else:
-        yield Finding("port", "ok", f"{port} is free")
-
-
-def _browser() -> Iterator[Finding]:
-    try:
-        yield Finding("browser", "ok", str(webbrowser.get().__class__.__name__))
-    except webbrowser.Error:
-        yield Finding("browser", "note", "none is found", "open the printed address in a browser of your own")
 
 
 def _models(root: Path | None) -> Iterator[Finding]:

@@ -113,9 +113,6 @@ def test_occlusion_over_an_image():
     over = visit("heads", **query)
     assert_well(over)
     assert np.allclose(ran(over)["falls"].numpy(), falls, atol=1e-5)
-    grey = visit("heads", cover="grey", closed=True, **query)
-    assert_well(grey)
-    assert written(grey) != written(app)
     edited = visit("heads", edits="ablate_l0_h0", closed=True, **query)
     assert "edits" in sentences(edited)
     assert not edited.exception

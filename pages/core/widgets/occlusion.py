@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from encoder import Trace, causal
+from encoder import causal
 from encoder.causal import Outcome, occlusion
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
@@ -19,19 +19,10 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import effects, outcomes
 from pages.core.widgets.export import given
-from pages.core.words import number, references
-from pages.state import Param, choice, state
+from pages.core.words import number
 
-COVERS = {"": "Usual", "black": "Black", "grey": "Grey", "mean": "Mean colour"}
 #: The longest input, in tokens, whose parts are covered.
 LONGEST = 1_600
-
-
-@state.register
-class CoverParams:
-    """cover: what covers a patch; "": black for images of ink, else grey."""
-
-    cover: Param[str] = choice("", COVERS, shown="usual")
 
 
 @dataclass(frozen=True)
@@ -111,31 +102,18 @@ class Occlusion:
 
 
 def controls(view: View) -> Occlusion:
-    """The widgets of the class and of the cover; a model without classes is measured by its vector."""
+    """The widget of the class; a model without classes is measured by its vector."""
     found = view.given
     of_image = view.loaded.takes == "image"
     with st.container(key="controls-occlusion", horizontal=True, vertical_alignment="bottom", gap="medium"):
         outcome: Outcome = causal.SentenceVector()
         if view.loaded.classifier is not None:
             outcome = outcomes.choose_class(view)
-        if of_image:
-            usual = _usual(view)
-            names = {**COVERS, "": f"{COVERS[usual]} (usual)"}
-            del names[usual]
-            state.selectbox(
-                CoverParams.cover, "Covered with", names, width=180,
-                help=references.cited(
-                    "What replaces a patch changes the numbers: compare. Grey is the checkpoint’s mean colour. Zeiler "
-                    "and Fergus (2014) used a grey square. In images of ink, black is paper."
-                ),
-            )  # fmt: skip
-    return Occlusion(
-        view, found, outcome, state.newest(CoverParams.cover) or _usual(view), "patch" if of_image else "window"
-    )
+    return Occlusion(view, found, outcome, _cover(view), "patch" if of_image else "window")
 
 
-def _usual(view: View) -> occlusion.Cover:
-    """Black for images of ink, whose background is black; otherwise grey."""
+def _cover(view: View) -> occlusion.Cover:
+    """Black for images of ink, whose paper is black; otherwise grey, the checkpoint's mean colour."""
     of_ink = view.loaded.takes == "image" and view.loaded.patches.channels == 1
     return "black" if of_ink else "grey"
 
@@ -144,9 +122,6 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
     """The curves of several orders next to random ones, and what they say. weights: name of an order -> [P]."""
     orders = {name: occlusion.largest_first(values) for name, values in weights.items()}
     fixed = {"largest single fall first": occlusion.largest_first(alone)}
-    gradient = _gradient(found)
-    if gradient is not None:
-        fixed["largest gradient first"] = occlusion.largest_first(gradient)
     # Two parts, so that another head computes its own curves only.
     some = found.curves("covering-fixed", fixed, occlusion.SEEDS)
     if some is None:
@@ -171,18 +146,6 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
         f"Mean fall along each curve: {said}; random: {number(float(chance.mean()))} ({number(float(chance.min()))} to "
         f"{number(float(chance.max()))}). An order that finds what the model uses has a larger mean fall than random."
     )
-
-
-def _gradient(found: Occlusion) -> np.ndarray | None:
-    """[P]: gradient times change of each patch; None for sounds, whose features have no gradient here."""
-    model = found.view.loaded
-    if model.takes != "image":
-        return None
-
-    def make(trace: Trace) -> np.ndarray:
-        return occlusion.gradient_by_part(model, found.given, trace, found.outcome, found.cover)
-
-    return found.view.derived(("gradient by part", found.outcome, found.cover), make)
 
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
