@@ -7,11 +7,7 @@ Shapes: n tokens, L layers, H heads, D d_model, K width of a head, F width of th
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from encoder.model.config import EncoderConfig
 
@@ -208,16 +204,6 @@ def crossover(config: EncoderConfig) -> Crossover:
         )
         numbers = rf"n = 2 \cdot {_grouped(d)} + {_grouped(round(n - 2 * d))} = {_grouped(round(n))}"
     return Crossover(n, formula, numbers)
-
-
-def curve(config: EncoderConfig, lengths: Sequence[int]) -> dict[str, NDArray[np.float64]]:
-    """FLOPs of one layer's matrix products at each length: "linear" and "quadratic", [N] each."""
-    costs = [layer_parts(config, n) for n in lengths]
-    totals = {
-        name: [sum(part.flops for part in parts if part.product and part.power == power) for parts in costs]
-        for name, power in (("linear", 1), ("quadratic", 2))
-    }
-    return {name: np.array(values, dtype=np.float64) for name, values in totals.items()}
 
 
 def _grouped(number: int) -> str:

@@ -146,28 +146,10 @@ class Lines(HeadView):
         return table.drop(columns=["layer", "head"]) if len(self.heads) == 1 else table
 
     def sections(self) -> list[Section]:
-        parts = [
+        return [
             Section(self.title, picture=self.picture(), sentences=self.sentences()),
             Section("The strongest of these weights", table=self.strongest()),
         ]
-        first, (queries, keys) = self.maps[0], self._selected
-        if self.queries:
-            sums = self.weights[:, list(self.queries)].sum(1)
-            table = self._sums(sums, first.key_labels, first.places[1])
-            parts.append(Section(f"What {queries} attends to", table=table))
-        if self.keys:
-            sums = self.weights[:, :, list(self.keys)].sum(2)
-            table = self._sums(sums, first.query_labels, first.places[0])
-            parts.append(Section(f"What attends to {keys}", table=table))
-        return parts
-
-    def _sums(self, sums: np.ndarray, labels: Sequence[str], positions: Sequence[int]) -> pd.DataFrame:
-        """The numbers next to the tokens of a side, largest first: a column a head, their mean. sums: [N, tokens]"""
-        order = np.argsort(-sums.mean(0), kind="stable")[:STRONGEST]
-        table = pd.DataFrame({"position": positions, "token": labels} | dict(zip(self.names, sums, strict=True)))
-        if len(sums) > 1:
-            table["mean"] = sums.mean(0)
-        return table.iloc[order]
 
     def facts(self) -> dict[str, str]:
         first, *more = self.names

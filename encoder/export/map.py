@@ -10,12 +10,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from torch import Tensor
 
 from encoder.export.document import Section
 from encoder.export.options import AS_COMPUTED, Options
 from encoder.export.tables import EXACT_TOKENS, attention_frame
-from encoder.export.view import STRONGEST, HeadView, load_map, named, places_in, selected_tokens, view_code
+from encoder.export.view import STRONGEST, HeadView, load_map, places_in, selected_tokens, view_code
 from encoder.figures import attention_heatmap
 from encoder.figures.attention import Scale
 from encoder.measure import ranking
@@ -125,27 +124,11 @@ class Map(HeadView):
         ]
         return pd.DataFrame(rows, columns=["query", "from", "key", "to", "weight"])
 
-    def attended(self) -> pd.DataFrame:
-        """What the selected queries attend to, summed, strongest first."""
-        return _sums(self.shown.from_rows(self.queries), self.shown.places[1], self.shown.key_labels, ["key", "to"])
-
-    def attending(self) -> pd.DataFrame:
-        """Which queries attend to the selected keys, summed, strongest first."""
-        shown = self.shown
-        return _sums(shown.to_columns(self.keys), shown.places[0], shown.query_labels, ["query", "from"])
-
     def sections(self) -> list[Section]:
-        parts = [
+        return [
             Section(self.title, figure=self.figure(), sentences=[" ".join(self.sentences())]),
             Section("The strongest weights of this map", table=self.strongest()),
         ]
-        if self.queries:
-            tokens = named(self.shown.query_labels, self.queries, self.shown.places[0])
-            parts.append(Section(f"What {tokens} attends to", table=self.attended()))
-        if self.keys:
-            tokens = named(self.shown.key_labels, self.keys, self.shown.places[1])
-            parts.append(Section(f"What attends to {tokens}", table=self.attending()))
-        return parts
 
     def facts(self) -> dict[str, str]:
         return {"View": "map", self.kind: self.name} | self.options.facts() | {"Colours": self.options.colours}
@@ -157,12 +140,6 @@ class Map(HeadView):
             "colours": "" if self.colours == "viridis" else self.colours,
         }
         return view_code(f"map(trace, {layer}, {head}", arguments, self.options, draw="figure")
-
-
-def _sums(weights: Tensor, places: Sequence[int], labels: Sequence[str], names: list[str]) -> pd.DataFrame:
-    """The largest of some summed weights, largest first; names: of the columns with the position and the label."""
-    rows = [(places[at], labels[at], weight) for at, weight in ranking.strongest(weights, STRONGEST)]
-    return pd.DataFrame(rows, columns=[*names, "weight"])
 
 
 def map(

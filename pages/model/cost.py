@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from encoder.explain.cost import Cost, CostPart, Term, cost, crossover, curve
+from encoder.explain.cost import Cost, CostPart, Term, cost, crossover
 from encoder.export import tables
-from encoder.figures.cost import cost_curves
-from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
@@ -47,31 +45,13 @@ def _table(title: str, parts: Sequence[CostPart], term_of: Callable[[CostPart], 
 
 
 def _crossover(view: View) -> None:
-    config, here = view.loaded.config, view.trace.n_tokens
-    crossing = crossover(config)
-    longest = 4 * int(crossing.n_tokens)
-    lengths = sorted({here, *(2**power for power in range(6, max(longest, 512).bit_length()))})
-    curves = curve(config, lengths)
-    left, right = st.columns([6, 5], gap="medium")
-    with left:
-        plot(
-            cost_curves(
-                lengths,
-                {"grows with n": curves["linear"], "grows with n²": curves["quadratic"]},
-                crossover=crossing.n_tokens,
-                here=here,
-            ),
-            height=340,
-            key="flops",
-            alt="FLOPs of one layer over the number of tokens: two straight lines that cross.",
-        )
-    with right:
-        st.markdown(
-            "Queries, keys, values, W_O and the feed-forward layer process each token on its own, so their work grows "
-            "with n. Scores and weighted sums pair every token with every other, so their work grows with n². Both are "
-            f"equal at n = **{crossing.n_tokens:,.0f}** tokens:"
-        )
-        formulas.show(crossing.formula, crossing.numbers)
+    crossing = crossover(view.loaded.config)
+    st.markdown(
+        "Queries, keys, values, W_O and the feed-forward layer process each token on its own, so their work grows "
+        "with n. Scores and weighted sums pair every token with every other, so their work grows with n². Both are "
+        f"equal at n = **{crossing.n_tokens:,.0f}** tokens:"
+    )
+    formulas.show(crossing.formula, crossing.numbers)
 
 
 def export(view: View, found: Cost, bytes_each: int) -> None:

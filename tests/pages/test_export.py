@@ -87,7 +87,7 @@ def test_a_heads_numbers_its_lines_and_its_files_agree(query: dict[str, str], fi
 SEEN = [
     ("lines", {"overlay": "1.8,3.3", "least": "0.1", "special": "renormalise"}, ["L1 H8, L3 H3", "0.1; the numbers"]),
     ("lines", {"i": "2", "hold": "5", "words": "1"}, ["tokenizers", "are averaged"]),
-    ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "What attends to [CLS] (0)"]),
+    ("lines", {"average": "heads", "j": "0"}, ["L1, mean of 12 heads", "Lines to [CLS] (0)"]),
     ("text", {"i": "2", "scale": "log"}, ["to it in L1 H2", "logarithmic"]),
     ("text", {"direction": "from", "j": "10", "pair": "It works.", "between": "a-b"}, ["it attends to", "A → B"]),
     ("text", {"words": "1", "average": "both"}, ["a word receives", "Mean of all 72 heads"]),
@@ -361,4 +361,3 @@ def test_repeated_words_are_distinguished_by_their_positions(minilm: encoder.Tex
     assert list(pairs.columns) == ["query", "from", "key", "to", "weight"]
     assert not pairs.duplicated(["query", "key"]).any()
     assert pairs.duplicated(["from", "to"]).any()
-    assert view.attended()["key"].iloc[0] == 3  # L0 H2 attends to the token before
