@@ -35,7 +35,9 @@ BOTH = "pre_post"
 #: Pages that had a sentence of their own for words that are masked.
 OF_MASKED = ("masked_words", "predict")
 #: Values of former pages that the page of now has no use for: a view with them opens without.
-DROPPED = frozenset("block hidden maps masked moved_norms order picture says second stage temperature third".split())
+DROPPED = frozenset(
+    "block hidden knock_out_query maps masked moved_norms order picture says second stage temperature third".split()
+)
 
 
 def current(view: Mapping[str, str]) -> dict[str, str]:
