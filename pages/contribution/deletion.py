@@ -9,12 +9,9 @@ from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from pages.components import plot
-from pages.contribution import of_class
-from pages.contribution.of_class import ChosenClass
 from pages.contribution.params import Params
-from pages.core.stores import results
 from pages.core.view import View
-from pages.core.widgets import Export, class_head, place, title
+from pages.core.widgets import Export, place, title
 from pages.core.words import about, token_names
 from pages.core.work.compute_turns import TURNS
 from pages.state import state
@@ -22,7 +19,6 @@ from pages.state import state
 #: Up to this many tokens the test runs without being asked.
 AT_ONCE = 128
 SCOPES = {"model": "In the whole model", "layer": "In this layer", "head": "In this head"}
-MEASURED = {"embedding": "Embedding", "class": "Class"}
 CANDIDATES = {"words": "Words only", "all": "Special tokens, too"}
 SEEDS = tuple(range(8))
 
@@ -31,17 +27,10 @@ def show(view: View) -> Export | None:
     """The whole part of the page; None where the test did not run."""
     _controls(view)
     params = state.read(Params)
-    chosen = None
-    if params.measured == "class" and of_class.has_head(view):
-        left, right = st.columns([11, 9], gap="medium")
-        with left:
-            class_head.draw(view)
-        with right:
-            chosen = of_class.choose(view)
-    found = _run(view, params, chosen)
+    found = _run(view, params)
     if found is None:
         return None
-    change = "change of the embedding" if chosen is None else f"drop of {chosen.outcome}"
+    change = "change of the embedding"
     curves = {
         "largest attention first": found.by_attention,
         "largest norm-weighted first": found.by_norm_weighted,
@@ -54,18 +43,16 @@ def show(view: View) -> Export | None:
         "attention, and random ones.",
         height=380,
     )
-    st.markdown(_result(view, found, "Change" if chosen is None else f"Drop of {chosen.outcome}"))
+    st.markdown(_result(view, found))
     st.caption(about.text(__file__, "How to read the test", draws=len(SEEDS)))
-    about.expander(__file__, "How the test works, and the debate", **_method(view, params, chosen))
-    return exported(view, found, figure, chosen, params)
+    about.expander(__file__, "How the test works, and the debate", **_method(view, params))
+    return exported(view, found, figure, params)
 
 
-def exported(view: View, found: Deletion, figure: go.Figure, chosen: ChosenClass | None, params: Params) -> Export:
-    """The change for each k. chosen: what was measured."""
+def exported(view: View, found: Deletion, figure: go.Figure, params: Params) -> Export:
+    """The change for each k."""
     layer, head = view.layer, view.head
     options = f'seeds=range({len(SEEDS)}), scope="{params.scope}", candidates="{params.candidates}"'
-    if chosen is not None:
-        options += ", outcome=outcome"
     return Export(
         view,
         title(view, f"Deletion test of L{layer} H{head}"),
@@ -77,31 +64,15 @@ def exported(view: View, found: Deletion, figure: go.Figure, chosen: ChosenClass
                 **{f"random_{seed}": row for seed, row in zip(SEEDS, found.random, strict=True)},
             }
         ),
-        figures={"Change of the embedding, 1 − cosine" if chosen is None else "Drop of the class": figure},
+        figures={"Change of the embedding, 1 − cosine": figure},
         lines="from encoder.measure import deletion\n"
-        f"{_outcome_lines(chosen)}found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
-        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]}
-        | ({} if chosen is None else {"Class": chosen.label}),
-    )
-
-
-def _outcome_lines(chosen: ChosenClass | None) -> str:
-    if chosen is None:
-        return ""
-    return (
-        "from encoder import classify\n"
-        f"outcome = lambda trace: classify.probability(model, trace, {chosen.label!r}, {chosen.position})\n"
+        f"found = deletion.deletion_test(model, trace, {layer}, {head}, {options})",
+        settings={**place(view), "Hidden": SCOPES[params.scope], "Among": CANDIDATES[params.candidates]},
     )
 
 
 def _controls(view: View) -> None:
     with st.container(key="controls-deletion", horizontal=True, gap="medium"):
-        if of_class.has_head(view):
-            state.segmented(
-                Params.measured, "Measured", MEASURED,
-                help="Class: how far the probability of a class drops. The classification head is the model's, or the "
-                "one that you opened.",
-            )  # fmt: skip
         state.segmented(
             Params.scope, "Hidden", SCOPES,
             help="Hidden: no query of these heads may attend to the token. Its own vector stays.",
@@ -113,8 +84,8 @@ def _controls(view: View) -> None:
         )  # fmt: skip
 
 
-def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | None:
-    """The test, kept for all sessions; that of a class in this session only. For a longer text on request."""
+def _run(view: View, params: Params) -> Deletion | None:
+    """The test, kept for all sessions. For a longer text on request."""
     layer, head, n_tokens = view.layer, view.head, view.trace.n_tokens
     asked = str(("deletion asked", view.model, view.text, view.pair))
     if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):
@@ -127,23 +98,17 @@ def _run(view: View, params: Params, chosen: ChosenClass | None) -> Deletion | N
     def make(trace: Trace) -> Deletion:
         return deletion_test(
             view.loaded, trace, layer, head, seeds=SEEDS, scope=params.scope, candidates=params.candidates,
-            outcome=None if chosen is None else chosen.probability,
             progress=lambda share: bar.progress(share, "Hiding tokens …"),
         )  # type: ignore[arg-type]  # fmt: skip
 
-    what = ("deletion", layer, head, params.scope, params.candidates)
     try:
         with TURNS.turn(long=n_tokens > AT_ONCE):
-            if chosen is None:
-                return view.derived(what, make)
-            what = (*what, *chosen.names(view))
-            known = results.known("deletion", what)
-            return results.keep("deletion", what, make(view.trace)) if known is None else known
+            return view.derived(("deletion", layer, head, params.scope, params.candidates), make)
     finally:
         bar.empty()
 
 
-def _result(view: View, found: Deletion, change: str) -> str:
+def _result(view: View, found: Deletion) -> str:
     """Where the most attended tokens lie against the random ones, in numbers."""
     labels, random = view.trace.labels, found.random[:, 0]
     above, inside, below = found.against_random()
@@ -154,15 +119,15 @@ def _result(view: View, found: Deletion, change: str) -> str:
     return (
         f"In this sentence, the most attended tokens lie **above the random range for {above} of {len(found.counts)} "
         f"values of *k***, inside it for {inside}, below it for {below}.  \n"
-        f"{change} when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
+        f"Change when {token_names.bold(labels, found.order[0])} is hidden, the most attended: "
         f"**{three_digits(found.by_attention[0])}**. One random token: {three_digits(random.min())} to "
         f"{three_digits(random.max())}, mean {three_digits(random.mean())}.  \n"
         f"Most attended: {orders[0]}. Most norm-weighted attention: {orders[1]}."
     )
 
 
-def _method(view: View, params: Params, chosen: ChosenClass | None) -> dict[str, object]:
-    """What is hidden where, and what is measured, for the text about the test."""
+def _method(view: View, params: Params) -> dict[str, object]:
+    """What is hidden where, for the text about the test."""
     heads = {
         "model": "all heads of all layers",
         "layer": f"all heads of layer {view.layer}",
@@ -171,7 +136,4 @@ def _method(view: View, params: Params, chosen: ChosenClass | None) -> dict[str,
     among = "Special tokens are never hidden."
     if params.candidates == "all":
         among = "Hiding an attention sink can change the output even if its own contribution is small."
-    change = "The change is 1 − cosine of the sentence embedding with and without the tokens."
-    if chosen is not None:
-        change = f"The drop is {chosen.outcome} without hidden tokens, minus that with them."
-    return {"heads": heads, "among": among, "change": change, "draws": len(SEEDS)}
+    return {"heads": heads, "among": among, "draws": len(SEEDS)}

@@ -1,6 +1,5 @@
-"""The class of a classification head, which two parts of the page are about, and each token's part in its log-odds."""
+"""Each token's part in the log-odds of a class."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import TextEncoder, Trace, classify, similarity
+from encoder import TextEncoder, similarity
 from encoder.figures.token_bars import signed_token_bars
 from encoder.trace import gradual
 from pages.components import plot
@@ -29,26 +28,6 @@ class ChosenClass:
     label: str
     position: int | None
 
-    def probability(self, trace: Trace) -> float:
-        """The probability of the class in a run; a regression's score."""
-        return classify.probability(self.model, trace, self.label, self.position)
-
-    @property
-    def outcome(self) -> str:
-        """The name of that number."""
-        assert self.model.classifier is not None
-        kind = "score" if self.model.classifier.config.scale == "none" else "probability"
-        return f"the {kind} of “{self.label}”"
-
-    def names(self, view: View) -> tuple[Hashable, ...]:
-        """All that its numbers depend on."""
-        return view.model, view.text, view.pair, class_head.current(), self.label, self.position
-
-
-def has_head(view: View) -> bool:
-    """Whether the model, or this session, has a classification head for the view."""
-    return class_head.model_of(view).classifier is not None
-
 
 def missing(view: View) -> None:
     """What to do without a head."""
@@ -62,13 +41,6 @@ def missing(view: View) -> None:
         links.link("probes", "Probes: train a head on this model", icon="label")
 
 
-def choose(view: View) -> ChosenClass:
-    """The widgets of the class, and for a tagger of the token. Only for a view that has a head."""
-    model = class_head.model_of(view)
-    with st.container(key="controls-class", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        return ChosenClass(model, *outcomes.choose_label(view, model))
-
-
 #: Up to so many tokens the numbers are computed without being asked.
 AT_ONCE = 64
 REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
@@ -78,14 +50,16 @@ LARGEST = 4
 
 def show(view: View) -> Export | None:
     """The whole part of the page; None where it has no numbers."""
-    if not has_head(view):
+    model = class_head.model_of(view)
+    if model.classifier is None:
         missing(view)
         return None
     left, right = st.columns([11, 9], gap="medium")
     with left:
         class_head.draw(view)
     with right:
-        chosen = choose(view)
+        with st.container(key="controls-class", horizontal=True, vertical_alignment="bottom", gap="medium"):
+            chosen = ChosenClass(model, *outcomes.choose_label(view, model))
         reference = _reference(chosen)
     found = _found(view, chosen, reference)
     if found is None:
@@ -148,8 +122,9 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> similarity.ClassA
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
         return gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}"))
 
+    what = (reference, view.model, view.text, view.pair, class_head.current(), chosen.label, chosen.position)
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
-    return results.of_work("class", (reference, *chosen.names(view)), work, label="Compute the bars", ask=ask, own=True)
+    return results.of_work("class", what, work, label="Compute the bars", ask=ask, own=True)
 
 
 def _answer(found: similarity.ClassAttribution, labels: list[str] | tuple[str, ...]) -> str:

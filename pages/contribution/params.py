@@ -31,6 +31,5 @@ class Params:
     # The deletion test: where tokens are hidden, and which tokens may be.
     scope: Param[str] = choice("model", SCOPES, url="hide")
     candidates: Param[str] = choice("words", CANDIDATES, url="among")
-    measured: Param[str] = choice("embedding", ("embedding", "class"), url="change_of")
     # What a class depends on.
     class_reference: Param[str] = choice("pad", REFERENCES, url="class_reference")

@@ -1,20 +1,17 @@
 """Attention rollout: the attention of all layers up to one, multiplied, with the residual connection included."""
 
-import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import Trace, figures
 from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
-from encoder.measure import patches, ranking
+from encoder.measure import ranking
 from encoder.measure import rollout as measure
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, ViewParams, map_window, selection, token_rows
 from pages.core.widgets import Export, answer, title
-from pages.core.widgets.over_image import token
-from pages.core.words import about, formulas, plain, token_names
+from pages.core.words import about, formulas, token_names
 from pages.state import controlled, state
 
 #: Tokens that are named next to the one of a row.
@@ -34,8 +31,6 @@ def show(view: View) -> Export:
     else:
         drawn[f"Rollout after layer {view.layer}"] = _map(view)
     st.caption(about.text(__file__, "Limits of rollout"))
-    if view.trace.kind == "image":
-        _over_depth(view)
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")
@@ -121,30 +116,3 @@ def _row(view: View, query: int, row) -> None:
         named = ", ".join(f"{token_names.bold(labels, place)} {share:.1%}" for place, share in others)
         text += f"; largest of the others: {named}"
     st.markdown(f"{text}." if view.i is not None else f"{text}. Select a row for another token.")
-
-
-#: Maps side by side.
-MOST_ACROSS = 6
-
-
-def _over_depth(view: View) -> None:
-    """What a token attends to in each layer: the mean of its heads, and the rollout up to there."""
-    place = token(view)
-    name = plain(view.trace.labels[place])
-    st.subheader(f"{name} over depth", anchor=False)
-
-    def make(trace: Trace) -> np.ndarray:
-        mean = patches.rows_of_token(trace, place).mean(dim=1)  # [L, T]
-        rows = [patches.over_image(trace, row).cpu().numpy() for row in (mean, patches.rollout_rows(trace, place))]
-        return np.concatenate(rows)
-
-    n_layers = view.loaded.config.n_layers
-    titles = [f"{what} L{layer}" for what in ("mean", "rollout") for layer in range(n_layers)]
-    maps = view.derived(("patches over depth", place), make)
-    across = min(n_layers, MOST_ACROSS)
-    figure = figures.patch_maps(maps, titles, colours=view.colours, across=across)
-    plot(
-        figure, height=170 * -(-len(titles) // across), key="patch-depth",
-        alt=f"What {view.trace.labels[place]} attends to in each layer, as small maps over the image.",
-    )  # fmt: skip
-    st.caption(about.text(__file__, "Rollout over depth"))

@@ -1,4 +1,4 @@
-"""One neuron: along the sentence, the neurons of the same token in every layer, and the words of its output vector."""
+"""One neuron: the neurons of the same token in every layer, and the words of its output vector."""
 
 from functools import partial
 
@@ -8,12 +8,8 @@ import streamlit as st
 from encoder import causal
 from encoder.edits import Zero
 from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
-from encoder.figures.token_bars import token_bars
-from pages.components import plot
 from pages.core.inputs.edited import EditParams, Step
-from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
-from pages.core.view import token_rows
 from pages.core.words import number, plain, references, token_names
 from pages.feed_forward.activations import Selected
 from pages.state import links, state
@@ -26,35 +22,19 @@ LIMITS = (
 
 
 def draw(selected: Selected) -> None:
-    """The neuron along the sentence next to the layers, then its words."""
+    """The neurons of the selected token in all layers, next to the words of the selected neuron."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        _along(selected)
-    with right:
         _layers(selected)
-    _words(selected)
+    with right:
+        _words(selected)
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
     links.button(
         "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
         {"intervention": "ablation", "edits": (*steps, Step(off))},
-    )  # fmt: skip
-
-
-def _along(selected: Selected) -> None:
-    view = selected.view
-    rows = token_rows.part(view.trace.n_tokens, selected.token, "neuron-along")
-    st.markdown(f"**Neuron {selected.neuron} along the {words_of(view.trace).input}**")
-    plot(
-        token_bars(
-            {"activation": selected.layer.hidden[rows, selected.neuron]}, view.trace.labels, roles=("other",),
-            axis="activation", token="token", chosen=selected.token, first=rows.start,
-        ),
-        height=260,
-        key="neuron-along",
-        alt=f"The activation of neuron {selected.neuron} at every token.",
     )  # fmt: skip
 
 

@@ -185,7 +185,7 @@ def _labels(found: Opened) -> None:
     st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=_numbers(3))
     names = list(found.atlas.labels)
     if not names:
-        st.caption("This atlas has no labels. Build one of a file with a column of labels to see what depends on them.")
+        st.caption("This atlas has no labels. To see what depends on a label, build one with --label.")
         return
     name = state.selectbox(AtlasView.label, "Label", names)
     rows = found.atlas.by_label(name, found.measure.name)

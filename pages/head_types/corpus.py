@@ -13,7 +13,7 @@ from encoder.figures.atlas import corpus_map, heads_by_layer
 from encoder.figures.placements import PLACEMENT_COLOURS, SYMBOLS
 from encoder.measure.head_types import BY_NAME as TYPES
 from pages.components import on_click, plot
-from pages.core.corpora import atlas_building, atlases
+from pages.core.corpora import atlases
 from pages.core.view import View
 from pages.core.widgets import Export, answer
 from pages.core.words import about, errors_said, plain, screen_name
@@ -34,7 +34,6 @@ def draw(view: View) -> Export | None:
             state.selectbox(AtlasView.measure, "Measure", measures)
         if atlas is not None:
             exported = show(Opened.of(view, atlas, state.read(AtlasView)))
-    atlas_building.panel(view)
     return exported
 
 

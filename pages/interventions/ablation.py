@@ -5,24 +5,22 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from encoder import Trace, causal, figures
+from encoder import Trace, causal
 from encoder.edits import AblateHead, Edit
 from encoder.figures.layers import effect_map
-from encoder.measure import aggregate
 from encoder.measure.ranking import largest_cell
-from pages.components import head_grid, on_click, plot
+from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams, Recipe, describe
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache
-from pages.core.view import View, selection, small_maps
+from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, export, outcomes
 from pages.core.widgets.effects import measured
 from pages.core.words import about, errors_said, number, plain
-from pages.interventions import knockout, predictors, recipe
+from pages.interventions import recipe
 from pages.interventions.params import CLICKS, Params
 from pages.interventions.recipe import toggle_head
-from pages.state import state
+from pages.state import links, state
 
 #: The longest text, in tokens, whose map is computed.
 LONGEST = 512
@@ -47,12 +45,8 @@ def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
             state.segmented(Params.click, "A click on a head", CLICKS)
         recipe.draw_recipe(view, steps)
     class_head.draw(view, changed)
-    if found is not None:
-        knockout.draw(view, outcome)  # above the grids, which would move its map when an edit is added
     if changed is not None:
-        draw_maps(view, changed, active)
-    if found is not None:
-        predictors.draw(view, outcome)
+        links.button("heads", "Attention of the edited run, in Heads", "grid_view", "edited:heads", type="tertiary")
     st.caption(about.text(__file__, "Limits of an ablation", input=words_of(view.trace).text))
     if found is not None:
         exported(view, outcome, active, found).draw()
@@ -88,36 +82,6 @@ def edited_trace(view: View) -> Trace | None:
     """The edited run; None without edits, and where they do not fit this text and model."""
     found = edited.applied(view)
     return found.trace if found.model.edits else None
-
-
-def draw_maps(view: View, edited: Trace, active: tuple[Edit, ...]) -> None:
-    """Two grids side by side. Heads whose attention stays the same are faded in the second."""
-    if view.trace.n_tokens > small_maps.LONG_TEXT:
-        st.info(f"The grids are limited to {small_maps.LONG_TEXT:,} tokens. Use a shorter text.")
-        return
-    layers = range(view.loaded.config.n_layers)
-    before = np.stack([small_maps.of_layer(view, layer) for layer in layers])
-    after = cache.computed(
-        ("edited maps", view.model, view.text, view.pair, active),
-        lambda: aggregate.to_uint8(edited.thumbnails(small_maps.SIDE)),
-    )
-    same = (before == after).all(axis=(2, 3))
-    for place, (title, maps, dim) in zip(
-        st.columns(2, gap="medium"), (("Before", before, None), ("After", after, same)), strict=True
-    ):
-        with place:
-            st.markdown(f"**Attention {title.lower()} the edits**")
-            head_grid(
-                maps, layers=before.shape[0], heads=before.shape[1], selected=(view.layer, view.head),
-                key=f"grid-{title.lower()}", alt=f"Attention maps of all heads {title.lower()} the edits.",
-                colorscale=figures.thumbnails_lut(view.colours), dim=dim, on_event=selection.open_from,
-            )  # fmt: skip
-    changed = int((~same).sum())
-    faded = "; the others are faded" if 0 < changed < same.size else ""
-    st.caption(
-        f"Attention changes in {changed} of {same.size} heads{faded}. "
-        "A head that is switched off keeps its own attention: its result is discarded. Later layers can change."
-    )
 
 
 def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:

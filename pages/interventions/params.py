@@ -26,15 +26,13 @@ COLOURS = {"shared": "Shared tokens", "all": "All"}
 class Params:
     """kind: what the page does to a part of the forward pass. The other fields belong to one kind.
 
-    Ablation: what a click on the map of effects does, and the token from which others are hidden. Patching: the
-    sentence that vectors are taken from ("": the reader's with one word replaced), that word's number and what replaces
-    it; another input ("": the page chooses), what is replaced, the largest share of the colours, and the selected
-    place: layer, and token or head.
+    Ablation: what a click on the map of effects does. Patching: the sentence that vectors are taken from ("": the
+    reader's with one word replaced), that word's number and what replaces it; another input ("": the page chooses),
+    what is replaced, the largest share of the colours, and the selected place: layer, and token or head.
     """
 
     kind: Param[str] = choice("ablation", KINDS, url="intervention")
     click: Param[str] = choice("switch", CLICKS, url="effect_click")
-    query: Param[int | None] = whole_number(None, url="knock_out_query")
     other: Param[str] = string(url="patch_with")
     word: Param[int | None] = whole_number(None, url="patch_word")
     by: Param[str] = string(url="patch_by")

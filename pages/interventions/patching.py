@@ -9,14 +9,14 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import Trace, causal
 from encoder.causal import Outcome, Where
 from encoder.edits import Edit
-from encoder.figures.layers import displacement_map, patch_map
+from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
-from pages.core.view import View, ViewParams, token_rows
+from pages.core.view import View, ViewParams
 from pages.core.widgets import Export, answer, effects, given, title
 from pages.core.words import about, errors_said, number, plain
 from pages.interventions import pair
@@ -124,19 +124,6 @@ def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tup
         and view.loaded.tokenizer.mask_token in both.plain.tokens
     ):
         _words(view, both, patched)
-    moved = causal.displacement(both.plain, patched)
-    name = both.words.input
-    plot(
-        displacement_map(moved, both.labels, view.colours, None if where == "head" else at),
-        key="patching-moved",
-        alt=f"How far each vector moves from your {name}'s run: {moved.shape[0]} rows, from the input of layer 0 to "
-        f"the output, {moved.shape[1]} tokens to the right.",
-        height=token_rows.height(moved.shape[0], pitch=26, frame=160, most=520),
-    )
-    st.caption(
-        f"How far each vector moves from your {name}’s run, relative to its norm. Attention passes the change to "
-        "other tokens in later layers."
-    )
     st.button("Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,))
 
 

@@ -1,10 +1,9 @@
-"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies, norms."""
+"""The residual stream in both placements, layer by layer: its norm, updates, directions, entropies."""
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder import figures
 from encoder.export import tables
 from encoder.export.python_code import model_lines, trace_call
 from encoder.figures import placements as drawn
@@ -24,7 +23,7 @@ Measures = dict[str, stream.StreamMeasures]
 
 
 def residual_stream(view: View, traces: PairTraces) -> None:
-    """Four charts over the layers, then the input of every norm."""
+    """Four charts over the layers."""
     name = NORM_NAMES[view.loaded.config.norm_kind]
     found = {p: traces.of_one(p, "stream", stream.measure) for p in PLACEMENTS}
     left, right = st.columns(2, gap="medium")
@@ -37,7 +36,7 @@ def residual_stream(view: View, traces: PairTraces) -> None:
         pictures |= cosines(found)
     with right:
         pictures |= entropies({p: traces.entropy(p) for p in PLACEMENTS}, traces.trace("pre").n_real)
-    exported(view, traces, pictures | layer_norms(found, name)).draw()
+    exported(view, traces, pictures).draw()
 
 
 def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
@@ -135,27 +134,3 @@ def entropies(entropy: dict[str, np.ndarray], n_tokens: int) -> Pictures:
         f"attention). Mean over the layers, in nats: {values}.",
         "stream-entropy",
     )
-
-
-def layer_norms(found: Measures, name: str) -> Pictures:
-    """The input of every norm, and its gain. name: of the model's norms."""
-    st.header(f"Input and gain of each {name}", anchor=False)
-    labels = {p: [figures.norm_label(name) for name in f.norms] for p, f in found.items()}
-    rows = {
-        "mean of the input": {p: (labels[p], f.norm_mean, None) for p, f in found.items()},
-        "standard deviation of the input": {p: (labels[p], f.norm_std, None) for p, f in found.items()},
-        "gain": {p: (labels[p], f.gain, f.gain_spread) for p, f in found.items()},
-    }
-    pictures = {f"{name}: {title}": drawn.norm_curves(values, title) for title, values in rows.items()}
-    for column, (title, figure), key in zip(
-        st.columns(3, gap="small"), pictures.items(), ("mean", "std", "gain"), strict=True
-    ):
-        with column:
-            plot(figure, key=f"norms-{key}", height=300, alt=f"{title}, a line for each placement.")
-    values = "; ".join(
-        f"{PLACEMENT_NAMES[p]} largest standard deviation {three_digits(f.norm_std.max())} at "
-        f"{labels[p][int(f.norm_std.argmax())]}, mean gain {f.gain.mean():.2f}"
-        for p, f in found.items()
-    )
-    st.caption(f"Means over the tokens: {values}. An untrained gain is 1; bars show its spread over the components.")
-    return pictures

@@ -1,21 +1,16 @@
-"""Texts: your own texts by meaning, as a list, as points of a plane, and in the order of a cross-encoder."""
-
-import hashlib
+"""Texts: your own texts by meaning, as a list, and as points of a plane."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import search
 from encoder.figures.search import text_plane
-from encoder.trace import gradual
 from pages.components import plot
-from pages.components.lazy import expander
 from pages.core.inputs import kept_file
-from pages.core.stores import cache, model_access, model_store, results
-from pages.core.view import View, ViewParams, selection
+from pages.core.stores import results
+from pages.core.view import View, ViewParams
 from pages.core.widgets import file_name
-from pages.core.words import about, errors_said, number, opening, plain
-from pages.core.work import long_work
+from pages.core.words import errors_said, number, opening, plain
 from pages.search import sources
 from pages.search.params import Params
 from pages.state import links, state
@@ -51,7 +46,7 @@ def _draw(view: View, found: search.Collection, picture: DeltaGenerator) -> None
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
     )
     query = typed if typed.strip() else view.text
-    hits = sources.nearest(view, found, query, search.TOP) if query.strip() else []
+    hits = sources.nearest(view, found, query, SHOWN) if query.strip() else []
     if found.n_cut:
         st.caption(
             f"Longer than {view.loaded.max_embed_tokens:,} tokens: {found.n_cut:,} of {len(found):,} texts. Their "
@@ -59,11 +54,10 @@ def _draw(view: View, found: search.Collection, picture: DeltaGenerator) -> None
         )
     if not hits:
         st.info("Type a query above.", icon=":material/search:")
-    for rank, (place, cosine) in enumerate(hits[:SHOWN], 1):
+    for rank, (place, cosine) in enumerate(hits, 1):
         hit(query, found.texts[place], rank, cosine)
     with picture:
-        draw_plane(found, [place for place, _ in hits[:SHOWN]])
-        draw_reranked(view, found, query, hits)
+        draw_plane(found, [place for place, _ in hits])
         files(view, found)
 
 
@@ -78,9 +72,9 @@ def hit(query: str, text: str, rank: int, cosine: float) -> None:
         )  # fmt: skip
 
 
-def brief(text: str, most: int = BRIEF) -> str:
+def brief(text: str) -> str:
     """The beginning of a long text."""
-    return text if len(text) <= most else text[:most] + " …"
+    return text if len(text) <= BRIEF else text[:BRIEF] + " …"
 
 
 def explain(query: str, text: str) -> None:
@@ -124,61 +118,3 @@ def draw_plane(found: search.Collection, nearest: list[int]) -> None:
     st.caption(
         f"{part}Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."
     )
-
-
-def draw_reranked(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]]) -> None:
-    """The part of the page, closed at first. hits: (place, cosine), the nearest first."""
-    part = expander("Rank the first 20 again with a cross-encoder", "search-rerank")
-    if part is None:
-        return
-    with part:
-        st.markdown(about.text(__file__, "What a cross-encoder does"))
-        name = state.bound(
-            st.text_input, Params.cross, "Cross-encoder: folder or Hub id", help=model_access.source_help(),
-            placeholder="such as cross-encoder/ms-marco-MiniLM-L6-v2",
-        )  # fmt: skip
-        if not name.strip() or not hits:
-            return
-        with errors_said():
-            _table(view, found, query, hits, name)
-
-
-def _table(view: View, found: search.Collection, query: str, hits: list[tuple[int, float]], name: str) -> None:
-    key = cache.ModelKey(model_access.allowed_source(name), device=view.model.device, dtype=view.model.dtype)
-    with st.spinner("Loading the cross-encoder …", show_time=False):
-        model = model_store.model(key)
-    search.check_cross_encoder(model)
-    places = [place for place, _ in hits]
-    texts = hashlib.sha256("\0".join(found.texts[place] for place in places).encode()).hexdigest()
-
-    def work() -> long_work.Work[tuple[search.Reranked, ...]]:
-        parts = search.iter_rerank(model, query, found.texts, places)
-        return gradual.reported(parts, lambda share: (share, "Reading the pairs …"))
-
-    ranked = results.of_work("rerank", (key, query, texts), work, own=True)
-    if ranked is None:
-        return
-    moved = sum(hit.before != rank for rank, hit in enumerate(ranked, 1))
-    st.markdown(f"Hits that move: **{moved}** of {len(places)}. Left: the new rank; “was”: the rank by cosine.")
-    for rank, hit in enumerate(ranked, 1):
-        _hit(query, found.texts[hit.place], rank, hit, name)
-
-
-def _hit(query: str, text: str, rank: int, hit: search.Reranked, name: str) -> None:
-    arrow = "↑" if hit.before > rank else "↓" if hit.before < rank else "="
-    words, way = st.columns([6, 1], vertical_alignment="center")
-    words.markdown(f"{rank}. {arrow} was {hit.before}, score **{number(hit.score, 2)}** {plain(brief(text, 120))}")
-    way.button(
-        "Attention", icon=":material/grid_view:", key=f"search:cross:{rank}", type="tertiary",
-        help="The attention of the cross-encoder across query and text", on_click=_attention, args=(query, text, name),
-    )  # fmt: skip
-
-
-def _attention(query: str, text: str, name: str) -> None:
-    """Let “Heads” open with the pair in the cross-encoder. For callbacks."""
-    state.put_all({
-        ViewParams.text: query, ViewParams.pair: text, ViewParams.model: "other", ViewParams.source: name,
-        ViewParams.norm: "trained",
-    })  # fmt: skip
-    selection.clear()
-    links.open_later("heads")

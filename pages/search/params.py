@@ -8,12 +8,11 @@ SOURCES = {"lines": "Lines", "wordnet": "WordNet’s examples", "file": "A file"
 
 @state.register
 class Params:
-    """What is searched, where texts come from, the query ("": the reader's sentence), a cross-encoder."""
+    """What is searched, where texts come from, the query ("": the reader's sentence)."""
 
     kind: Param[str] = choice("texts", KINDS, url="search_for")
     source: Param[str] = choice("lines", SOURCES, url="search_in")
     query: Param[str] = string(url="query")
-    cross: Param[str] = string(url="cross_encoder")
 
 
 #: What a token of the corpus attends to, in the open head.

@@ -12,7 +12,7 @@ from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.load import first_bundled
 from encoder.measure import telling
 from pages.components.lazy import popover
-from pages.core.corpora import atlas_building, atlases
+from pages.core.corpora import atlases
 from pages.core.inputs import chosen_input
 from pages.core.view import View, ViewParams, first_view, selection
 from pages.core.widgets import Export, title
@@ -62,7 +62,6 @@ def show(view: View) -> None:
         atlas = atlases.choose(view)
         if atlas is not None and _fits(view, atlas):
             _draw(view, atlas)
-    atlas_building.panel(view)
 
 
 def _has_vectors(atlas: Atlas | None) -> bool:

@@ -16,8 +16,6 @@ from pages.similarity.params import Params
 AT_ONCE = 32
 #: The longest sentence, in tokens: below the output, and at the output, where no derivative is needed.
 LONGEST, LONGEST_EXACT = 128, 512
-#: The measures next to it run the model once for each word: up to so many words without being asked.
-WORDS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -76,19 +74,6 @@ def _work(view: View, key: Asked) -> long_work.Work[similarity.Attribution]:
     steps = "auto" if key.steps == "auto" else int(key.steps)
     parts = similarity.attribute_gradually(view.loaded, key.a, key.b, key.layer, steps, key.reference)  # type: ignore[arg-type]
     return gradual.reported(parts, lambda one: (one.share, f"Steps on the path: {one.steps}"))
-
-
-def methods(view: View, key: Asked, found: similarity.Attribution) -> similarity.MethodComparison | None:
-    """The measures next to the attribution, computed once; None while they wait for a click."""
-    n_words = sum(len(set(sentence.words) - {-1}) for sentence in (found.a, found.b))
-    ask = "" if n_words <= WORDS_AT_ONCE else f"This runs the model {n_words} times, once without each word."
-
-    def work() -> long_work.Work[similarity.MethodComparison]:
-        yield 0.0, "Leaving words out …"
-        return similarity.compare_methods(view.loaded, found)
-
-    what = ("similarity measures", key)
-    return results.of_work("similarity-measures", what, work, label="Compare the measures", ask=ask)
 
 
 def sentences(view: View, params: Params) -> None:

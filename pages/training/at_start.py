@@ -75,7 +75,7 @@ def results(setting: gradients.Setting, depths: list[int], seeds: range) -> None
     measurements = measured(setting, depths, seeds)
     frame = gradients.to_frame(measurements)
     over_depth(frame, measurements, setting)
-    by_layer(frame, setting, depths)
+    by_layer(frame, depths)
     Export(
         None,
         "Gradients at initialisation",
@@ -139,8 +139,8 @@ def slopes(measurements: list[gradients.Measurement], setting: gradients.Setting
     return f"Fitted exponent of the number of layers L: {fitted}. {lines}"
 
 
-def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int]) -> None:
-    """Every layer of the encoders of one depth: gradients, and squared norms of the residual stream."""
+def by_layer(frame: pd.DataFrame, depths: list[int]) -> None:
+    """The gradients in every layer of the encoders of one depth."""
     asked = state.get(GradientParams.depth)
     depth = int(asked) if asked and int(asked) in depths else depths[-1]
     if len(depths) > 1:
@@ -149,21 +149,12 @@ def by_layer(frame: pd.DataFrame, setting: gradients.Setting, depths: list[int])
             take=lambda chosen: state.put(GradientParams.depth, str(chosen)), required=True,
         )  # fmt: skip
     rows = frame[frame.depth == depth]
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.header(f"Gradients in all {depth} layers", anchor=False)
-        plot(
-            drawn.layer_gradients(rows), key="gradients-layers", height=320,
-            alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
-        )  # fmt: skip
-        st.caption(first_and_last(rows, depth))
-    with right:
-        st.header("Squared norm of the residual stream", anchor=False)
-        plot(
-            drawn.squared_norms(rows, bounds=setting.is_theory), key="gradients-norms", height=320,
-            alt="Squared norm over d of the residual stream after each layer, with the lemma's bounds.",
-        )  # fmt: skip
-        st.caption(squared_norms(rows, setting))
+    st.header(f"Gradients in all {depth} layers", anchor=False)
+    plot(
+        drawn.layer_gradients(rows), key="gradients-layers", height=320,
+        alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
+    )  # fmt: skip
+    st.caption(first_and_last(rows, depth))
 
 
 def first_and_last(rows: pd.DataFrame, depth: int) -> str:
@@ -177,21 +168,3 @@ def first_and_last(rows: pd.DataFrame, depth: int) -> str:
             f"{number(last / first, 2)}"
         )
     return f"Means over the seeds. {'; '.join(ends)}."
-
-
-def squared_norms(rows: pd.DataFrame, setting: gradients.Setting) -> str:
-    """The squared norms next to the bounds of Lemma 2, which is about expectations: so means over the seeds."""
-    means = rows.groupby(["placement", "layer"])[["squared_norm", "lower", "upper"]].mean()
-    post, pre = means.loc["post"], means.loc["pre"]
-    measured_norms = (
-        f"Post-norm, before the last LayerNorm of each layer: {post.squared_norm.min():.2f} to "
-        f"{post.squared_norm.max():.2f}. Pre-norm: {pre.squared_norm.iloc[0]:.2f} after the first layer, "
-        f"{pre.squared_norm.iloc[-1]:.2f} after the last."
-    )
-    if not setting.is_theory:
-        return f"{measured_norms} Lemma 2 is about the other setting."
-    inside = int(pre.squared_norm.between(pre.lower, pre.upper).sum())
-    return (
-        f"{measured_norms} Lemma 2 expects 3/2 for post-norm, and between 1 + l/2 and 1 + 3l/2 after l layers of "
-        f"pre-norm: {inside} of {len(pre)} layers are in this range."
-    )

@@ -10,7 +10,6 @@ import pytest
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
-from encoder.figures.numbers import signed
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
 from pages.interventions import recipe
@@ -142,35 +141,14 @@ def test_a_click_on_the_map_switches_a_head_off_and_on() -> None:
         patch.undo()
 
 
-def test_measures_and_export(minilm: encoder.TextEncoder) -> None:
+def test_the_export_gives_the_numbers_of_the_page() -> None:
     app = visit("interventions", text=TEXT, edits="ablate_l5_h11")
-    app.session_state["lazy:predictors"] = True
     app.session_state["lazy:take"] = True
     app.run()
     assert_well(app)
-    found = causal.token_effects(minilm, minilm.trace(TEXT))
-    for one in found.correlations.values():
-        value, low, high = (signed(number, 2) for number in (one.value, one.low, one.high))
-        assert f"**{value}** (95% interval {low} to {high})" in written(app)
-    np.testing.assert_allclose(app.dataframe[0].value["Effect when hidden"], found.effects, atol=1e-6)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
-
-
-def test_the_map_of_one_query_is_that_of_the_engine(minilm: encoder.TextEncoder) -> None:
-    app = visit("interventions", text=TEXT, outcome="token", outcome_token="3")
-    app.session_state["lazy:connections"] = True
-    app.run()
-    assert_well(app)
-    assert app.selectbox(key="knock-out:query").value == 3
-    app.selectbox(key="knock-out:query").set_value(2).run()
-    assert app.query_params["knock_out_query"] == "2"
-    found = causal.knock_out(minilm, TEXT, 2, causal.TokenVector(3)).numpy()
-    layer = int(np.unravel_index(np.abs(found).argmax(), found.shape)[0])
-    assert f"around layer {layer}, **{number(float(found[layer].flat[np.abs(found[layer]).argmax()]))}**" in written(
-        app
-    )
 
 
 def test_a_longer_text_is_measured_on_request() -> None:

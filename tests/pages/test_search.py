@@ -87,46 +87,6 @@ def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
         sources.collection(view, dataclasses.replace(collection, model="other"))
 
 
-def test_a_cross_encoder_ranks_the_first_hits_again(tmp_path, minilm: encoder.TextEncoder, monkeypatch):
-    import torch
-
-    from encoder import classify
-    from encoder.classify.class_heads import linear_head
-    from encoder.model.classifier import ClassifierConfig
-
-    torch.manual_seed(0)
-    config = ClassifierConfig("sequence", ("relevant",), pooling="mean", scale="sigmoid")
-    cross = classify.with_head(minilm, linear_head(torch.randn(1, 384), torch.zeros(1), config))
-    encoder.save(cross, tmp_path / "cross")
-    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    app = visit("search", query="naps", cross_encoder="cross")
-    app.session_state["lazy:search-rerank"] = True
-    app.run()
-    assert_well(app)
-    collection = search.embed(minilm, LINES)
-    places = [place for place, _ in search.nearest(collection, minilm, "naps", search.TOP)]
-    found = search.rerank(cross, "naps", collection.texts, places)
-    shown = [
-        element.value.replace("\\", "")
-        for element in app.markdown
-        if " was " in element.value and "score" in element.value
-    ]
-    assert len(shown) == len(LINES)
-    for rank, (hit, line) in enumerate(zip(found, shown, strict=True), 1):
-        assert line.startswith(f"{rank}. ")
-        assert f"was {hit.before}," in line
-        assert LINES[hit.place] in line
-    app.button(key="search:cross:1").click().run()
-    assert_well(app)
-    assert (app.query_params["text"], app.query_params["pair"]) == ("naps", LINES[found[0].place])
-    assert app.query_params["source"] == "cross"
-    app = visit("search", query="naps", cross_encoder="elsewhere")
-    app.session_state["lazy:search-rerank"] = True
-    app.run()
-    assert app.error
-    assert not app.exception
-
-
 def test_wordnets_examples_wait_for_a_click(monkeypatch):
     from encoder import probe
 

@@ -1,4 +1,4 @@
-"""What one visitor may ask for, in one table: texts, files, atlases, rooms, lessons.
+"""What one visitor may ask for, in one table: texts, files, rooms, lessons.
 
 A shared server bounds what a visitor takes so that nobody starves; on one's own machine a limit is often higher. Files
 of images and sounds have theirs in `encoder/inputs`, since notebooks read them, too.
@@ -54,13 +54,6 @@ PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
 # Room for 10,000 classes of 1,024 numbers.
 PROBE_HEAD = Limit("a file with a head on the page Probes", 50_000_000, "bytes")
 TRAINING_RUNS = Limit("runs of training at the same time", 4)
-
-ATLAS_FILE = Limit("a file of texts for an atlas", 2_000_000, "bytes", own=50_000_000)
-ATLAS_TEXTS = Limit("texts of an atlas that a visitor builds", 2_000, own=50_000)
-ATLAS_TOKENS = Limit("tokens after which its texts are cut (0: what the model accepts)", 64, own=0)
-ATLAS_VECTORS = Limit("texts of it whose tokens have vectors", 500, own=2_000)
-ATLASES = Limit("atlases of all visitors together", 16)
-ATLAS_ZIP = Limit("an atlas that is downloaded as one file", 200_000_000, "bytes")
 
 ROOM_HOURS = Limit("hours after which a room closes by itself", 12)
 ROOMS = Limit("rooms of a class, in memory", 200)

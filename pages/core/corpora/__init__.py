@@ -1,1 +1,1 @@
-"""Atlases of corpora: opened, built for a session, removed."""
+"""Atlases of corpora: which ones may be opened, and the line about a head in one."""

@@ -1,4 +1,4 @@
-"""Which atlases a visitor may open: the bundled ones, the operator's, and what this session has built.
+"""Which atlases a visitor may open: the bundled ones, and the operator's.
 
 On one's own machine any folder opens. A shared server opens the folders below `--atlases-root` and no others.
 """
@@ -20,9 +20,8 @@ from pages.core.words import plain, say_error, screen_name
 from pages.state import Param, state, string
 
 ROOT = "ENCODERSCOPE_ATLASES_ROOT"
-#: What the choice is called in the address: the model's own, the session's, a typed folder, one of the operator's.
-OWN, FOLDER, OFFERED = "built", "folder", "server:"
-_BUILT = "_built_atlas"
+#: What the choice is called in the address: a typed folder, one of the operator's.
+FOLDER, OFFERED = "folder", "server:"
 
 
 @state.register
@@ -41,10 +40,7 @@ def root() -> str | None:
 def offered() -> dict[str, str]:
     """Name in the address -> title of every atlas that this visitor may open, but for a typed folder."""
     found = {name: f"{BUNDLED[name].title}, WordNet’s sentences" for name in corpus.bundled_atlases()}
-    found |= {OFFERED + name: f"{screen_name(name)} (of this server)" for name in _folders()}
-    if built() is not None:
-        found[OWN] = "The atlas that you built here"
-    return found
+    return found | {OFFERED + name: f"{screen_name(name)} (of this server)" for name in _folders()}
 
 
 def _folders() -> list[str]:
@@ -54,29 +50,11 @@ def _folders() -> list[str]:
     return sorted(entry.name for entry in os.scandir(home) if entry.is_dir() and not entry.name.startswith("."))
 
 
-def keep_built(atlas: Atlas, folder: object) -> None:
-    """Remember the atlas that this session has built; folder: what keeps its files."""
-    st.session_state[_BUILT] = atlas, folder
-
-
-def built() -> Atlas | None:
-    """The atlas that this session has built."""
-    kept = st.session_state.get(_BUILT)
-    return None if kept is None else kept[0]
-
-
-def drop_built() -> None:
-    """Forget the atlas that this session has built, and delete its files."""
-    st.session_state.pop(_BUILT, None)
-
-
 def opened(name: str) -> Atlas:
     """The atlas of a name in the address. Raises AtlasError for one that is not offered or cannot be opened."""
     bundled = corpus.bundled_atlases()
     if name in bundled:
         return _open(bundled[name])
-    if name == OWN and (own := built()) is not None:
-        return own
     home = root()
     if name.startswith(OFFERED) and home is not None:
         try:
@@ -113,9 +91,8 @@ def belongs(view: View, atlas: Atlas) -> bool:
 
 
 def of_model(view: View) -> Atlas | None:
-    """The first offered atlas that the chosen model made: the session's own before the others."""
-    names = list(offered())
-    for name in sorted(names, key=lambda one: one != OWN):
+    """The first offered atlas that the chosen model made."""
+    for name in offered():
         try:
             atlas = opened(name)
         except AtlasError:
@@ -131,7 +108,7 @@ def choose(view: View) -> Atlas | None:
     names = {"": "This model’s: none yet" if own is None else f"This model’s: {texts_of(own)}", **offered()}
     if root() is None and visitors.for_one_person():
         names[FOLDER] = "A folder"
-    if (asked := state.newest(AtlasParams.atlas)) not in {*names, OWN}:  # the session's own is gone after a reload
+    if (asked := state.newest(AtlasParams.atlas)) not in names:
         state.note(f"The link asks for the atlas {asked[:60]!r}, which is not offered here.")
     name = state.selectbox(
         AtlasParams.atlas, "Atlas", names, help="An atlas has the measures of all heads of one model over many texts."
@@ -148,7 +125,7 @@ def choose(view: View) -> Atlas | None:
         return None
     if own is None:
         st.info(
-            f"No atlas of {plain(view.loaded.name)} here: choose another atlas, or build one below.",
+            f"No atlas of {plain(view.loaded.name)} here: choose another, or build it by `encoderscope corpus build`.",
             icon=":material/dataset:",
         )
     return own
@@ -161,13 +138,11 @@ def tokens(atlas: Atlas, layer: int) -> Tokens:
 
 
 def texts_of(atlas: Atlas) -> str:
-    """The corpus in a few words: "2,000 sentences of WordNet", "312 of your texts". Not escaped for Markdown."""
+    """The corpus in a few words: "2,000 sentences of WordNet", "312 texts of stars.csv". Not escaped for Markdown."""
     source = atlas.manifest.get("source", {})
     name = str(source.get("name", ""))
     if name == corpus.BUNDLED:
         return f"{atlas.n_texts:,} sentences of WordNet"
-    if atlas is built():
-        return f"{atlas.n_texts:,} of your texts"
     return f"{atlas.n_texts:,} texts" + (f" of {screen_name(name)}" if name else "")
 
 

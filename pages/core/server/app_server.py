@@ -123,9 +123,6 @@ async def _open_browser(_: object) -> AsyncIterator[None]:
 
 def _leave(code: object) -> NoReturn:
     """End the process with this exit code, without a wait for its threads."""
-    from pages.core.corpora import atlas_folders
-
-    atlas_folders.remove_all()
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from encoder.javascript import joined
 from pages.core.server import reconnect
-from pages.core.server.gzip_static import takes_gzip
 
 PAGES = Path(__file__).resolve().parents[2]
 #: In a block, so that its names are its own.
@@ -80,7 +79,7 @@ class FirstPaint:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
-        compresses = takes_gzip(Headers(scope=scope).get("accept-encoding", ""))
+        compresses = "gzip" in Headers(scope=scope).get("accept-encoding", "")
         scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in _ASKS]}
         start: Message | None = None
         body = b""
