@@ -9,7 +9,7 @@ import numpy as np
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.norm import PARTS, Part
+from encoder.explain.norm import Part, sublayers_of
 from encoder.explain.place import Place
 from encoder.explain.source import sublayer, value
 from encoder.trace.trace import Trace
@@ -45,7 +45,8 @@ class TokenFlow:
 def token_flow(trace: Trace, token: int) -> TokenFlow:
     """The residual stream of one token, from the trace only."""
     token = Place(query=token).checked(trace.config, trace.n_tokens).query
-    stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers) for part in PARTS]
+    stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers)
+              for part in sublayers_of(trace.config)]  # fmt: skip
     if trace.config.final_norm:
         before, after = value(trace, "final_norm.input", token), value(trace, "output", token)
         stages.append(FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), _cosine(before, after)))

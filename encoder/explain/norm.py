@@ -20,8 +20,13 @@ from encoder.explain.weighted_sum import output_projection
 from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
 
-Part = Literal["attention", "ffn"]
-PARTS: tuple[Part, ...] = ("attention", "ffn")
+Part = Literal["attention", "cross", "ffn"]
+#: A sublayer in formulas.
+FUNCTIONS: dict[Part, str] = {
+    "attention": r"\mathrm{Attention}",
+    "cross": r"\mathrm{CrossAttention}",
+    "ffn": r"\mathrm{FFN}",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +150,13 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     )
 
 
+def sublayers_of(config: EncoderConfig) -> tuple[Part, ...]:
+    """The sublayers of a layer, in order: a decoder that reads an input has cross-attention."""
+    return ("attention", "cross", "ffn") if config.memory_width else ("attention", "ffn")
+
+
 def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
-    """The residual sum of attention or FFN and its norm, in the order of the model."""
+    """The residual sum of attention, cross-attention or FFN and its norm, in the order of the model."""
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
     i, c = place.query, place.component
@@ -157,7 +167,7 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     total = after if pre_norm or name is None else value(trace, f"{name}.input", i)
     norm = None if name is None else normalised(trace, name, i, c)
     # An edit of what a sublayer adds is in the residual stream only; the step of the sublayer computes it unedited.
-    update = total - before if trace.edits else update_of(trace, place, part)
+    update = total - before if trace.edits or part == "cross" else update_of(trace, place, part)
     return AddNorm(
         place=place,
         part=part,
@@ -220,7 +230,7 @@ def _formula(
     place: Place, part: Part, config: EncoderConfig, has_norm: bool, before: Floats, update: Floats, total: Floats
 ) -> Formula:
     i, c = place.query, place.component
-    name = r"\mathrm{Attention}" if part == "attention" else r"\mathrm{FFN}"
+    name = FUNCTIONS[part]
     pre_norm = has_norm and config.norm_placement == "pre"
     # In a parallel block the FFN reads the stream before attention.
     read = r"x^{\mathrm{in}}" if config.parallel and part == "ffn" else "x"

@@ -55,11 +55,12 @@ def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
 
 
 def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]:
-    """part "attention" or "ffn" -> the hook points of the residual stream before and after it, and its norm or None."""
-    before = f"layers.{layer}.after_attention"
+    """part "attention", "cross" of a decoder, or "ffn" -> the hook points of the residual stream before and after it,
+    and its norm or None."""
+    before = f"layers.{layer}.after_{'cross' if part == 'ffn' and trace.config.memory_width else 'attention'}"
     if part == "attention":
         before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
-    has_norm = part == "ffn" or trace.config.has_attention_norm(layer)
+    has_norm = part != "attention" or trace.config.has_attention_norm(layer)
     return before, f"layers.{layer}.after_{part}", f"layers.{layer}.{part}_norm" if has_norm else None
 
 

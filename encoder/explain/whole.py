@@ -11,6 +11,7 @@ import torch
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
+from encoder.explain.norm import sublayers_of
 from encoder.explain.output import PoolingKind, pooling_weights
 from encoder.explain.place import Place
 from encoder.explain.source import array, hidden_of, sublayer_input
@@ -27,7 +28,7 @@ class Whole:
 
     tokens, positions [W]: norm of the token's row and of its position's row of the tables, None where the model adds
     none; stages [S]: names of the residual stream's hook points, in order; stream [S, W]: its norm there; updates
-    [L, 2, W]: norm of f(x) of attention and FFN.
+    [L, 2, W]: norm of f(x) of attention and FFN, of a decoder [L, 3, W] with cross-attention between them.
     Of `place.layer`: maps [H, W, W]: attention. Of the head `place.head` in it: q, k, v [W, K]; scores, weights [W, W]:
     before and after the softmax, over all T keys; rest [W]: weight of keys outside the window; largest, total [W]: the
     largest score of a row, and the sum of exp(score - largest) over its keys.
@@ -108,13 +109,13 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
 
 def _stages(trace: Trace) -> tuple[str, ...]:
     """The hook points of the residual stream, in order: after the embeddings, after each sublayer, the output."""
-    parts = ("after_attention", "after_ffn")
-    inner = tuple(f"layers.{layer}.{part}" for layer in range(trace.config.n_layers) for part in parts)
+    parts = sublayers_of(trace.config)
+    inner = tuple(f"layers.{layer}.after_{part}" for layer in range(trace.config.n_layers) for part in parts)
     return ("embedding", *inner, *(("output",) if trace.config.final_norm else ()))
 
 
 def _updates(trace: Trace, rows: slice) -> Floats:
-    """[L, 2, W]: norm of what attention and FFN add."""
+    """[L, 2, W], of a decoder [L, 3, W]: norm of what each sublayer adds."""
     layers = range(trace.config.n_layers)
     return np.stack([np.stack([_lengths(f[rows]) for _, _, f in sublayer_updates(trace, layer)]) for layer in layers])
 

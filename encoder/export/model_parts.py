@@ -13,7 +13,7 @@ from encoder import explain
 from encoder.classify import predicted
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.explain.arithmetic import Floats
+from encoder.explain.arithmetic import Floats, softmax
 from encoder.explain.latex import COLOURS, Formula, calculation, fraction, number
 from encoder.explain.norm import Part as Sublayer
 from encoder.explain.output import ChosenPooling, PoolingKind, chosen_pooling
@@ -21,9 +21,12 @@ from encoder.explain.place import Place
 from encoder.explain.projection import Which
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant
+from encoder.explain.source import array
+from encoder.export.model_picture import DECODER
 from encoder.export.picture import Picture
 from encoder.figures.numbers import three_digits
 from encoder.model.layers import NORM_NAMES
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 #: Terms of a sum that have a bar each; the others are one more bar.
@@ -31,7 +34,8 @@ MOST_ROWS = 6
 #: Every part, in the order of the forward pass. "norm-attention" is the norm of the attention sublayer.
 PARTS = (
     "ids", "embedding", "norm-attention", "q", "k", "v", "scores", "softmax", "mixing", "heads", "add-attention",
-    "norm-ffn", "ffn", "add-ffn", "final", "output", "class",
+    "norm-cross", "cross-scores", "cross", "cross-mixing", "add-cross", "norm-ffn", "ffn", "add-ffn", "final", "output",
+    "class", "next",
 )  # fmt: skip
 
 
@@ -79,6 +83,7 @@ def with_parts(
     variant: Variant = AS_MODEL,
     reference: Recomputation | None = None,
     why_not: str = "",
+    source: int | None = None,
 ) -> Picture:
     """The picture with the numbers of every part for the tokens `place.query` and `place.key`, if a part is open.
 
@@ -86,24 +91,28 @@ def with_parts(
     neuron: what is computed number by number; None: the largest of each vector. pooling: how a text's tokens become one
     vector. model: names words and classes. None leaves these parts out. variant: how scores are computed, by default as
     the model does. reference: adds a check of each number in float64 (`explain.Recomputation` of the same trace).
-    why_not: the reason if there is none although it was wanted. Raises EncoderError for a place that does not exist.
+    why_not: the reason if there is none although it was wanted. A DecoderTrace gives the parts of the second river;
+    source: the token of the input in its cross-attention, None: the one with the largest weight. Raises EncoderError
+    for a place that does not exist.
     """
     if not part:
         return picture
-    known = dict(picture.header)
+    decodes, place = isinstance(trace, DecoderTrace), replace(place, component=0, neuron=0)
+    known: dict[str, Any] = dict(picture.header["decoder"] if decodes else picture.header)  # type: ignore[call-overload]
     arrays, parts = dict(picture.arrays), {}
-    chosen = _Parts(trace, replace(place, component=0, neuron=0).checked(trace.config, trace.n_tokens), component,
-                    neuron, chosen_pooling(trace, pooling), model, variant)  # fmt: skip
+    chosen = _Parts(trace, place.checked(trace.config, trace.n_tokens), component, neuron,
+                    None if decodes else chosen_pooling(trace, pooling), model, variant, source)  # fmt: skip
     for opened in chosen.all():
         strips = []
         for name, values, role in opened.strips:
-            arrays[f"strip {len(arrays)}"] = np.asarray(values, dtype=np.float32)
-            strips.append({"name": name, "array": f"strip {len(arrays) - 1}", "role": role})
+            strip = f"strip {len(arrays)}"
+            arrays[DECODER + strip if decodes else strip] = np.asarray(values, dtype=np.float32)
+            strips.append({"name": name, "array": strip, "role": role})
         parts[opened.key] = _packed(opened, reference) | {"strips": strips}
     known |= {"part": part if part in parts else "", "parts": parts}
-    known |= {"partsOf": {"query": place.query, "key": place.key}, "checkSaid": why_not}
+    known |= {"partsOf": {"query": place.query, "key": place.key, "source": chosen.source}, "checkSaid": why_not}
     known |= {"check": reference is not None or bool(why_not), "options": chosen.options()}
-    return replace(picture, header=known, arrays=arrays)
+    return replace(picture, header={**picture.header, "decoder": known} if decodes else known, arrays=arrays)
 
 
 def _packed(opened: Opened, reference: Recomputation | None) -> dict[str, Any]:
@@ -140,6 +149,16 @@ class _Parts:
     pooling: PoolingKind | None
     model: NamedEncoder | None
     variant: Variant
+    given_source: int | None = None
+
+    @property
+    def source(self) -> int | None:
+        """The token of the input that cross-attention is shown for; None without cross-attention."""
+        if not isinstance(self.trace, DecoderTrace):
+            return None
+        at, given = self.place, self.given_source
+        row = self.trace.cross_attention(at.layer, at.head)[at.query]
+        return int(row.argmax()) if given is None or given >= len(row) else given
 
     @property
     def norm_name(self) -> str:
@@ -150,6 +169,8 @@ class _Parts:
         """Every part that this model and input have, in the order of PARTS."""
         yield from self.before_layers()
         yield from self.attention()
+        if isinstance(self.trace, DecoderTrace):
+            yield from self.cross(self.trace)
         yield from self.ffn()
         yield from self.after_layers()
 
@@ -162,9 +183,7 @@ class _Parts:
 
     def at(self, values: Floats) -> Place:
         """The place with the chosen component, or that of the largest number of a vector."""
-        given = self.component
-        best = int(np.abs(values).argmax()) if given is None or given >= len(values) else given
-        return replace(self.place, component=best)
+        return _strongest(self.place, values, self.component)
 
     def name(self, token: int) -> str:
         """A token, in quotation marks."""
@@ -174,11 +193,6 @@ class _Parts:
     def i(self) -> str:
         """The query token's name."""
         return self.name(self.place.query)
-
-    @property
-    def pair(self) -> str:
-        """Query and key token."""
-        return f"{self.i} → {self.name(self.place.key)}"
 
     # --- before the layers
 
@@ -240,10 +254,31 @@ class _Parts:
         yield self._projection("q", matching)
         yield self._projection("k", matching)
         yield self._projection("v", mixed)
-        yield self._score(matching)
-        yield self._softmax()
-        yield self._mixing(mixed)
+        yield self._score(explain.score(trace, matching, self.variant), trace.labels)
+        yield self._softmax(explain.softmax(trace, self.place, self.variant), trace.labels)
+        yield self._mixing(explain.weighted_sum(trace, mixed), trace.labels)
         yield self._heads()
+        yield adds
+        if norm and trace.config.norm_placement == "post":
+            yield norm
+
+    def cross(self, trace: DecoderTrace) -> Iterator[Opened]:
+        """Cross-attention of a decoder's layer: its queries are of the target, its keys and values of the input."""
+        adds, norm = self._sublayer("cross")
+        if norm and trace.config.norm_placement == "pre":
+            yield norm
+        place = replace(self.place, key=self.source or 0)
+        score, labels = explain.cross_score(trace, place), trace.memory_labels
+        parts = [self._score(explain.cross_score(trace, _strongest(place, score.terms, self.component)), labels),
+                 self._softmax(explain.cross_softmax(trace, place), labels)]  # fmt: skip
+        mixed = _strongest(place, explain.cross_weighted_sum(trace, place).z, self.component)
+        parts.append(self._mixing(explain.cross_weighted_sum(trace, mixed), labels))
+        for key, one in zip(("cross-scores", "cross", "cross-mixing"), parts, strict=True):
+            yield replace(
+                one, key=key, check=None,
+                formulas=[Formula(of.symbols.replace("T-1", "S-1"), of.numbers) for of in one.formulas],
+                rows=[replace(row, place="source") if row.place == "key" else row for row in one.rows],
+            )  # fmt: skip
         yield adds
         if norm and trace.config.norm_placement == "post":
             yield norm
@@ -271,44 +306,42 @@ class _Parts:
             check=step.check,
         )
 
-    def _score(self, place: Place) -> Opened:
-        step = explain.score(self.trace, place, self.variant)
+    def _score(self, step: explain.Score, keys: Sequence[str]) -> Opened:
         rows = _terms(step.terms, lambda c: f"{three_digits(step.q[c])} × {three_digits(step.k[c])}", place="component")
         rows += [Row(name, value, "for the distance of the two tokens") for name, value in step.of_positions.items()]
         return Opened(
             "scores",
-            f"Score of {self.pair}: {three_digits(step.value)}",
+            f"Score of {self.i} → “{keys[step.place.key]}”: {three_digits(step.value)}",
             "The dot product of query and key says how well they match."
             + ("" if step.visible else " The mask hides this pair."),
             step.value,
             [step.formula],
             [("query", step.q, "q"), ("key", step.k, "k"), ("products", step.terms, "")],
-            place.component,
+            step.place.component,
             f"The largest of {len(step.terms)} products",
             rows,
-            place.component,
+            step.place.component,
             step.check,
         )
 
-    def _softmax(self) -> Opened:
-        step = explain.softmax(self.trace, self.place, self.variant)
+    def _softmax(self, step: explain.Softmax, keys: Sequence[str]) -> Opened:
         order = [*np.argsort(-step.weights, kind="stable")[:MOST_ROWS]]
-        if self.place.key not in order:
-            order[-1] = self.place.key
-        rows = [Row(self.trace.labels[j], step.weights[j], f"score {three_digits(step.scores[j])}", int(j), "key")
+        if step.place.key not in order:
+            order[-1] = step.place.key
+        rows = [Row(keys[j], step.weights[j], f"score {three_digits(step.scores[j])}", int(j), "key")
                 for j in order]  # fmt: skip
         rest = float(step.weights.sum() - step.weights[order].sum())
         if len(step.weights) > len(order):
             rows.append(Row(f"{len(step.weights) - len(order)} other tokens", rest))
         return Opened(
             "softmax",
-            f"Weight of {self.pair}: {three_digits(step.value)}",
+            f"Weight of {self.i} → “{keys[step.place.key]}”: {three_digits(step.value)}",
             f"Softmax makes the scores of {self.i} positive numbers that sum to 1." + self._without_scale(step),
             step.value,
             [step.formula],
             heading=f"Largest weights of {self.i}",
             rows=rows,
-            chosen=self.place.key,
+            chosen=step.place.key,
             check=step.check,
         )
 
@@ -324,14 +357,18 @@ class _Parts:
             f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
         )
 
-    def _mixing(self, place: Place) -> Opened:
-        step = explain.weighted_sum(self.trace, place)
+    def _mixing(self, step: explain.WeightedSum, keys: Sequence[str]) -> Opened:
+        place = step.place
         c = place.component
         rows = _terms(
             step.terms, lambda j: f"{three_digits(step.weights[j])} × {three_digits(step.values[j, c])}",
-            self.trace.labels.__getitem__, "key", others="tokens",
+            keys.__getitem__, "key", others="tokens",
         )  # fmt: skip
-        off = self._is_edited("z") and self.trace.z(place.layer, place.head)[place.query].abs().max() == 0
+        off = (
+            keys is self.trace.labels
+            and self._is_edited("z")
+            and self.trace.z(place.layer, place.head)[place.query].abs().max() == 0
+        )
         return Opened(
             "mixing",
             f"Weighted sum of values for {self.i}: z of head {place.head}",
@@ -339,7 +376,7 @@ class _Parts:
             + (" This head is off: its output is then set to 0." if off else ""),
             float(step.z[c]),
             [step.formula],
-            [(f"value of {self.name(place.key)}", step.values[place.key], "v"), ("z", step.z, "v")],
+            [(f"value of “{keys[place.key]}”", step.values[place.key], "v"), ("z", step.z, "v")],
             c,
             f"Weight × value of component {c}, by token",
             rows,
@@ -407,7 +444,7 @@ class _Parts:
         """The addition to the residual stream, and the norm; None where there is none."""
         place = self.at(explain.add_norm(self.trace, self.place, part).total)
         step, c = explain.add_norm(self.trace, place, part), place.component
-        title = {"attention": "attention", "ffn": "the feed-forward layer"}[part]
+        title = {"attention": "attention", "cross": "cross-attention", "ffn": "the feed-forward layer"}[part]
         adds = Opened(
             f"add-{part}",
             f"Residual addition after {title} for {self.i}",
@@ -465,6 +502,28 @@ class _Parts:
         head = None if self.model is None else self.model.classifier
         if self.model is not None and head is not None and head.config.kind == "sequence":
             yield self._classes(predicted.predict(self.model, trace))
+        if isinstance(trace, DecoderTrace) and trace.model is not None and trace.next_ids:
+            yield self._next_token(trace)
+
+    def _next_token(self, trace: DecoderTrace) -> Opened:
+        """The probabilities of the token that follows."""
+        i = self.place.query
+        logits = array(trace.next_logits(slice(i, i + 1))[0])
+        shares, following = softmax(logits, np.ones(len(logits), dtype=bool)), trace.next_ids[i]
+        order = [int(one) for one in np.argsort(-shares, kind="stable")[:MOST_ROWS]]
+        order = order if following in order else [*order[:-1], following]
+        names = dict(zip(order, trace.model.labels(order), strict=True))
+        value = float(shares[following])
+        return Opened(
+            "next",
+            f"Next token after {self.i}: “{names[following]}”, {three_digits(value)}",
+            f"The output vector becomes a number for each of {len(logits):,} tokens; softmax makes them probabilities.",
+            value,
+            [_share(following, logits, value)],
+            heading="The most probable next tokens",
+            rows=[Row(names[one], shares[one], f"logit {three_digits(logits[one])}", one) for one in order],
+            chosen=following,
+        )
 
     def _pooled(self, pooling: PoolingKind) -> Opened:
         place = self.at(explain.pooled(self.trace, pooling, self.place).vector)
@@ -498,19 +557,14 @@ class _Parts:
         best = order[0]
         rows = [Row(found.labels[c], found.probabilities[c], f"logit {three_digits(found.logits[c])}", c)
                 for c in order[:MOST_ROWS]]  # fmt: skip
-        exponentials = np.exp(np.array(found.logits) - max(found.logits))
-        one, total = float(exponentials[best]), float(exponentials.sum())
-        exclusive = abs(one / total - found.probabilities[best]) < 1e-3
-        formula = Formula(
-            r"p_c = \frac{e^{l_c - \max l}}{\sum_k e^{l_k - \max l}}",
-            calculation((f"p_{{{best}}}", [fraction(number(one), number(total)), number(found.probabilities[best])])),
-        )
+        total = float(np.exp(np.array(found.logits) - max(found.logits)).sum())
+        exclusive = abs(1.0 / total - found.probabilities[best]) < 1e-3
         return Opened(
             "class",
             f"Class: {found.labels[best]}",
             "The head turns the vector into a number for each class.",
             found.probabilities[best],
-            [formula] if exclusive else [],
+            [_share(best, found.logits, found.probabilities[best])] if exclusive else [],
             heading="The most probable classes",
             rows=rows,
             chosen=best,
@@ -518,6 +572,22 @@ class _Parts:
 
     def _is_edited(self, point: str) -> bool:
         return any(edit.at(point, self.place.layer) for edit in self.trace.edits)
+
+
+def _share(at: int, logits: Sequence[float] | Floats, value: float) -> Formula:
+    """The softmax of logits, for one of them."""
+    found = np.exp(np.asarray(logits, dtype=np.float64) - max(logits))
+    divided = fraction(number(float(found[at])), number(float(found.sum())))
+    return Formula(
+        r"p_c = \frac{e^{l_c - \max l}}{\sum_k e^{l_k - \max l}}",
+        calculation((f"p_{{{at}}}", [divided, number(value)])),
+    )
+
+
+def _strongest(place: Place, values: Floats, given: int | None) -> Place:
+    """The place with the given component, or without one that of the largest number of a vector."""
+    best = int(np.abs(values).argmax()) if given is None or given >= len(values) else given
+    return replace(place, component=best)
 
 
 def _terms(

@@ -1,20 +1,26 @@
 """The whole model as one picture: tokens, residual stream, one layer in full, and what the model is for.
 
+A trace with a decoder's pass has a second river, of the decoder: the same numbers of its trace, and cross-attention.
+
 Shapes: as in `encoder.explain.whole`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from encoder.edits import CausalMask
+from encoder.explain.norm import sublayers_of
 from encoder.explain.output import ChosenPooling, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
+from encoder.export.model_decoder import crossing_of
 from encoder.export.model_input import Given, beside
 from encoder.export.picture import Picture
 from encoder.model.layers import NORM_NAMES
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 #: Tokens that are drawn at once; a longer input has a window of them.
@@ -25,6 +31,11 @@ ROW = ((16, 26), (30, 19), (MOST_TOKENS, 14))
 AROUND = 320
 #: Classes that are named at the end.
 MOST_CLASSES = 5
+#: Before the names of a decoder's arrays.
+DECODER = "decoder "
+
+Side = Literal["encoder", "decoder"]
+Selected = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +60,8 @@ def model_picture(
     given: Given | None = None,
     classes: Mapping[str, float] | None = None,
     pair: OtherEnd | None = None,
+    side: Side = "decoder",
+    output: Selected = (None, None),
 ) -> Picture:
     """The forward pass of `trace` with one layer opened. A notebook shows it.
 
@@ -56,19 +69,39 @@ def model_picture(
     become one vector, by default as the trace's model does it; None for no vector. model: its name, for the title.
     first: the first token of the window of a long input; by default the window is around the query. given: the image
     or the sound, drawn next to the rows (`model_input.beside`). classes: class -> probability, if the model has
-    classes. pair: the other tower, if it has two. Raises EncoderError for a layer or head that the model does not have.
+    classes. pair: the other tower, if it has two. side: whose layer is opened, where the trace has a decoder's pass;
+    output: selected query and key, by their positions in that pass. Raises EncoderError for a layer or head that the
+    model does not have.
     """
     window = window_around(trace.n_tokens, query, first)
-    place = Place(layer=layer, head=head)
+    place, decoder = Place(layer=layer, head=head), trace.decoder
+    if isinstance(decoder, DecoderTrace):
+        both = Place(layer, head).clamped(trace.config, 1), Place(layer, head).clamped(decoder.config, 1)
+        (decoder if side == "decoder" else trace).place(layer, head)
+        place, there = both
     is_text = trace.config.takes_text and pair is None
     found = whole(trace, place, window, chosen_pooling(trace, pooling) if is_text else None)
     labels = trace.labels[window]
     pixels = next(size for most, size in ROW if len(labels) <= most)
     shown = None if query is None or not 0 <= query < trace.n_tokens else query
     whole_input, its_arrays = beside(trace, place, window, shown, given)
-    header = _header(trace, found, labels, pixels, (query, key), model) | {"input": whole_input}
-    return Picture("model_picture", header | _end(classes, pair), _arrays(found) | its_arrays | _vectors(pair),
-                   AROUND + pixels * len(labels))  # fmt: skip
+    header = _header(trace, found, labels, pixels, (query, key), model) | {"input": whole_input} | _end(classes, pair)
+    arrays, height = _arrays(found) | its_arrays | _vectors(pair), AROUND + pixels * len(labels)
+    if isinstance(decoder, DecoderTrace):
+        second = _of_decoder(decoder, there, output, window, model)
+        header |= {"side": side, "decoder": second.header}
+        arrays |= {f"{DECODER}{name}": value for name, value in second.arrays.items()}
+        height = max(height, second.height)
+    return Picture("model_picture", header, arrays, height)
+
+
+def _of_decoder(trace: DecoderTrace, place: Place, selected: Selected, of_input: slice, model: str) -> Picture:
+    """The second river, with what crosses to it from the tokens `of_input` of the first one."""
+    plain = model_picture(trace, place.layer, place.head, *selected, pooling=None, model=model)
+    start = int(plain.header["first"])  # type: ignore[call-overload]
+    window = slice(start, start + len(plain.header["labels"]))  # type: ignore[arg-type]
+    crossing, arrays = crossing_of(trace, place, window, of_input)
+    return replace(plain, header={**plain.header, **crossing}, arrays={**plain.arrays, **arrays})
 
 
 def window_around(n_tokens: int, query: int | None, first: int | None = None) -> slice:
@@ -141,8 +174,8 @@ def _sees(trace: Trace, layer: int) -> str:
 
 def _norms(trace: Trace, layer: int) -> list[str]:
     """The parts of the picture that are a norm: those of the open layer, and the last one."""
-    parts = {f"layers.{layer}.attention_norm": "norm-attention", f"layers.{layer}.ffn_norm": "norm-ffn",
-             "final_norm": "final"}  # fmt: skip
+    parts = {f"layers.{layer}.{part}_norm": f"norm-{part}" for part in sublayers_of(trace.config)}
+    parts["final_norm"] = "final"
     return [part for name, part in parts.items() if name in trace.norms]
 
 

@@ -42,6 +42,12 @@ class DecoderTrace(Trace):
         assert self.log_probabilities is not None  # a trace of `Decoder.trace_target` has them
         return self.log_probabilities[self.output_rows].double().cpu()
 
+    @torch.no_grad()
+    def next_logits(self, rows: slice = slice(None)) -> Tensor:
+        """[n, V]: the logits of the token after each of these rows; float32. Needs the trace's model."""
+        found: Tensor = self.model.logits(self.output[rows]).float()
+        return found
+
     @property
     def memory(self) -> Memory:
         """The vectors that cross-attention reads, [1, S, D], and their mask."""
