@@ -1,6 +1,6 @@
 // The arithmetic that opens inside the picture of the model. encoder/export/model_parts.py has the same parts, with
 // formulas and a check in float64.
-import { threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { inWords, threeDigits } from "../../encoder/export/drawing/drawing.js";
 import { largest, poolingShares } from "./engine/heads.js";
 import { moments, norm } from "./engine/linear.js";
 import { headOf } from "./pictures.js";
@@ -51,8 +51,8 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
         strips: [["input", before], ["normalised", normalised], ["gain", gain], ["output", after]],
         component: c,
         heading: `Of the ${before.length} numbers`,
-        rows: [["mean", mean], ["standard deviation", deviation], ["norm before", norm(before)], [
-          "norm after",
+        rows: [["mean", mean], ["standard deviation", deviation], ["length before", norm(before)], [
+          "length after",
           norm(after),
         ]]
           .map(([label, value]) => [label, value, "", -1, ""]),
@@ -65,12 +65,12 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     put(
       `add-${sublayer}`,
       `Residual addition after ${after} for ${name(i)}`,
-      `The sum has ${threeDigits(norm(sum) / norm(before))} times the norm of the residual stream before it.`,
+      `The sum is ${threeDigits(norm(sum) / norm(before))} times as long as the residual stream before it.`,
       `${threeDigits(before[c])} + ${threeDigits(update[c])} = ${threeDigits(sum[c])}`,
       {
         strips: [["residual stream", before], ["added", update], ["sum", sum]],
         component: c,
-        heading: "Norms of the vectors",
+        heading: "Lengths of the vectors",
         rows: [["before", norm(before)], ["added", norm(update)], ["sum", norm(sum)]].map((
           one,
         ) => [...one, "", -1, ""]),
@@ -167,11 +167,12 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
   const total = scores.reduce((sum, one) => sum + Math.exp(one - top), 0);
   put(
     "softmax",
-    `Weight of ${name(i)} → ${name(j)}: ${threeDigits(weights[j])}`,
+    `Weight of ${name(i)} → ${name(j)}: ${inWords(weights[j])}`,
     `Softmax makes the scores of ${name(i)} positive numbers that sum to 1.`,
     `exp(${threeDigits(scores[j])} − ${threeDigits(top)}) / ${threeDigits(total)} = ${threeDigits(weights[j])}`,
     {
       heading: `Largest weights of ${name(i)}`,
+      full: 1,
       chosen: j,
       rows: [...new Set([...largest(weights, MOST_ROWS - 1), j])].map((
         t,
@@ -219,7 +220,7 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     {
       strips: [["z of this head", z, "v"], ["added by this head", contributions[head]], ["result", result]],
       component: at(result),
-      heading: "Norm of what each head adds",
+      heading: "Length of what each head adds",
       chosen: head,
       rows: largest(contributions.map(norm), 12).map((h) => [`head ${h}`, norm(contributions[h]), "", h, "head"]),
     },

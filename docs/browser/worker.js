@@ -1,4 +1,5 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
+import { threeDigits } from "../../encoder/export/drawing/drawing.js";
 import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/heads.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";
@@ -72,7 +73,9 @@ const namedClasses = (used, trace) => {
 
 function wholePicture(used, trace, tokens, place, state, found, run) {
   const before = isChanged(state) ? run({}).trace : null;
-  const header = { switches: switchesOf(used, trace, place, state), ...effectOf(used, trace, before) };
+  const { layer, head } = place;
+  const off = state.off.some(([l, part]) => l === layer && [head, "attention"].includes(part)) ? [head] : [];
+  const header = { switches: switchesOf(used, trace, place, state), off, ...effectOf(used, trace, before) };
   const more = { classes: found, image: state.given, header };
   const labels = tokens.map(({ label }) => label);
   const picture = modelPicture(used, trace, labels, place, more);
@@ -95,10 +98,11 @@ const isChanged = ({ norm, causal, positions, off }) => norm || causal || positi
 function effectOf(used, trace, before) {
   if (!before || !used.tokenizer) return {};
   const [now, then] = [trace, before].map((one) => sentenceVector(one, used.about.pooling));
-  const similarity = cosine(now, then).toFixed(3);
+  const similarity = cosine(now, then);
+  const [after, difference] = [similarity, similarity - 1].map(threeDigits);
   return {
-    effect: `Similarity to the vector of the unchanged model: 1 → ${similarity}.`,
-    ending: ["similarity", `1 → ${similarity}`],
+    effect: `Similarity to the vector of the unchanged model: 1 → ${after} (difference ${difference}).`,
+    ending: ["similarity", "before: 1", `after: ${after}`, "difference:", difference],
   };
 }
 

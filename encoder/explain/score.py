@@ -81,7 +81,7 @@ class Score:
         if abs(self.scale - 1.0) < 1e-9:
             rule, value = product, number(total)
         elif abs(self.scale - (n_terms * width) ** -0.5) < 1e-6:
-            below = f"{n_terms} K" if self.of_positions else "K"
+            below = f"{n_terms}\\, d_k" if self.of_positions else "d_k"
             rule = rf"\frac{{{product}}}{{\sqrt{{{below}}}}}"
             value = rf"\frac{{{number(total)}}}{{\sqrt{{{n_terms * width}}}}}"
         else:

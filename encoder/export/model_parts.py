@@ -24,7 +24,7 @@ from encoder.explain.score import AS_MODEL, Variant
 from encoder.explain.source import array
 from encoder.export.model_picture import DECODER
 from encoder.export.picture import Picture
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words, three_digits
 from encoder.model.layers import NORM_NAMES
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
@@ -54,20 +54,23 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Opened:
     """One part for the selected tokens. title, said: a heading and one sentence; value: its number; formulas: with
-    their numbers; strips: whole vectors, (name, values, "q", "k", "v" or ""); component: of them, in the formulas;
-    heading: of the rows; chosen: the `at` of the selected row; check: of the numbers in float64."""
+    their numbers; notation: the meaning of their letters; strips: whole vectors, (name, values, "q", "k", "v" or
+    ""); component: of them, in the formulas; heading: of the rows; chosen: the `at` of the selected row; check: of the
+    numbers in float64; full: the number of a full bar, None for the largest of the rows, 0 for no bars."""
 
     key: str
     title: str
     said: str
     value: float
     formulas: Sequence[Formula]
+    notation: str = ""
     strips: Sequence[tuple[str, Floats, str]] = ()
     component: int | None = None
     heading: str = ""
     rows: Sequence[Row] = ()
     chosen: int | None = None
     check: Callable[[Recomputation], Iterable[Check]] | None = field(default=None, repr=False)
+    full: float | None = None
 
 
 def with_parts(
@@ -122,7 +125,9 @@ def _packed(opened: Opened, reference: Recomputation | None) -> dict[str, Any]:
         "said": opened.said,
         "value": opened.value,
         "formulas": [_roles(text) for one in opened.formulas for text in (one.symbols, one.numbers)],
+        "notation": opened.notation,
         "component": opened.component,
+        "full": opened.full,
         "heading": opened.heading,
         "chosen": opened.chosen,
         "rows": [[row.label, float(row.value), row.more, row.at, row.place] for row in opened.rows],
@@ -176,7 +181,7 @@ class _Parts:
 
     def options(self) -> list[dict[str, object]]:
         """What a reader may change in the parts of scores and weights: the scale, the mask."""
-        found: list[dict[str, object]] = [{"name": "scaled", "label": "Divide by √K", "on": self.variant.scaled}]
+        found: list[dict[str, object]] = [{"name": "scaled", "label": "Divide by √dₖ", "on": self.variant.scaled}]
         if not self.trace.config.causal:
             found.append({"name": "causal row", "label": "Causal mask", "on": bool(self.variant.causal)})
         return found
@@ -193,6 +198,18 @@ class _Parts:
     def i(self) -> str:
         """The query token's name."""
         return self.name(self.place.query)
+
+    @property
+    def off(self) -> str:
+        """A sentence if the head is switched off."""
+        z = self.trace.z(self.place.layer, self.place.head)[self.place.query]
+        is_off = any(edit.at("z", self.place.layer) for edit in self.trace.edits) and z.abs().max() == 0
+        return " This head is off: its output is set to 0, whatever its weights are." if is_off else ""
+
+    def query_key(self, step_place: Place, keys: Sequence[str]) -> str:
+        """The tokens i and j of formulas."""
+        i, j = step_place.query, step_place.key
+        return f"i is the query {self.i}, token {i}; j is the key “{keys[j]}”, token {j}"
 
     # --- before the layers
 
@@ -216,6 +233,7 @@ class _Parts:
             + (" and ".join(name for name in ("segment", "position") if name in strips) or "nothing else") + ".",
             float(step.total[c]),
             [step.formula, *([step.position_formula] if step.position_formula else [])],
+            f"i is the token {self.i}.",
             [(name, row, "") for name, row in strips.items()],
             c,
             f"What component {c} is made of",
@@ -237,7 +255,7 @@ class _Parts:
                 said += f" Its word becomes {len(pieces)} pieces: {' + '.join(pieces)}."
         return Opened(
             "ids", f"From word to number: {self.i}", said, token.id, [step.formula], heading="Token and its number",
-            rows=rows, chosen=self.place.query, check=lambda _: step.check(model.tokenizer),
+            rows=rows, full=0.0, chosen=self.place.query, check=lambda _: step.check(model.tokenizer),
         )  # fmt: skip
 
     # --- a layer
@@ -289,7 +307,7 @@ class _Parts:
         rows = _terms(step.terms, lambda d: f"{three_digits(step.x[d])} × {three_digits(step.column[d])}")
         if step.bias is not None:
             rows.append(Row("bias", step.bias[c]))
-        then = " A norm of each head's numbers follows." if step.normed is not None else ""
+        then = f" {self.norm_name} of each head's numbers follows." if step.normed is not None else ""
         if step.shared_by:
             then += f" Heads {', '.join(map(str, step.shared_by))} share it."
         return Opened(
@@ -299,6 +317,8 @@ class _Parts:
             f"W_{which.upper()}.{then}",
             step.value,
             [step.formula, *([step.rotation.formula] if step.rotation else [])],
+            f"{'i' if which == 'q' else 'j'} is the token {self.name(step.token)}, c a component of the vector, d "
+            f"one of the {len(step.terms)} components of the token's vector.",
             [("input x", step.x, ""), (word.lower(), step.vector, which)],
             c,
             f"The largest of {len(step.terms)} products that make component {c}",
@@ -316,6 +336,7 @@ class _Parts:
             + ("" if step.visible else " The mask hides this pair."),
             step.value,
             [step.formula],
+            f"{self.query_key(step.place, keys)}; d_k = {len(step.q)} is the number of components of a key.",
             [("query", step.q, "q"), ("key", step.k, "k"), ("products", step.terms, "")],
             step.place.component,
             f"The largest of {len(step.terms)} products",
@@ -335,25 +356,29 @@ class _Parts:
             rows.append(Row(f"{len(step.weights) - len(order)} other tokens", rest))
         return Opened(
             "softmax",
-            f"Weight of {self.i} → “{keys[step.place.key]}”: {three_digits(step.value)}",
-            f"Softmax makes the scores of {self.i} positive numbers that sum to 1." + self._without_scale(step),
+            f"Weight of {self.i} → “{keys[step.place.key]}”: {in_words(step.value)}",
+            f"Softmax makes the scores of {self.i} positive numbers that sum to 1."
+            f"{self._without_scale(step)}{self.off if keys is self.trace.labels else ''}",
             step.value,
             [step.formula],
+            f"{self.query_key(step.place, keys)}; s are scores, l counts all keys. The largest score m is subtracted "
+            "to keep the powers of e small; this changes no weight.",
             heading=f"Largest weights of {self.i}",
             rows=rows,
+            full=1.0,
             chosen=step.place.key,
             check=step.check,
         )
 
     def _without_scale(self, step: explain.Softmax) -> str:
-        """What the division by √K does to the row, where it is switched off."""
+        """What the division by √d_k does to the row, where it is switched off."""
         if self.variant.scaled:
             return ""
         scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
         numbers = [three_digits(float(one)) for one in
                    (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)]  # fmt: skip
         return (
-            f" Without the division by √K, the largest weight is {numbers[0]} instead of {numbers[1]}, "
+            f" Without the division by √dₖ, the largest weight is {numbers[0]} instead of {numbers[1]}, "
             f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
         )
 
@@ -364,18 +389,14 @@ class _Parts:
             step.terms, lambda j: f"{three_digits(step.weights[j])} × {three_digits(step.values[j, c])}",
             keys.__getitem__, "key", others="tokens",
         )  # fmt: skip
-        off = (
-            keys is self.trace.labels
-            and self._is_edited("z")
-            and self.trace.z(place.layer, place.head)[place.query].abs().max() == 0
-        )
         return Opened(
             "mixing",
             f"Weighted sum of values for {self.i}: z of head {place.head}",
-            "Each token's value is multiplied by its weight; the sum is the head's output."
-            + (" This head is off: its output is then set to 0." if off else ""),
+            "Each token's value is multiplied by its weight; the sum z is the head's output."
+            + (self.off if keys is self.trace.labels else ""),
             float(step.z[c]),
             [step.formula],
+            f"i is the query {self.i}, j counts all keys; α are weights, v values, c is a component.",
             [(f"value of “{keys[place.key]}”", step.values[place.key], "v"), ("z", step.z, "v")],
             c,
             f"Weight × value of component {c}, by token",
@@ -393,13 +414,15 @@ class _Parts:
         return Opened(
             "heads",
             f"All heads through W_O for {self.i}",
-            f"The outputs of {len(step.norms)} heads are joined and multiplied by W_O; the result is a sum over heads.",
+            f"The outputs z of {len(step.norms)} heads are joined and multiplied by the learned matrix W_O. The result "
+            "is a sum over heads.",
             float(step.result[c]),
             [step.formula],
+            f"i is the token {self.i}, h counts heads; ‖ joins vectors.",
             [("z of this head", step.z[place.head], "v"), ("added by this head", step.contributions[place.head], ""),
              ("result", step.result, "")],
             c,
-            "Norm of what each head adds, and its share of the result",
+            "Length of what each head adds, and its share of the result",
             rows,
             place.head,
             step.check,
@@ -429,9 +452,11 @@ class _Parts:
         return Opened(
             "ffn",
             f"Feed-forward layer for {self.i}",
-            f"{len(step.x)} numbers become {len(step.hidden):,} neurons, then {len(step.output)} numbers again.",
+            f"It processes each token by itself: {len(step.x)} numbers become {len(step.hidden):,} neurons, then "
+            f"{len(step.output)} numbers again.",
             float(step.hidden[neuron]),
             [step.formula, step.output_formula],
+            f"i is the token {self.i}, n a neuron, d a component.",
             [("input", step.x, ""), ("neurons", step.hidden, ""), ("output", step.output, "")],
             c,
             "The strongest neurons",
@@ -448,12 +473,13 @@ class _Parts:
         adds = Opened(
             f"add-{part}",
             f"Residual addition after {title} for {self.i}",
-            f"The sum has {three_digits(step.growth)} times the norm of the residual stream before it.",
+            f"The sum is {three_digits(step.growth)} times as long as the residual stream before it.",
             float(step.total[c]),
             [step.formula],
+            "",
             [("residual stream", step.before, ""), ("added", step.update, ""), ("sum", step.total, "")],
             c,
-            "Norms of the vectors",
+            "Lengths of the vectors",
             [Row("before", _norm(step.before)), Row("added", _norm(step.update)), Row("sum", _norm(step.total))],
             check=lambda reference: step.check(reference)[:2],
         )
@@ -470,7 +496,7 @@ class _Parts:
         subtracts = step.kind == "layer"
         rows = [Row("mean", step.mean), Row("standard deviation", step.std)]
         rows = rows if subtracts else [Row("root mean square", step.std)]
-        rows += [Row("norm before", _norm(step.input)), Row("norm after", _norm(step.output))]
+        rows += [Row("length before", _norm(step.input)), Row("length after", _norm(step.output))]
         effect = "The mean becomes 0 and the standard deviation 1" if subtracts else "The root mean square becomes 1"
         return Opened(
             key,
@@ -478,6 +504,7 @@ class _Parts:
             f"{effect}; then each component has a gain{'' if step.bias is None else ' and a bias'}.",
             float(step.output[c]),
             [step.formula],
+            f"i is the token {self.i}, g is the gain{'' if step.bias is None else ', b the bias'}.",
             [("input", step.input, ""), ("normalised", step.normalised, ""), ("gain", step.gain, ""),
              *([] if step.bias is None else [("bias", step.bias, "")]), ("output", step.output, "")],
             c,
@@ -544,6 +571,7 @@ class _Parts:
             said[pooling],
             float(step.vector[c]),
             [step.formula],
+            "",
             [("sentence vector", step.vector, "")],
             c,
             f"Weight × component {c}, by token",
@@ -567,11 +595,9 @@ class _Parts:
             [_share(best, found.logits, found.probabilities[best])] if exclusive else [],
             heading="The most probable classes",
             rows=rows,
+            full=1.0,
             chosen=best,
         )
-
-    def _is_edited(self, point: str) -> bool:
-        return any(edit.at(point, self.place.layer) for edit in self.trace.edits)
 
 
 def _share(at: int, logits: Sequence[float] | Floats, value: float) -> Formula:

@@ -149,6 +149,7 @@ def _header(
         "head": found.place.head,
         "query": query,
         "key": key,
+        "special": _special(trace, labels, found.first),
         "norm": config.norm_placement,
         "norms": _norms(trace, found.place.layer),
         "normName": NORM_NAMES[config.norm_kind],
@@ -164,6 +165,12 @@ def _header(
         "alt": f"The forward pass of {trace.n_tokens} tokens through {config.n_layers} layers; layer "
         f"{found.place.layer} is open, with head {found.place.head}.",
     }
+
+
+def _special(trace: Trace, labels: tuple[str, ...], first: int) -> list[str]:
+    """The tokens among `labels` that the tokenizer added to the text, each once."""
+    added = () if trace.source is None else trace.source.special[first : first + len(labels)]
+    return list(dict.fromkeys(label for label, one in zip(labels, added, strict=False) if one))
 
 
 def _sees(trace: Trace, layer: int) -> str:

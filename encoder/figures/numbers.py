@@ -24,6 +24,14 @@ def three_digits(value: float) -> str:
     return f"{_minus(digits)}e{int(exponent):+d}"
 
 
+def in_words(value: float) -> str:
+    """A number inside a sentence: three significant digits, without an exponent for a small one.
+
+    `inWords` in encoder/export/drawing/drawing.js gives the same text.
+    """
+    return "less than 0.000001" if 0 < abs(value) < 1e-6 else three_digits(value)
+
+
 def exact_or_three_digits(value: float) -> str:
     """A whole number in full, such as an id or a count: 1,996; any other number by its three significant digits."""
     return _minus(f"{int(value):,}") if float(value).is_integer() and abs(value) < 1e15 else three_digits(value)

@@ -18,7 +18,7 @@ from pages.state import links
 from pages.state.url_state import state
 
 _EXAMPLE = "model-example"
-SHOWN = {"picture": "Picture", "stream": "Norm curves", "cost": "Cost"}
+SHOWN = {"picture": "Picture", "stream": "Length curves", "cost": "Cost"}
 
 
 def main() -> None:
@@ -41,6 +41,8 @@ def main() -> None:
                 with part:
                     input_row.input_controls()
     with row:
+        with st.container(key="input-help"):
+            newcomers()
         with st.container(key="input-model", horizontal=True, gap="xsmall"):
             input_row.model_controls()
             input_row.tower_controls()
@@ -62,7 +64,7 @@ def main() -> None:
         else:
             picture.draw(view, show)
     with below:
-        for column, part in zip(st.columns(3, gap="medium"), (newcomers, teachers, researchers), strict=True):
+        for column, part in zip(st.columns(2, gap="medium"), (teachers, researchers), strict=True):
             with column:
                 part()
     if show == "cost":
@@ -120,8 +122,7 @@ def use_example() -> None:
 
 
 def newcomers() -> None:
-    with st.container(border=True):
-        st.header("I am new: four views, ten minutes", anchor=False)
+    with st.popover("I am new", help="Four views, ten minutes"):
         for number, way in enumerate(ways.NEW.values(), 1):
             links.link(way.folder, f"{number}. **{way.label}** {way.note}", values=way.values)
 

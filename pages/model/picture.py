@@ -7,7 +7,7 @@ from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
 from encoder.export.model_parts import with_parts
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words
 from encoder.measure import ranking, telling
 from pages import components
 from pages.components import ModelEvent
@@ -38,7 +38,8 @@ def draw(view: View, show: str) -> None:
         variant=selected_variant(view, params), reference=reference, why_not=why_not,
     )  # fmt: skip
     said, ending = switches.effect(view)
-    more = {"switches": switches.header(view), "effect": said, "ending": ending, "curves": show == "stream"}
+    more = {"switches": switches.header(view), "off": switches.heads_off(view), "effect": said, "ending": ending}
+    more |= {"curves": show == "stream"}
     picture = dataclasses.replace(picture, header={**picture.header, **more})
     components.model_picture(picture, key="model-picture", on_event=partial(take, view))
 
@@ -68,7 +69,7 @@ def answer(view: View, query: int) -> str:
     rank, count = ranking.rank(row, key)
     return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
-        f"{three_digits(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
+        f"{in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
     )
 
 
@@ -78,7 +79,8 @@ def _before(view: View, query: int, key: int) -> str:
     if unchanged.model == view.model:
         return ""
     weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
-    return f" In the unchanged model: {three_digits(weight)}."
+    off = " Head off." if view.head in switches.heads_off(view) else ""
+    return f" In the unchanged model: {in_words(weight)}.{off}"
 
 
 def caution(view: View, query: int | None) -> str:

@@ -5,7 +5,7 @@ from functools import partial
 
 from encoder import causal, classify
 from encoder.edits import AblateHead, CausalMask, DropPositions, Edit, Zero
-from encoder.figures.numbers import three_digits
+from encoder.figures.numbers import in_words, three_digits
 from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams
@@ -49,6 +49,13 @@ def header(view: View) -> dict[str, list[dict[str, object]]]:
     return {"bar": bar, "power": power}
 
 
+def heads_off(view: View) -> list[int]:
+    """The heads of the open layer that are switched off."""
+    chosen = edited.active(state.newest(EditParams.recipe))
+    return [h for h in range(view.loaded.config.n_heads)
+            if AblateHead(view.layer, h) in chosen or Zero("attention_out", layer=view.layer) in chosen]  # fmt: skip
+
+
 def _switch(name: str, label: str, title: str, on: bool) -> dict[str, object]:
     return {"name": name, "label": label, "title": title, "on": on}
 
@@ -89,8 +96,10 @@ def effect(view: View) -> tuple[str, list[str]]:
         name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome)
     )  # fmt: skip
     numbers = f"{three_digits(before)} → {three_digits(after)}"
-    difference = f"{after - before:+.3f}".replace("-", "−")
-    return f"{said}: {numbers} (difference {difference}).", ["similarity" if head is None else "probability", numbers]
+    difference = ("+" if after > before else "") + three_digits(after - before)
+    what = "similarity" if head is None else "probability"
+    ends = [what, f"before: {three_digits(before)}", f"after: {three_digits(after)}", "difference:", difference]
+    return f"{said}: {numbers} (difference {difference}).", ends
 
 
 def worth(view: View) -> str:
@@ -107,7 +116,7 @@ def worth(view: View) -> str:
     rank = 1 + int((effects > own).sum())
     what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
-        f"Without this head, similarity to the original {what} falls by {three_digits(own)} "
+        f"Without this head, similarity to the original {what} falls by {in_words(own)} "
         f"({ordinal(rank)} largest of {count})."
     )
 

@@ -129,12 +129,14 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
             assert shown == pytest.approx(float(vector[component]), rel=6e-3, abs=2e-5), (seen[-1], name)
     assert {"ids", "softmax", *expected} == set(seen)
     assert set(seen) <= set(PARTS)
-    for _ in seen:  # Escape leads back through the parts, then to the whole
-        page.keyboard.press("Escape")
-        settle(page)
-    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")  # the last part is one level below the whole
     expect(opened).to_be_hidden()
     wait_for_query(page, step=None)
+    page.get_by_role("button", name="How scores become weights").click()
+    opened.locator("nav button", has_text="Score").click()  # the score is a level below the weight
+    for part in ("softmax", ""):
+        page.keyboard.press("Escape")
+        expect(page.locator(".enc-model")).to_have_attribute("data-opened", part)
 
 
 def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[..., Page]) -> None:
@@ -149,7 +151,7 @@ def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[
     cells = opened.locator("tbody tr").first.locator("td").all_inner_texts()
     assert number(cells[1]) == pytest.approx(number(cells[2]), rel=1e-4)
     assert all("equal" in text for text in opened.locator("tbody td:last-child").all_inner_texts())
-    opened.get_by_role("button", name="Divide by √K").click()  # the same part, computed otherwise
+    opened.get_by_role("button", name="Divide by √dₖ").click()  # the same part, computed otherwise
     wait_for_query(page, scaled="0")
 
 
@@ -175,15 +177,62 @@ def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]
     before = said.match(answer.inner_text())
     norms = ".enc-model-norm.enc-{}"
     expect(page.locator(norms.format("post"))).to_have_count(2)
-    page.get_by_role("button", name="Pre-norm", exact=True).click()
+    switch, legend = page.get_by_role("button", name="Pre-norm", exact=True), page.locator(".enc-model-legend")
+    switch.click()
     wait_for_query(page, norm="pre")
     expect(page.locator(norms.format("pre"))).to_have_count(2)
-    expect(page.locator(".enc-model-caption")).to_contain_text("→")
+    caption = page.locator(".enc-model-caption")
+    expect(caption).to_contain_text("Full band")  # another scale is said where the reader looks
+    scale = re.findall(r"[\d.]+(?=\.$)", caption.inner_text())[-1]
     after = said.match(answer.inner_text())
     assert before is not None
     assert after is not None
     assert before.groups()[:3] == after.groups()[:3]
     expect(answer).to_contain_text(f"In the unchanged model: {before[4]}")  # the same weight, before
+    switch.click()
+    wait_for_query(page, norm=None)
+    expect(legend).to_contain_text(scale)  # the same length has the same width with both placements
+
+
+def test_the_pointer_previews_a_token_and_changes_no_words(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2&j=3&step=softmax")
+    names = page.locator(".enc-model-names text")
+    neurons = page.locator(".enc-model-neuron")
+    expect(page.locator(".enc-model-opened h2")).to_contain_text("cat")
+    expect(page.locator(".enc-model-names .enc-key")).to_have_text(re.compile("sat"))
+    said = neurons.inner_text()
+    names.nth(1).hover()
+    expect(names.nth(1)).to_have_class(re.compile("enc-preview"))
+    expect(page.locator(".enc-model-names .enc-on")).to_have_text(re.compile("cat"))
+    assert neurons.inner_text() == said
+
+
+def test_an_open_part_fits_the_window_and_says_that_more_follows(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2&j=3&step=softmax", width=1280, height=720)
+    opened, more = page.locator(".enc-model-opened"), page.locator(".enc-model-more")
+    opened.locator("h3").wait_for()
+    more.wait_for()
+    box = opened.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 720
+    sign = more.bounding_box()
+    assert sign is not None
+    rows = [row.bounding_box() for row in opened.locator("li, p, h3").all()]
+    cut = [row for row in rows if row and row["y"] < sign["y"] - 1 < row["y"] + row["height"] - 2]
+    assert not cut, "a row is cut"
+    while more.is_visible():
+        more.click()
+        page.wait_for_timeout(50)
+    expect(opened.locator("nav")).to_be_in_viewport()
+
+
+def test_a_button_of_a_part_says_what_the_part_is(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2")
+    for name in ("Weighted sum of values", "All heads through W_O", "The feed-forward layer"):
+        chip = page.get_by_role("button", name=name)
+        chip.focus()
+        expect(page.locator(".enc-tip:popover-open")).to_contain_text(chip.get_attribute("aria-description") or "?")
+    expect(page.locator(".enc-model-legend")).to_contain_text("[CLS], [SEP]")
 
 
 def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:
@@ -196,7 +245,10 @@ def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:
     wait_for_query(page, edits="ablate_l2_h3", i="5", layer="2", head="3")
     expect(page.locator(".enc-model-caption")).to_contain_text(f"{three_digits(before)} → {three_digits(after)}")
     expect(page.locator(".enc-model-end")).to_contain_text(three_digits(after))
+    expect(page.locator(".enc-model-end")).to_contain_text(three_digits(after - before))
     expect(power).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".enc-model-off")).to_have_count(1)
+    expect(page.locator(".enc-model-heads .enc-off")).to_have_text("H3 off")
     page.get_by_role("button", name="All heads through W_O").click()
     expect(page.locator(".enc-model-rows li", has_text="head 3").locator("b")).to_have_text("0")
     page.keyboard.press("Escape")

@@ -63,7 +63,7 @@ def test_a_sentence_of_her_own_is_computed_in_the_browser(visitor: Page, site: s
     expect(visitor.locator(".enc-model-names text").filter(has_text="river")).to_have_count(1)
     model = encoder.load("twin-pre")
     norm = three_digits(float(model.embed(SENTENCE).norm()))
-    expect(visitor.locator(".enc-model-end")).to_contain_text(f"norm {norm}")
+    expect(visitor.locator(".enc-model-end")).to_contain_text(f"length {norm}")
 
 
 def test_the_norms_move_and_a_part_opens(visitor: Page, site: str) -> None:

@@ -103,8 +103,8 @@ def test_weights_without_the_scale_say_what_it_does(minilm: TextEncoder) -> None
     ]
     part = opened(trace, variant=Variant(scaled=False)).header["parts"]["softmax"]  # type: ignore[index]
     numbers = [three_digits(float(one)) for row in rows for one in (row.max(), -(row * row.log()).sum())]
-    assert re.findall(r"\d+(?:\.\d+)?", part["said"].partition("√K")[2]) == [numbers[at] for at in (0, 2, 1, 3)]
-    assert "√K" not in opened(trace).header["parts"]["softmax"]["said"]  # type: ignore[index]
+    assert re.findall(r"\d+(?:\.\d+)?", part["said"].partition("√dₖ")[2]) == [numbers[at] for at in (0, 2, 1, 3)]
+    assert "√d" not in opened(trace).header["parts"]["softmax"]["said"]  # type: ignore[index]
 
 
 def test_a_place_that_is_not_there_is_named(minilm: TextEncoder) -> None:

@@ -27,6 +27,9 @@ export function threeDigits(value) {
   return Number.isFinite(rounded) ? String(rounded).replace(/^-/, "−") : "no value";
 }
 
+// A number inside a sentence, without an exponent. `in_words` in encoder/figures/numbers.py gives the same text.
+export const inWords = (value) => value && Math.abs(value) < 1e-6 ? "less than 0.000001" : threeDigits(value);
+
 // A part's name with the norm that the model has. Pictures saved by earlier versions do not name it.
 export const withNorm = (text, { normName = "LayerNorm" }) => text.replace("LayerNorm", normName);
 

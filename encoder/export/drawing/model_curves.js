@@ -1,4 +1,4 @@
-// The residual stream of every token as a curve over the model: the norm of its vector after each sublayer.
+// The residual stream of every token as a curve over the model: the length of its vector after each sublayer.
 import { svg, threeDigits } from "./drawing.js";
 
 const TICKS = 4;
@@ -21,7 +21,7 @@ export function curves(view) {
       svg(
         "path",
         { d: `M${points.join("L")}`, class: "enc-model-curve", "data-token": token },
-        svg("title", {}, `Norm of ${label}`),
+        svg("title", {}, `Length of the vector of ${label}`),
       ),
     );
   });

@@ -59,7 +59,7 @@ function vector({ place }, data, width, aside) {
 
 const vectorWords = (data) => [
   `${data.length} numbers`,
-  `norm ${threeDigits(Math.sqrt(data.reduce((total, value) => total + value * value, 0)))}`,
+  `length ${threeDigits(Math.sqrt(data.reduce((total, value) => total + value * value, 0)))}`,
 ];
 
 const pairWords = ({ name, cosine }) => [

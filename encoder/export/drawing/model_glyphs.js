@@ -32,23 +32,49 @@ const PART_STOPS = {
     "norm-ffn": 0.955,
   },
 };
+const RESCALES = "LayerNorm rescales the numbers of each token’s vector to a common size.";
+// Part -> the text of its button, what opens, and what it is.
 const CHIPS = {
-  ids: ["Tokens", "How the text becomes tokens"],
-  embedding: ["Embedding", "How a token becomes a vector"],
-  "norm-attention": ["Norm", "LayerNorm of attention"],
-  k: ["K", "Keys"],
-  v: ["V", "Values"],
-  softmax: ["Weights", "How scores become weights"],
-  q: ["Q", "Queries"],
-  mixing: ["z", "Weighted sum of values"],
-  heads: ["Wₒ", "All heads through W_O"],
-  "add-attention": ["+", "Addition to the residual stream after attention"],
-  "norm-ffn": ["Norm", "LayerNorm of the feed-forward layer"],
-  ffn: ["Neurons", "The feed-forward layer"],
-  "add-ffn": ["+", "Addition to the residual stream after the feed-forward layer"],
-  final: ["Norm", "The last LayerNorm"],
-  output: ["Vector", "How the tokens become one vector"],
-  class: ["Class", "The class of the input"],
+  ids: ["Tokens", "How the text becomes tokens", "The tokenizer splits the text into tokens. Each has a number."],
+  embedding: ["Embedding", "How a token becomes a vector", "The number of a token selects a row of a learned table."],
+  "norm-attention": ["LayerNorm", "LayerNorm of attention", RESCALES],
+  k: ["K", "Keys", "A key is a vector that queries are compared with."],
+  v: ["V", "Values", "A value is the vector that a token passes on to tokens that attend to it."],
+  softmax: [
+    "Weights",
+    "How scores become weights",
+    "The weights of a token say how much it takes from each token; they sum to 1.",
+  ],
+  q: ["Q", "Queries", "A query is a vector that is compared with the key of each token."],
+  mixing: ["z", "Weighted sum of values", "z is the output of one head: values times their weights, summed."],
+  heads: [
+    "Wₒ",
+    "All heads through W_O",
+    "W_O is a learned matrix that combines the outputs of all heads into one vector.",
+  ],
+  "add-attention": [
+    "+",
+    "Addition to the residual stream after attention",
+    "The residual stream keeps its numbers and gets those of attention added.",
+  ],
+  "norm-ffn": ["LayerNorm", "LayerNorm of the feed-forward layer", RESCALES],
+  ffn: [
+    "Feed-forward",
+    "The feed-forward layer",
+    "The feed-forward layer processes each token by itself: two matrices, and an activation between them.",
+  ],
+  "add-ffn": [
+    "+",
+    "Addition to the residual stream after the feed-forward layer",
+    "The residual stream keeps its numbers and gets those of the feed-forward layer added.",
+  ],
+  final: ["LayerNorm", "The last LayerNorm", RESCALES],
+  output: [
+    "Vector",
+    "How the tokens become one vector",
+    "One vector for the whole input, to compare it or to classify it.",
+  ],
+  class: ["Class", "The class of the input", "The model turns the vector into a probability for each class."],
 };
 
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
@@ -91,12 +117,7 @@ export function placeChips(view) {
   for (const [key, x] of wanted) {
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
-      const [text, said] = CHIPS[key];
-      const what = withNorm(said, header);
-      const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
-      chip = make("button", { type: "button", "aria-label": label, title: label, "data-key": key }, text);
-      chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
-      chip.addEventListener("click", () => view.part === key ? view.close() : view.open(key));
+      chip = makeChip(view, key);
       chips.append(chip);
     }
     chip.dataset.part = STORY_PART[key] ?? "";
@@ -105,15 +126,33 @@ export function placeChips(view) {
   }
 }
 
+// A button that opens its part; the pointer and the keyboard's focus show what the part is.
+function makeChip(view, key) {
+  const [text, what, is] = CHIPS[key].map((words) => withNorm(words, view.header));
+  const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
+  const chip = make("button", { type: "button", "aria-label": label, "aria-description": is, "data-key": key }, text);
+  chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
+  const explain = () => {
+    view.tip.element.textContent = `${what}. ${is}`;
+    const { left, bottom } = chip.getBoundingClientRect();
+    view.tip.show(left, bottom, 6);
+  };
+  for (const event of ["pointerenter", "focus"]) chip.addEventListener(event, explain);
+  for (const event of ["pointerleave", "blur", "click"]) chip.addEventListener(event, () => view.tip.hide());
+  chip.addEventListener("click", () => view.part === key ? view.close() : view.open(key));
+  return chip;
+}
+
 // Part -> lane: neighbours that are too close are in two lanes. places: [part, x] of each.
 function lanesOf(places, { lanes, turned }, scale) {
-  const room = lanes ? (turned ? 25 : 30) * scale : 0;
   const ends = [-Infinity, -Infinity];
   const found = {};
   for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
-    const lane = x - ends[0] >= room || x - ends[1] < room ? 0 : 1;
+    const half = turned ? 12.5 * scale : (CHIPS[key][0].length * 3.4 + 7) * scale; // of the button's extent
+    const start = lanes ? x - half : Infinity;
+    const lane = start >= ends[0] || start < ends[1] ? 0 : 1;
     Object.assign(found, { [key]: lane });
-    ends[lane] = x;
+    ends[lane] = x + half;
   }
   return found;
 }
@@ -197,12 +236,12 @@ export function slideParts(drawing, drawn, { parts, point, turned }) {
   drawing.querySelector(".enc-model-lines").setAttribute("transform", `matrix(${matrix})`);
 }
 
-// What a sublayer of the open layer adds: the norm of W_O's and of the feed-forward layer's output.
+// What a sublayer of the open layer adds: the length of W_O's and of the feed-forward layer's output.
 export function updateBars(view) {
   const { header, place, arrays } = view;
   const group = svg("g");
   const n = header.labels.length;
-  const scale = place.row * 0.88 / view.widest;
+  const scale = place.row * 0.88 / view.scale;
   [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
     const bars = group.appendChild(stopGroup(stop, part));
     header.labels.forEach((_, token) => {
@@ -214,7 +253,7 @@ export function updateBars(view) {
         class: `enc-model-update enc-model-${kind}`,
         "data-token": token,
         "data-open": kind === "ffn" ? "ffn" : "heads",
-      }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of norm ${threeDigits(value)}`)));
+      }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of length ${threeDigits(value)}`)));
     });
   });
   return group;

@@ -4,6 +4,7 @@
 // the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
 import { partPlaces } from "./model_glyphs.js";
 
+export const FAINTEST_LINE = 0.02; // a weight; lighter lines would only blur the picture
 export const NARROWEST = 320; // pixels; an element that is not shown yet is narrower
 const NARROW = 860; // pixels; in less, tokens are columns
 const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
@@ -12,10 +13,10 @@ const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
 const OPEN_SHARE = 0.64; // the open layer's share of the rest
 const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where they are close
-const CLOSE = 560; // pixels of the open layer; in less, neighbouring buttons need two rows
+const CLOSE = 1000; // pixels of the open layer; in less, neighbouring buttons need two rows
 const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
 const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
-const ABOVE = 478; // pixels of the window that other parts of a page need
+const ABOVE = 500; // pixels of the window that other parts of a page need
 const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read
 const SLANT = 60; // degrees of the names above columns
 

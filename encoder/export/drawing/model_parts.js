@@ -1,5 +1,5 @@
 // What opens inside the model's picture: the arithmetic of one part, with the numbers of the selected tokens.
-import { arrow, make, sum, threeDigits, withNorm } from "./drawing.js";
+import { arrow, inWords, make, sum, threeDigits, withNorm } from "./drawing.js";
 import { formula } from "./formula.js";
 
 const MOST_ROWS = 6; // keys and components with a number each
@@ -29,7 +29,7 @@ export function partPanel(view) {
   const known = header.parts?.[part] && view.isPartsOf(view.query, view.keyToken) ? header.parts[part] : null;
   const found = known ?? quick[part]?.(view);
   const title = make("h2", { tabindex: "-1" }, found?.title ?? withNorm(NAMES[part], header));
-  const close = button("✕", "Close, back to the whole picture", () => view.close());
+  const close = button("✕ Back to the whole picture", null, () => view.close());
   const head = make("header", {}, title, close);
   if (!found) {
     const names = header.partsOf && view.isAlone
@@ -42,8 +42,9 @@ export function partPanel(view) {
     make("p", {}, found.said),
     ...(found.formulas?.length ? [make("div", { class: "enc-model-math" }, ...found.formulas.map(formula))] : []),
     ...(found.text ? [make("p", { class: "enc-model-formula" }, found.text)] : []),
+    ...(found.notation ? [make("p", { class: "enc-model-notation" }, found.notation)] : []),
     ...strips(view, found),
-    ...(found.rows.length ? [make("h3", {}, found.heading), barRows(view, found)] : []),
+    ...(found.rows.length ? [make("h3", {}, found.heading, make("em", {}, fullBar(found))), barRows(view, found)] : []),
     ...options(view),
     ...checked(view, known),
     neighbours(view),
@@ -68,6 +69,9 @@ function neighbours(view) {
   if (at < 0 && view.part === "softmax") step("scores", "How the score is made →");
   return nav;
 }
+
+// The part that this one is a detail of; undefined: the whole picture.
+export const levelAbove = (part) => ({ scores: "softmax" })[part];
 
 export function neighbour(view, offset) {
   const order = Object.keys(view.header.parts ?? {});
@@ -99,9 +103,13 @@ function strips(view, found) {
       const number = own ? threeDigits(values[found.component]) : "";
       return [make("span", { class: role ? `enc-${role}` : "" }, name), make("div", {}, strip), make("b", {}, number)];
     }),
-    ...(found.component === null
-      ? []
-      : [make("em", {}, `Numbers: component ${found.component}. Click a strip to choose.`)]),
+    make(
+      "em",
+      {},
+      found.component === null ? "" : `Numbers: component ${found.component}. Click a strip to choose. `,
+      ...signColours(),
+      " stronger: larger.",
+    ),
   )];
 }
 
@@ -116,15 +124,27 @@ function paintStrip(map, values, dark) {
   pen.putImageData(image, 0, 0);
 }
 
+// Which colour a positive and a negative number has.
+export const signColours = () => [
+  make("i", { class: "enc-model-key enc-model-positive" }),
+  "positive ",
+  make("i", { class: "enc-model-key enc-model-negative" }),
+  "negative;",
+];
+
+// The number of a full bar: 1 for weights and probabilities, else the largest.
+const largestBar = ({ full, rows }) => full ?? (Math.max(...rows.map(([, value]) => Math.abs(value))) || 1);
+const fullBar = (found) => found.full === 0 ? "" : ` Full bar: ${threeDigits(largestBar(found))}.`;
+
 // Rows of a label, a bar and a number; the chosen one is marked, and a click on another chooses it.
 function barRows(view, found) {
-  const top = Math.max(...found.rows.map(([, value]) => Math.abs(value))) || 1;
+  const top = largestBar(found);
   return make(
     "ol",
     { class: "enc-model-rows" },
     ...found.rows.map(([label, value, more, at, place]) => {
       const bar = make("i", {
-        style: `width:${(100 * Math.abs(value) / top).toFixed(1)}%`,
+        style: `width:${top ? (100 * Math.abs(value) / top).toFixed(1) : 0}%`, // numbers without a size have no bar
         class: value < 0 ? "enc-negative" : "",
       });
       const name = place
@@ -192,7 +212,8 @@ function weightFromScores(view) {
   );
   const exponential = Math.exp(score(key) - largest);
   return {
-    title: `Weight of ${arrow(header.labels[query], header.labels[key])}: ${threeDigits(view.weight(query, key))}`,
+    title: `Weight of ${arrow(header.labels[query], header.labels[key])}: ${inWords(view.weight(query, key))}`,
+    full: 1,
     said: "Softmax makes scores positive numbers that sum to 1.",
     text: `exp(${threeDigits(score(key))} − ${threeDigits(largest)}) / ${threeDigits(total)} = ` +
       `${threeDigits(exponential)} / ${threeDigits(total)} = ${threeDigits(exponential / total)}`,

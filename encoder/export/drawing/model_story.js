@@ -1,5 +1,10 @@
 // The story of a forward pass in twelve steps, with the reader's own tokens and numbers.
-import { threeDigits, withNorm } from "./drawing.js";
+import { inWords, threeDigits, withNorm } from "./drawing.js";
+
+const [WORD_MS, SHORTEST_STEP] = [300, 4000]; // 200 words a minute
+
+// Milliseconds in which a caption is read.
+export const readingTime = (text) => Math.max(SHORTEST_STEP, text.split(/\s+/).length * WORD_MS);
 
 export function story(header, arrays) {
   const { labels, layers, heads, layer, head } = header;
@@ -22,7 +27,7 @@ export function story(header, arrays) {
     ],
     [
       "river",
-      `The violet band, the residual stream, is the vector of ${one} through all layers; its length (norm) starts at ${embedded}.`,
+      `The violet band, the residual stream, is the vector of ${one} through all layers; its length starts at ${embedded}.`,
     ],
     ["slices", `It passes ${layers} ${layers === 1 ? "layer" : "layers"}; layer ${layer} is open.`],
     [
@@ -34,15 +39,15 @@ export function story(header, arrays) {
     ["lines", `Head ${head} compares the query of ${one} (blue) with ${KEYS[header.sees] ?? KEYS.all} (red).`],
     [
       "lines",
-      `The best match gets the largest weight: ${one} attends to ${other} with weight ${threeDigits(row[key])}.`,
+      `The best match gets the largest weight: ${one} attends to ${other} with weight ${inWords(row[key])}.`,
     ],
     [
       "update",
-      `Values (green), times their weights, are summed; all heads add a vector of norm ${update(0)} to ${one}.`,
+      `Values (green), times their weights, are summed; all heads add a vector of length ${update(0)} to ${one}.`,
     ],
     ["norms", normStep(header)],
     ["ffn", `The feed-forward layer processes each token by itself; neuron ${neuron} is strongest for ${one}.`],
-    ["river", `It adds a vector of norm ${update(1)}; after all layers, ${one} has norm ${ended}.`],
+    ["river", `It adds a vector of length ${update(1)}; after all layers, the vector of ${one} has length ${ended}.`],
     ["end", lastStep(header)],
   ];
   return steps.map(([part, text]) => ({ part, text }));

@@ -1,13 +1,15 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
-import { arrow, make, svg, threeDigits } from "./drawing.js";
+import { arrow, inWords, make, svg, threeDigits, withNorm } from "./drawing.js";
 import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
 import { glyphs, placeChips, slideParts, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
-import { bandPath, layout, linkPath, namePlace, NARROWEST } from "./model_layout.js";
-import { neighbour, partPanel } from "./model_parts.js";
+import { legendOf } from "./model_legend.js";
+import { bandPath, FAINTEST_LINE, layout, linkPath, namePlace, NARROWEST } from "./model_layout.js";
+import { fitPanel, noMoreBelow } from "./model_panel.js";
+import { levelAbove, neighbour, partPanel } from "./model_parts.js";
 import { saveModel } from "./model_save.js";
-import { story } from "./model_story.js";
+import { readingTime, story } from "./model_story.js";
 import { drawSwitches, placePowers } from "./model_switches.js";
 import { saveButtons } from "./picture.js";
 import { Drawing, everyFrame, readTheme } from "./shared.js";
@@ -15,15 +17,13 @@ import { Drawing, everyFrame, readTheme } from "./shared.js";
 const MODEL_KEYS =
   "Up and down arrow choose a token, left and right arrow a layer, Enter opens its strongest weight, " +
   "Escape closes. Tab goes to a button for each part.";
-const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes back.";
-const STORY_MS = 5000; // a sentence of twenty words is read in five seconds
+const PANEL_KEYS = "Left and right arrow open the part before and after, Escape goes one level up.";
 const MOVE_MS = 500; // bands that change with another norm placement or model
 const PAN_MS = 120; // a hand that drags the window asks for its last place only
 const CONTEXT = 8; // tokens before the query, where not all of them have room
 const COLOUR_KEY =
   "Violet: the vector of each token through the layers (residual stream). Blue: what a token attends to. " +
   "Click a part for its arithmetic. Play tells the story.";
-const FAINTEST_LINE = 0.02; // lighter lines would only blur the picture
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class ModelView extends Drawing {
@@ -35,13 +35,13 @@ export class ModelView extends Drawing {
     const drawing = make("div", { class: "enc-model-drawing" });
     const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
     const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
-    const legend = make("p", { class: "enc-model-legend" });
+    const legend = make("ul", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
     const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
     const place = make("div", { class: "enc-model-place" }, body, opened);
     super(parent, "The model", "enc-model", bar, heads, legend);
     Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
-    Object.assign(this, { hovered: null, step: -1, part: "", trail: [], sent: [], slid: 1, start: 0 });
+    Object.assign(this, { hovered: null, step: -1, part: "", sent: [], scale: 0, slid: 1, start: 0 });
     this.input = new ModelInput(this);
     bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, place));
     this.fillBar();
@@ -51,6 +51,7 @@ export class ModelView extends Drawing {
     this.listen(stage, "pointerleave", () => this.hover(null));
     this.listen(drawing, "click", (event) => this.clicked(event.target));
     this.listen(opened, "keydown", (event) => this.panelKey(event));
+    this.listen(opened, "scroll", () => noMoreBelow(opened), { passive: true });
     this.listenToKeys(body);
   }
 
@@ -85,7 +86,7 @@ export class ModelView extends Drawing {
       this.header.layers === header.layers;
     const before = same ? this.arrays.stream.data.slice() : null;
     const moved = before && this.header.norm !== header.norm;
-    if (!before) this.trail = [];
+    if (!before) this.scale = 0;
     if (moved) this.changed = this.largestChange(before, arrays, header);
     else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
@@ -130,10 +131,12 @@ export class ModelView extends Drawing {
     for (let at = 1; at < now.length; at++) if (change(at) > change(most)) most = at;
     const [stage, token] = [Math.floor(most / labels.length), most % labels.length];
     const where = norm === "pre" ? "LayerNorm before each sublayer" : "LayerNorm after each addition";
+    const longest = now.reduce((top, value) => Math.max(top, value), 0);
+    const scale = this.scale < longest ? ` Full band: ${threeDigits(this.scale)} → ${threeDigits(longest)}.` : "";
     return `${where}: “${labels[token]}” changes most, length ${threeDigits(before[most])} → ${
       threeDigits(now[most])
     } ` +
-      `${stageName(stages[stage])}.`;
+      `${stageName(stages[stage], this.header)}.${scale}`;
   }
 
   // Bands go from their thickness before to that of now; moved norms slide to their place.
@@ -170,7 +173,9 @@ export class ModelView extends Drawing {
 
   draw() {
     const { header, theme } = this;
+    // One scale for a sentence: with the norms elsewhere, the same length stays the same width.
     this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
+    this.scale = Math.max(this.scale, this.widest);
     const place = layout(
       header,
       Math.max(this.body.clientWidth, NARROWEST),
@@ -181,6 +186,7 @@ export class ModelView extends Drawing {
     );
     Object.assign(this, { place, drawnParts: place.parts });
     this.root.classList.toggle("enc-model-turned", place.turned);
+    this.root.dataset.off = (header.switches?.power ?? []).filter(({ on }) => !on).map(({ name }) => name).join(" ");
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(this.slices());
     if (header.curves) picture.append(this.embeddings(), curves(this));
@@ -251,12 +257,12 @@ export class ModelView extends Drawing {
   }
 
   bandOf(token) {
-    const { place, widest } = this;
-    const half = (_, stage) => Math.max(0.4, (this.stream(stage, token) / widest) * place.row * 0.44);
+    const { place, scale } = this;
+    const half = (_, stage) => Math.max(0.4, (this.stream(stage, token) / scale) * place.row * 0.44);
     return bandPath(place, token, place.stages.map(half));
   }
 
-  // The norms of the token's and of its position's vector.
+  // The lengths of the token's and of its position's vector.
   embeddings() {
     const { header, place } = this;
     const group = svg("g", { "data-part": "embed" });
@@ -276,7 +282,7 @@ export class ModelView extends Drawing {
         group.append(svg(
           "rect",
           { ...bar, class: `enc-model-${name}`, "data-token": token },
-          svg("title", {}, `norm ${threeDigits(value)}`),
+          svg("title", {}, `length ${threeDigits(value)}`),
         ));
       })
     );
@@ -301,7 +307,19 @@ export class ModelView extends Drawing {
         group.append(line);
       })
     );
+    if (this.isHeadOff(header.head)) group.append(this.offWords());
     return group;
+  }
+
+  // Whether a head of the open layer is switched off: its weights are computed, and nothing uses them.
+  isHeadOff(head) {
+    return Boolean(this.header.off?.includes(head));
+  }
+
+  offWords() {
+    const { header, place } = this;
+    const [x, y] = place.point(place.parts.softmax, place.middle);
+    return svg("text", { x, y, class: "enc-model-off", "text-anchor": "middle" }, `head ${header.head} is off: unused`);
   }
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
@@ -351,41 +369,33 @@ export class ModelView extends Drawing {
     const { header, arrays, heads } = this;
     const [count, n] = arrays.maps.shape;
     const [red, green, blue] = this.theme.dark ? [96, 165, 250] : [31, 99, 196];
-    heads.replaceChildren(...Array.from({ length: count }, (_, head) => {
+    const said = `Heads of layer ${header.layer}, as attention maps. Row: query. Column: key. Bluer: larger weight.`;
+    const buttons = Array.from({ length: count }, (_, head) => {
       const map = make("canvas", { width: n, height: n, "aria-hidden": "true" });
       const pen = map.getContext("2d");
       const image = pen.createImageData(n, n);
       const own = arrays.maps.data.subarray(head * n * n, (head + 1) * n * n);
       own.forEach((value, at) => image.data.set([red, green, blue, value], 4 * at));
       pen.putImageData(image, 0, 0);
-      const button = make("button", { type: "button", "aria-pressed": String(head === header.head) }, map, `H${head}`);
-      button.setAttribute("aria-label", `H${head}, layer ${header.layer}`);
+      const off = this.isHeadOff(head) ? " off" : "";
+      const pressed = { type: "button", "aria-pressed": String(head === header.head), class: off && "enc-off" };
+      const button = make("button", pressed, map, `H${head}${off}`);
+      button.setAttribute("aria-label", `H${head}${off}, layer ${header.layer}`);
       button.addEventListener("click", () => this.send("open", { layer: header.layer, head }));
       return button;
-    }));
+    });
+    heads.replaceChildren(make("p", {}, said), ...buttons);
   }
 
   writeLegend() {
-    const { header } = this;
-    const [first, count] = this.shownTokens;
-    if (header.curves) {
-      this.legend.textContent = "Curve: norm of a token’s vector in the residual stream, after each sublayer. " +
-        "Point at a token’s name to find its curve.";
-      return;
-    }
-    const shown = header.count > count
-      ? ` Tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window.`
-      : "";
-    this.legend.textContent =
-      `Violet band: norm of the residual stream, at most ${threeDigits(this.widest)}. Blue line: ` +
-      `attention weight of L${header.layer} H${header.head} (layer ${header.layer}, head ${header.head}), from ` +
-      `${FAINTEST_LINE} on. Bars in the layer: norm of the vector that a sublayer adds. Click a token, a line, a layer or a head.${shown}`;
+    this.legend.replaceChildren(...legendOf(this));
   }
 
   // ---- Pointing and choosing ----
 
+  // The token that all words and numbers are about. The pointer only previews another one.
   get token() {
-    return this.hovered ?? this.query ?? null;
+    return this.query ?? this.hovered ?? null;
   }
 
   tokenAt(event) {
@@ -450,9 +460,14 @@ export class ModelView extends Drawing {
     const part = this.story?.[this.step]?.part;
     const token = this.token;
     for (const element of this.stage.querySelectorAll("[data-token]")) {
-      const own = Number(element.dataset.token) === token;
+      const its = Number(element.dataset.token);
+      const [own, previewed] = [its === token, its === this.hovered && its !== token];
       element.classList.toggle("enc-on", own);
-      element.classList.toggle("enc-off", token !== null && !own);
+      element.classList.toggle("enc-preview", previewed);
+      element.classList.toggle("enc-off", token !== null && !own && !previewed);
+    }
+    for (const name of this.drawing.querySelectorAll(".enc-model-names text")) {
+      name.classList.toggle("enc-key", Boolean(this.part) && Number(name.dataset.name) === this.keyToken);
     }
     for (const element of this.stage.querySelectorAll("[data-part]")) {
       element.classList.toggle("enc-model-dim", Boolean(part) && element.dataset.part !== part);
@@ -473,9 +488,7 @@ export class ModelView extends Drawing {
 
   nameOfWeight() {
     const { labels } = this.header;
-    return `${arrow(labels[this.query], labels[this.keyToken])}: ${
-      threeDigits(this.weight(this.query, this.keyToken))
-    }`;
+    return `${arrow(labels[this.query], labels[this.keyToken])}: ${inWords(this.weight(this.query, this.keyToken))}`;
   }
 
   // ---- The open part ----
@@ -509,7 +522,6 @@ export class ModelView extends Drawing {
   open(key) {
     const { labels } = this.header;
     this.query ??= Math.min(1, labels.length - 1);
-    if (this.part && this.part !== key) this.trail.push(this.part);
     this.part = key;
     if ((key === "softmax" || key === "scores") && this.keyToken === null) this.keyToken = this.strongestKey();
     this.ask({});
@@ -561,6 +573,7 @@ export class ModelView extends Drawing {
     this.opened.scrollTop = scrollTop;
     if (focus) (this.opened.querySelectorAll("button, h2")[focus.at] ?? this.opened.querySelector("h2"))?.focus();
     this.placeOpened();
+    this.emphasise();
     for (const chip of this.chips.children) {
       chip.setAttribute("aria-expanded", String(chip.dataset.key === this.part));
     }
@@ -574,15 +587,18 @@ export class ModelView extends Drawing {
     if (this.place.turned) return this.placeBelow(x);
     const width = this.body.clientWidth;
     const right = x < width / 2;
+    const beside = (right ? width - x : x) - 34; // pixels next to the part
+    this.opened.style.width = `max(min(calc(36rem * var(--enc-type, 1)), 96%), min(46rem, ${beside}px))`;
     const away = Math.max(0, Math.min((right ? x : width - x) + 34, width - this.opened.offsetWidth));
     this.opened.style.left = right ? `${away}px` : "auto";
     this.opened.style.right = right ? "auto" : `${away}px`;
-    this.opened.style.top = `${this.place.top - 10}px`;
+    fitPanel(this.opened, this.place.top - 10);
   }
 
   // A picture with columns has no room next to a part: what is open is below it.
   placeBelow(x) {
-    Object.assign(this.opened.style, { left: "0", right: "auto", top: `${x + 26}px` });
+    Object.assign(this.opened.style, { left: "0", right: "auto", width: "" });
+    fitPanel(this.opened, x + 26, x + 26);
     // A class, and a reader of a lesson, see question and result first.
     const isTold = document.querySelector(".enc-in-room, .st-key-lesson-panel");
     const isOwn = this.root.matches(":hover, :focus-within");
@@ -599,17 +615,17 @@ export class ModelView extends Drawing {
     event.stopPropagation();
   }
 
+  // Escape: to the part that this one is a detail of, else to the whole picture.
   back() {
-    const before = this.trail.pop();
-    if (!before) return this.close();
-    this.open(before);
-    this.trail.pop();
+    const above = levelAbove(this.part);
+    above ? this.open(above) : this.close();
   }
 
   close() {
-    Object.assign(this, { part: "", trail: [] });
+    this.part = "";
     this.ask({});
     this.drawOpened();
+    this.emphasise();
     this.body.focus({ preventScroll: true });
   }
 
@@ -619,19 +635,22 @@ export class ModelView extends Drawing {
     if (this.step >= this.story.length - 1) this.step = -1;
     this.show(this.step + 1);
     if (reducedMotion.matches) return;
-    this.timer = setInterval(
-      () => {
-        const isOver = this.step >= this.story.length - 1;
-        if (isOver) this.pause();
-        this.show(isOver ? -1 : this.step + 1); // at the end the whole picture again
-      },
-      STORY_MS,
-    );
     this.playButton.textContent = "❚❚ Pause";
+    this.playOn();
+  }
+
+  // The next step comes when the sentence of this one has been read; after the last, the whole picture.
+  playOn() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const isOver = this.step >= this.story.length - 1;
+      if (isOver) this.pause();
+      this.show(isOver ? -1 : this.step + 1);
+    }, readingTime(this.caption.textContent));
   }
 
   pause() {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.timer = null;
     this.playButton.textContent = "▶ Play";
   }
@@ -648,6 +667,7 @@ export class ModelView extends Drawing {
       "aria-valuetext",
       told ? `${this.step + 1} of ${this.story.length}` : "before the story",
     );
+    if (this.timer) this.playOn();
     this.emphasise();
   }
 
@@ -680,10 +700,10 @@ export class ModelView extends Drawing {
 }
 
 // "layers.5.after_ffn" -> "after layer 5".
-function stageName(stage) {
+function stageName(stage, header) {
   const [, layer, sublayer] = stage.match(/^layers\.(\d+)\.after_(\w+)$/) ?? [];
   if (layer) return `after ${sublayer === "ffn" ? "" : "attention in "}layer ${layer}`;
-  return stage === "output" ? "after the last norm" : `at the ${stage}`;
+  return stage === "output" ? withNorm("after the last LayerNorm", header) : `at the ${stage}`;
 }
 
 // Which of the buttons of a panel has the keyboard's focus, to give it back after the numbers have changed.

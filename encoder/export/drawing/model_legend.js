@@ -1,0 +1,49 @@
+// What each colour and shape of the model's picture means, with its number.
+import { make, threeDigits, withNorm } from "./drawing.js";
+import { FAINTEST_LINE } from "./model_layout.js";
+import { signColours } from "./model_parts.js";
+
+// The items of the legend: a mark as in the picture, and its words.
+export function legendOf(view) {
+  const { header, arrays } = view;
+  if (header.curves) {
+    const said = "Curve: length of a token’s vector in the residual stream, after each sublayer. " +
+      "Point at a token’s name to find its curve.";
+    return [legendItem([], said)];
+  }
+  const isScaled = view.scale > view.widest;
+  const band = `length of a token’s vector (residual stream), at most ${threeDigits(view.widest)}` +
+    (isScaled ? `; full band: ${threeDigits(view.scale)}, as with the other norm placement` : "");
+  const found = [
+    legendItem(["enc-model-band"], band),
+    legendItem(["enc-model-line"], `attention weight of ${headName(header)}, from ${FAINTEST_LINE} on`),
+    legendItem(["enc-model-by-attention", "enc-model-by-ffn"], "length of what attention and feed-forward add"),
+  ];
+  if (arrays.positions) {
+    found.push(legendItem(["enc-model-token", "enc-model-position"], "length of token and position vector"));
+  }
+  if (header.norms.length) {
+    const where = header.norm === "pre"
+      ? "LayerNorm before a sublayer (pre-norm)"
+      : "LayerNorm after the addition (post-norm)";
+    found.push(legendItem([`enc-model-block enc-${header.norm}`], withNorm(where, header)));
+  }
+  if (arrays.vector) {
+    found.push(make("li", {}, ...signColours(), " numbers of the vector at the end; stronger: larger"));
+  }
+  if (header.special?.length) {
+    found.push(legendItem([], `${header.special.join(", ")}: special tokens, which the tokenizer adds to the text`));
+  }
+  return [...found, ...windowOf(view)];
+}
+
+const headName = ({ layer, head }) => `L${layer} H${head} (layer ${layer}, head ${head})`;
+
+const legendItem = (marks, words) =>
+  make("li", {}, ...marks.map((mark) => make("i", { class: `enc-model-key ${mark}` })), words);
+
+// Which tokens of a long input are drawn.
+function windowOf({ header, shownTokens: [first, count] }) {
+  const said = `tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window`;
+  return header.count > count ? [legendItem([], said)] : [];
+}
