@@ -65,10 +65,12 @@ def test_fingers_select_add_scroll_and_clear(visit: Callable[..., Page], width: 
     wait_query(page, i="3", j="5", hold="6", hold_keys="2")
 
     x, y = cell(7, 7)
+    page.evaluate("() => { window.ended = new Promise((end) => addEventListener('scrollend', () => end(), true)); }")
     touch("touchStart", (x, y))
     for step in range(1, 8):
         touch("touchMove", (x, y - 9 * step))
     touch("touchEnd")
+    page.evaluate("() => window.ended")  # until then the cells move
     page.touchscreen.tap(*cell(2, 4))  # the first tap after the scroll is the first event
     wait_query(page, i="2", j="4", hold=None, hold_keys=None)
 

@@ -118,6 +118,7 @@ def test_a_long_text_has_a_strip_and_a_window_that_pans(visit: Open) -> None:
     expect(names).to_have_count(MOST_TOKENS)
     strip.focus()
     tab.keyboard.press("End")
+    tab.emulate_media(color_scheme="dark")  # the picture is updated before the server hears of the window
     wait_for_query(tab, **{"from": str(trace.n_tokens - MOST_TOKENS)})
     expect(names.last).to_contain_text("[SEP]")
     expect(strip).to_have_attribute("aria-valuenow", str(trace.n_tokens - MOST_TOKENS))

@@ -91,9 +91,12 @@ export class ModelView extends Drawing {
     else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
-    const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
-    if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
-    this.asked = clearTimeout(this.asked);
+    if (!this.asked || !(same || this.isHere)) {
+      const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
+      if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
+    }
+    // Another update may come before the window that the reader moved to.
+    if (!same || this.isHere) this.asked = clearTimeout(this.asked);
     this.input.read(header, arrays);
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
@@ -427,6 +430,12 @@ export class ModelView extends Drawing {
     return this.header.count > this.header.labels.length ? this.header.first : null;
   }
 
+  // Whether the host's window holds all tokens that the reader moved to.
+  get isHere() {
+    const { first, labels } = this.header;
+    return this.start >= first && this.start + this.place.count <= first + labels.length;
+  }
+
   // Shows other tokens: at once where their numbers are here, else the host is asked for them.
   panTo(position) {
     const { header, place } = this;
@@ -434,7 +443,7 @@ export class ModelView extends Drawing {
     this.start = start;
     const spare = header.labels.length - place.count;
     this.asked = clearTimeout(this.asked);
-    if (start >= header.first && start <= header.first + spare) return this.draw();
+    if (this.isHere) return this.draw();
     this.asked = setTimeout(() => this.send("pan", { first: Math.max(0, start - Math.floor(spare / 2)) }), PAN_MS);
     this.input.paintSoon();
   }
