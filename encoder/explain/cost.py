@@ -181,29 +181,18 @@ class Crossover:
 
 
 def crossover(config: EncoderConfig) -> Crossover:
-    """4 n^2 HK = 8 n D HK + 4 n D F (6 with a gate): n = 2 D + D F / HK, which is 6 D for HK = D and F = 4 D."""
-    d, f, inner = config.d_model, config.used_ffn, config.n_heads * config.d_head
+    """4 n^2 HK = 4 n D (H + G) K + 4 n D F (6 with a gate): 6 D for G = H, HK = D and F = 4 D."""
+    d, f, h, g, k = config.d_model, config.used_ffn, config.n_heads, config.n_kv_heads, config.d_head
     ffn = 6 if config.gated else 4
-    shared = config.n_kv_heads * config.d_head
-    n = (4 * d * (inner + shared) + ffn * d * f) / (4 * inner)
-    usual = inner == d == shared and ffn * f == 16 * d
-    if shared != inner:
-        formula = (
-            rf"4\,n^2 H K = 4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F \;\Longleftrightarrow\; "
-            rf"n = \frac{{D (H {{+}} G)}}{{H}} + \frac{{{ffn}}}{{4}}\cdot\frac{{D F}}{{H K}}"
-        )
-        numbers = rf"n = {_grouped(round(n))}"
-    elif usual:
-        formula = r"4\,n^2 D = 24\,n D^2 \;\Longleftrightarrow\; n = 6 D"
-        numbers = rf"n = 6 \cdot {_grouped(d)} = {_grouped(round(n))}"
-    else:
-        ratio = r"\frac{D F}{H K}" if ffn == 4 else r"\frac{3}{2}\cdot\frac{D F}{H K}"
-        formula = (
-            rf"\begin{{gathered}} 4\,n^2 H K = 8\,n\,D H K + {ffn}\,n\,D F \\[6pt] "
-            rf"\Longleftrightarrow\; n = 2 D + {ratio} \end{{gathered}}"
-        )
-        numbers = rf"n = 2 \cdot {_grouped(d)} + {_grouped(round(n - 2 * d))} = {_grouped(round(n))}"
-    return Crossover(n, formula, numbers)
+    projections, ffn_share = d * (h + g) / h, ffn / 4 * d * f / (h * k)
+    n = projections + ffn_share
+    gate = "" if ffn == 4 else r"\frac{3}{2}\cdot"
+    return Crossover(
+        n,
+        rf"\begin{{gathered}} 4\,n^2 H K = 4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F \\[6pt] \Longleftrightarrow\; "
+        rf"n = \frac{{D (H {{+}} G)}}{{H}} + {gate}\frac{{D F}}{{H K}} \end{{gathered}}",
+        rf"n = {_grouped(round(projections))} + {_grouped(round(ffn_share))} = {_grouped(round(n))}",
+    )
 
 
 def _grouped(number: int) -> str:

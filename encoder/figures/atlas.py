@@ -94,8 +94,6 @@ def heads_by_layer(atlases: Mapping[str, Means], unit: str, selected: tuple[int,
 
     unit: name of the measure; selected: (layer, head) with a ring, in every atlas that has it.
     """
-    if not atlases:
-        raise ValueError("atlases is empty: specify at least one.")
     figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND))
     room = 0.8 / len(atlases)
     for number, (name, one) in enumerate(atlases.items()):

@@ -25,12 +25,10 @@ def deletion_curves(
 
     curves: name of an order, such as "largest attention first" -> [n]; random [S, n]: S random orders, shown as a band
     from the smallest to the largest and their mean; over: what is counted, such as "hidden tokens"; change: what is
-    measured. Raises ValueError for other shapes.
+    measured.
     """
     named = {name: as_array(values, name=name, ndim=1) for name, values in curves.items()}
     draws, x = as_array(random, name="random", ndim=2), np.array(counts, dtype=np.int32)
-    if any(len(values) != len(x) for values in named.values()) or draws.shape[1] != len(x):
-        raise ValueError(f"{len(x)} counts need as many changes in each curve.")
     figure = go.Figure(layout=neutral_layout(margin=margin(74, right=12)))
     band = {"mode": "lines", "line": {"width": 0, "color": colour.NEUTRAL}, "hoverinfo": "skip", "showlegend": False}
     figure.add_scatter(x=x, y=draws.min(axis=0), **band)
@@ -54,12 +52,10 @@ def deletion_curves(
 def window_bars(edges: object, falls: object, weights: object, fall: str, weight: str) -> go.Figure:
     """Windows of a sound: what the outcome loses where each is silent, and below it the attention on each.
 
-    edges [P + 1]: in seconds; falls, weights [P]; fall, weight: titles of the axes. Raises ValueError for other shapes.
+    edges [P + 1]: in seconds; falls, weights [P]; fall, weight: titles of the axes.
     """
     at, values = as_array(edges, name="edges", ndim=1), as_array(falls, name="falls", ndim=1)
     shares = as_array(weights, name="weights", ndim=1)
-    if not len(at) - 1 == len(values) == len(shares):
-        raise ValueError(f"{len(at)} edges need {len(at) - 1} falls and weights.")
     middle, width = (at[:-1] + at[1:]) / 2, np.diff(at)
     negative, positive = colour.SIGNED["signed"]
     names = [f"{start:.2f}-{end:.2f} s" for start, end in pairwise(at)]

@@ -38,7 +38,7 @@ def neuron_heatmap(
     """Activations of neurons, most active first, coloured around 0. A cell of a pooled map shows one of its neurons.
 
     values [T, C]; neurons [T, C]: the neuron that each cell shows; labels: of the whole text; block: neurons in a
-    column; token, neuron: framed; first: the token of the first row. Raises ValueError for shapes that do not fit.
+    column; token, neuron: framed; first: the token of the first row.
     """
     shown = as_array(values, name="values", ndim=2)
     n_rows, n_columns = shown.shape
@@ -88,8 +88,6 @@ def expert_map(weights: object, labels: Sequence[str], *, token: int, colours: s
 def left_out_bars(effects: object, unit: str) -> go.Figure:
     """The effect of a layer without its attention, and without its FFN. effects [2, L]; unit: of the outcome."""
     values = as_array(effects, name="effects", ndim=2)
-    if len(values) != len(SUBLAYERS):
-        raise ValueError(f"effects has {len(values)} rows: specify one for attention and one for the FFN.")
     layers = np.arange(values.shape[1], dtype=np.int32)
     drawn = [
         bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.4g}}")

@@ -43,10 +43,8 @@ def weighted_heatmap(
     values: [Ti, Tj], none below 0. labels: one for every token of the whole text. kind: "share" (of the sum of alpha
     ||f|| in a row), "length" (alpha ||f|| itself) or "rollout". largest: the value of the last colour. log, colours,
     selected, block, row_offset, column_offset: as in `attention_heatmap`. window: the axes run over all tokens of the
-    text, as in `attention_window`. Raises ValueError for shapes, labels or a kind that do not fit.
+    text, as in `attention_window`.
     """
-    if kind not in _KINDS:
-        raise ValueError(f"kind={kind!r}: choose one of {', '.join(_KINDS)}.")
     top = float(largest) if np.isfinite(largest) and largest > 0 else 1.0
     look: dict[str, Any] = {"log": log, "colours": colours, "selected": selected, "block": block, "scale": top}
     look |= {"row_offset": row_offset, "column_offset": column_offset}
@@ -73,8 +71,6 @@ def shares_by_layer(
     names = (f"attention: {opening}", f"norm-weighted: {opening}", "norm-weighted: average word")
     series = (attention, weighted, word)
     rows = [as_array(values, name=name, ndim=1) for name, values in zip(names, series, strict=True)]
-    if len({len(row) for row in rows}) != 1:
-        raise ValueError(f"The curves have {[len(row) for row in rows]} layers: specify as many in each.")
     figure = go.Figure(layout=neutral_layout(margin=margin(54, right=12)))
     looks = ((ATTENTION, "circle", "solid"), (NORM_WEIGHTED, "square", "solid"), (WORD, "diamond", "dot"))
     at = np.arange(len(rows[0]), dtype=np.int32)

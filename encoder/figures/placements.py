@@ -39,14 +39,11 @@ def layer_curves(
 
     curves: placement -> kind -> values [L]. A single kind may be called "". title: of the vertical axis, with its unit.
     ticks: names of the places on the horizontal axis; by default 0, 1, 2, ...
-    low: the vertical axis begins here, or lower. across: title of the horizontal axis. Raises ValueError for an unknown
-    placement, or values that are not a vector.
+    low: the vertical axis begins here, or lower. across: title of the horizontal axis.
     """
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     n_places, floor = 0, low
     for placement, kinds in curves.items():
-        if placement not in PLACEMENT_COLOURS:
-            raise ValueError(f"placement={placement!r}: choose one of {', '.join(PLACEMENT_COLOURS)}.")
         for number, (kind, values) in enumerate(kinds.items()):
             array = as_array(values, name=f"{placement} {kind}".strip(), ndim=1)
             n_places = max(n_places, len(array))
@@ -67,14 +64,12 @@ def norm_curves(rows: Mapping[str, tuple[Sequence[str], object, object]], title:
     """A number a norm with its spread, a line for each placement.
 
     rows: placement -> (names of the norms as the axis shows them, values [N], spread [N] or None). A norm that only one
-    placement has leaves a gap in the other's line. Raises ValueError for values that do not fit their names.
+    placement has leaves a gap in the other's line.
     """
     order = max((list(names) for names, _, _ in rows.values()), key=len, default=[])
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     for placement, (names, values, spread) in rows.items():
         array = as_array(values, name=placement, ndim=1)
-        if len(array) != len(names):
-            raise ValueError(f"{placement} has {len(array)} values for {len(names)} norms: specify one each.")
         places = [order.index(name) for name in names]
         bars = None if spread is None else {"type": "data", "array": as_array(spread, name="spread", ndim=1)}
         x, hover = np.array(places, dtype=np.int32), f"{PLACEMENT_NAMES[placement]}, %{{customdata}}"
@@ -111,13 +106,10 @@ def recorded_curves(
     """Training curves over the steps, coloured by placement, with a dash for each kind of run.
 
     runs: name -> (placement, dash, steps [n], values [n]); values may have gaps (NaN), which lines bridge.
-    Raises ValueError where steps and values differ in number.
     """
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     for name, (placement, dash, steps, values) in runs.items():
         x, y = np.asarray(steps, dtype=np.float64), np.asarray(values, dtype=np.float64)
-        if x.shape != y.shape or x.ndim != 1:
-            raise ValueError(f"{name} has steps {list(x.shape)} and values {list(y.shape)}: specify as many of both.")
         there = np.isfinite(y)
         look = {"dash": dash, "width": 1.75, "size": 5, "mode": "lines+markers" if there.sum() <= 40 else "lines"}
         figure.add_trace(placement_curve(x[there], y[there], placement, f"{name}, {across} %{{x:,}}", name, **look))

@@ -17,12 +17,8 @@ def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], ne
     """points [N, 2]; texts [N]; nearest: the texts that are found.
 
     shares [2]: of the variance along each axis.
-
-    Raises ValueError for other shapes.
     """
     at = np.asarray(points, dtype=np.float32)
-    if at.ndim != 2 or at.shape[1:] != (2,) or len(texts) != len(at):
-        raise ValueError(f"points {list(at.shape)} for {len(texts)} texts: [N, 2] is needed.")
     found = np.zeros(len(at), dtype=bool)
     found[list(nearest)] = True
     crowded = len(at) > CROWD

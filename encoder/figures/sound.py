@@ -35,7 +35,7 @@ def sound_picture(
     wave: (starts [N] in seconds, lowest [N], highest [N]); spectrogram [M, S], low bands first; frame: seconds of one;
     attention [C]: the weight of each column; step: seconds of a column; seconds: the end of the axis; sounds_until: the
     end of the sound, after which the spectrogram is left empty; selected: start and end of the query's part, in
-    seconds. Raises ValueError for shapes that do not fit.
+    seconds.
     """
     starts, low, high = (as_array(one, name="wave", ndim=1) for one in wave)
     weights, bands = as_array(attention, name="attention", ndim=1), as_array(spectrogram, name="spectrogram", ndim=2)
@@ -124,11 +124,9 @@ def time_map(
     """Rows over time: heads, or bands of a spectrogram. A click gives row and column as whole numbers.
 
     weights [R, C]; starts [C]: seconds of each column; names [R]: of the rows, from below or, downwards, from above;
-    title: of the row axis; selected: (row, column) with a frame. Raises ValueError for shapes that do not fit.
+    title: of the row axis; selected: (row, column) with a frame.
     """
     values, times = as_array(weights, name="weights", ndim=2), as_array(starts, name="starts", ndim=1)
-    if values.shape != (len(names), len(times)):
-        raise ValueError(f"weights of shape {values.shape} need as many names and starts: {len(names)}, {len(times)}.")
     bar = colour_bar("weight", nticks=4)
     cells = heatmap(values, (0.0, float(values.max()) or 1.0), colour.sequential(colours), bar, hover)
     every = max(1, -(-len(times) // 10))

@@ -27,11 +27,9 @@ def token_bars(
     """A bar a token for each series, side by side: weights of a row, shares of tokens.
 
     series: name -> [T]; roles: a key of ROLES for each series; chosen: the token that is outlined; first: the token of
-    the first bar, when a part of a longer text is drawn. Raises ValueError for lengths that differ.
+    the first bar, when a part of a longer text is drawn.
     """
     arrays = {name: as_array(values, name=name, ndim=1) for name, values in series.items()}
-    if len({len(values) for values in arrays.values()}) != 1:
-        raise ValueError("series: specify at least one, all with one number a token.")
     count = len(next(iter(arrays.values())))
     labels = check_labels(labels, first + count, "labels")
     places = first + np.arange(count, dtype=np.int32)
@@ -59,8 +57,7 @@ def token_bars(
 def signed_token_bars(values: object, labels: Sequence[str], title: str, selected: int | None = None) -> go.Figure:
     """A bar for each token, teal above 0 and orange below.
 
-    values [T]; labels [T]: the tokens; title: of the values; selected: the token whose bar has a frame. Raises
-    ValueError for other shapes.
+    values [T]; labels [T]: the tokens; title: of the values; selected: the token whose bar has a frame.
     """
     numbers = as_array(values, name="values", ndim=1)
     names = check_labels(labels, len(numbers), "labels")
@@ -88,11 +85,9 @@ def word_bars(
 
     words: as a person reads them. probabilities: [k]. placement: "pre" or "post", each with its colour; None: neutral.
     largest: the end of the axis; give bars that you compare the same one. marked: the word whose bar has a frame.
-    measure: what the numbers are. Raises ValueError where words and probabilities differ in number.
+    measure: what the numbers are.
     """
     values = as_array(probabilities, name="probabilities", ndim=1)
-    if len(values) != len(words):
-        raise ValueError(f"{len(words)} words have {len(values)} probabilities: specify one each.")
     shade = colour.NEUTRAL if placement is None else PLACEMENT_COLOURS[placement]
     frames = [2.5 if word == marked else 0 for word in words]
     places = np.arange(len(values), dtype=np.int32)

@@ -21,7 +21,6 @@ from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from encoder.errors import EncoderError, quoted
-from encoder.inputs.csv_rows import csv_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -367,13 +366,31 @@ def _value_cells(value: Any, wanted: _Wanted) -> Cells:
     return cells if isinstance(cells[0], str) else f"no text in {wanted.text or 'any known column'}"
 
 
+def csv_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, list[str] | str]]:
+    """The number of the line where a row begins, from 1, and its cells, or why there are none.
+
+    A quote that is never closed takes the lines up to the next quote or to csv.field_size_limit() characters.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            yield number, next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            several = reader.line_num > number
+            lost = f"; is a quote open? Lines {number:,} to {reader.line_num:,} are left out" if several else ""
+            yield number, f"not CSV, {error}{lost}"
+
+
 def _csv(file: IO[bytes], wanted: _Wanted, delimiter: str) -> Iterator[tuple[int, Cells]]:
     """The first row is a header if it names the columns."""
     columns: list[int] = []
     width = 0
     for number, row in csv_rows(_decoded(file, ""), delimiter):
-        if isinstance(row, csv.Error):
-            yield number, f"not CSV, {row}"
+        if isinstance(row, str):
+            yield number, row
             continue
         if not columns:
             header = wanted.by_name or wanted.fits(row)

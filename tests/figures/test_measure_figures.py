@@ -120,11 +120,8 @@ def test_random_draws_are_a_band_and_their_mean() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: weighted_heatmap(np.eye(2), ("a", "b"), "weight"), "choose one of"),
-        (lambda: shares_by_layer([1], [1, 2], [1]), "as many"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((3, 2)), ("a", "b"), [0, 0], [1, 1]), "2. each"),
         (lambda: qk_plane(np.zeros((2, 2)), np.zeros((2, 2)), ("a", "b"), [0], [1, 1]), "strongest"),
-        (lambda: deletion_curves((1, 2), {"one": (1, 2)}, np.zeros((3, 1)), "tokens", "change"), "as many"),
     ],
 )
 def test_what_does_not_fit_is_said(make, says: str) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from encoder import EncoderError
-from encoder.inputs.csv_rows import csv_rows
+from encoder.inputs.read import csv_rows
 from encoder.search import Limits, read_texts
 
 
@@ -35,8 +35,8 @@ def test_broken_lines_are_named_by_number():
         (b"a,b\nc,d\n", ("a", "c"), []),
         (b"Sentence\nok\n\xff\nalso\n", ("ok", "also"), ["Line 3"]),
         (b'text\none\n"two"x\nthree\n', ("one", "three"), ["Line 3"]),
-        (b'text\none\n"never closed\nthree\nfour\n', ("one", "three", "four"), ["Line 3"]),
-        (b'text\none\n"never closed\n"a ""b"""\nfour\n', ("one", 'a "b"', "four"), ["Line 3"]),
+        (b'text\none\n"never closed\nthree\nfour\n', ("one",), ["Line 3"]),
+        (b'text\none\n"never closed\n"a ""b"""\nfour\n', ("one", "four"), ["Line 3"]),
         (b"id;text\r\n1;one, two\r\n2;\xe9\r\n", ("one, two",), ["Line 3"]),
         ("id\ttext\n1\tth\u00e9\n".encode("utf-16"), ("th\u00e9",), []),
         (b"text\none, two\nthree\n", ("three",), ["Line 2"]),
@@ -48,10 +48,13 @@ def test_rows_of_a_csv_file(content: bytes, texts: tuple[str, ...], lines: list[
     assert [problem.split(":")[0] for problem in read.problems] == lines
 
 
-def test_open_quotes_cannot_make_the_reading_long():
-    """Every line of this file opens a quote up to its end: reading on from each line would take its square."""
-    rows = list(csv_rows(['x","\n'] * 20_000))
-    assert len(rows) < 10
+def test_an_open_quote_takes_part_of_a_file_and_names_its_lines():
+    (first, why), *rows = csv_rows(['"open\n', *["x\n"] * 200_000])
+    assert first == 1
+    last = int(why.replace(",", "").split(" to ")[1].split()[0])
+    assert 1 < last < 100_000
+    assert rows[0] == (last + 1, ["x"])
+    assert len(rows) == 200_001 - last
 
 
 def test_rows_of_a_parquet_file():
