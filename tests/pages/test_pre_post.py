@@ -32,7 +32,7 @@ def test_each_part_opens(sides: str, model: dict[str, str]) -> None:
     untrained_norms = model in (MOVED, {}) and sides != "curves"
     assert ("show-twins" in [button.key for button in app.button]) == untrained_norms
     curves = [chart for chart in charts(app) if chart[0]["type"] != "heatmap"]
-    assert len(curves) == {"heads": 0, "stream": 7, "curves": 1}[sides]
+    assert len(curves) == {"heads": 0, "stream": 4, "curves": 1}[sides]
 
 
 def most_different(pre: encoder.Trace, post: encoder.Trace, layer: int, head: int) -> Cell:
