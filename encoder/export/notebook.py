@@ -112,7 +112,8 @@ def of_trace(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]
         pooling=options.get("pooling", "own"), variant=Variant(scaled=chosen["scaled"], causal=causal),
         reference=Recomputation(trace) if chosen["check"] and can_check else None,
         why_not="" if can_check or not chosen["check"] else
-        f"The check is limited to encoders and to {LONGEST_CHECK:,} tokens.", source=chosen["source"], model=trace.model,
+        f"The check is limited to encoders and to {LONGEST_CHECK:,} tokens.",
+        source=chosen["source"],
     )  # fmt: skip
 
 
