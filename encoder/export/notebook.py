@@ -7,6 +7,7 @@ anywidget is an extra: without it, a notebook shows the same pictures, but their
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,13 @@ INSIDE = {
     "check": False,
     "scaled": True,
     "causal row": False,
+    "side": "decoder",
+    "output": None,
+    "output_key": None,
+    "source": None,
 }
+#: The query and the key of an event in the second river.
+IN_DECODER = {"query": "output", "key": "output_key"}
 #: The longest input whose numbers are computed again in float64.
 LONGEST_CHECK = 1_024
 
@@ -89,17 +96,24 @@ def picture_of(subject: Trace | Lines | Text | Map | Picture, **options: Any) ->
 def of_trace(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> Picture:
     """The whole model, with the numbers of the open part."""
     places = {name: chosen[name] for name in ("layer", "head", "query", "key", "first")}
-    picture = model_picture(trace, **places, **options)
+    selected = chosen["output"], chosen["output_key"]
+    picture = model_picture(trace, **places, side=chosen["side"], output=selected, **options)
     if not chosen["part"]:
         return picture
     place = Place(chosen["layer"], chosen["head"], chosen["query"] or 0, chosen["key"] or 0)
+    if trace.decoder is not None and chosen["side"] == "decoder":
+        place = replace(place, query=selected[0] or 0, key=selected[1] or 0)
+        trace = trace.decoder
+        place = place.clamped(trace.config, trace.n_tokens)
     causal = True if chosen["causal row"] or trace.config.causal else None
-    can_check = trace.n_tokens <= LONGEST_CHECK
+    can_check = trace.n_tokens <= LONGEST_CHECK and trace.memory is None
     return with_parts(
         picture, trace, place, part=chosen["part"], component=chosen["component"], neuron=chosen["neuron"],
         pooling=options.get("pooling", "own"), variant=Variant(scaled=chosen["scaled"], causal=causal),
         reference=Recomputation(trace) if chosen["check"] and can_check else None,
-        why_not="" if can_check or not chosen["check"] else f"The check is limited to {LONGEST_CHECK:,} tokens.",
+        why_not="" if can_check or not chosen["check"] else
+        f"The check is limited to encoders and to {LONGEST_CHECK:,} tokens.",
+        source=chosen["source"],
     )  # fmt: skip
 
 
@@ -168,14 +182,16 @@ def choices_of(message: object) -> dict[str, Any]:
     if "queries" in event:  # of lines: several may be selected, the first is the trait
         firsts = {"query": event["queries"], "key": event.get("keys")}
         event = {name: found[0] if isinstance(found, list) and found else None for name, found in firsts.items()}
+    if event.get("side") == "decoder":
+        event = {IN_DECODER.get(name, name): value for name, value in event.items()}
     if event.get("name") in INSIDE:  # a switch of the open part
         event = {event["name"]: event.get("on")}
     return {name: event[name] for name in (*TRAITS, *INSIDE) if name in event and _is_choice(name, event[name])}
 
 
 def _is_choice(name: str, value: object) -> bool:
-    if name == "part":
-        return value in ("", *PARTS)
+    if name in ("part", "side"):
+        return value in (("", *PARTS) if name == "part" else ("encoder", "decoder"))
     if isinstance(INSIDE.get(name), bool):
         return isinstance(value, bool)
     if value is None:

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from encoder.errors import SaveError
+from encoder.explain.place import Place
 from encoder.export.document import Section, document
 from encoder.export.lines import Lines
 from encoder.export.map import Map
+from encoder.export.model_parts import with_parts
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.picture import Picture
 from encoder.export.report import footer, typed
 from encoder.export.text import Text
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 #: Bytes of the layers and heads that a file holds; beyond, it has each layer with one head, and one layer's heads.
@@ -71,9 +74,15 @@ def _opened(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any])
     query = chosen["query"] or 0
     row = trace.attention(chosen["layer"], chosen["head"], slice(query, query + 1))[0]
     key = int(row.argmax()) if chosen["key"] is None else chosen["key"]
-    known = of_trace(trace, options, {**chosen, "query": query, "key": key, "part": "softmax"})
+    known = of_trace(trace, options, {**chosen, "query": query, "key": key, "part": "softmax", "side": "encoder"})
     asked = {name: None for name in ("query", "key") if chosen[name] is None}  # nothing is selected then
-    return replace(known, header={**known.header, "part": "", **asked})
+    header: dict[str, Any] = {**known.header, "part": "", **asked}
+    decoder = trace.decoder
+    if isinstance(decoder, DecoderTrace):
+        place = Place(chosen["layer"], chosen["head"], decoder.n_prompt - 1).clamped(decoder.config, decoder.n_tokens)
+        known = with_parts(known, decoder, place, part="cross")
+        header |= {"side": chosen["side"], "decoder": {**known.header["decoder"], "part": ""}}  # type: ignore[dict-item]
+    return replace(known, header=header)
 
 
 def _others(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Picture]:

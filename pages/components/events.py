@@ -65,7 +65,8 @@ class ModelEvent(TypedDict):
     "open" has `layer` and `head`; "select" has the tokens `query` and `key`, key None where only a query is selected,
     and `first`, the window that it is in, or None; "pan" has `first`, the first token of another window; "part" has the
     same as "select", the opened `part`, "" for none, whether its numbers are checked, and the chosen component or
-    neuron, None for no change; "switch" has the `name` of a switch and whether it is `on`.
+    neuron, None for no change; "switch" has the `name` of a switch and whether it is `on`. `side`: "decoder" where the
+    place is in the second river; a place there has the `source`, a token of the input in cross-attention, or None.
     """
 
     event: Literal["open", "select", "pan", "part", "switch"]
@@ -80,6 +81,8 @@ class ModelEvent(TypedDict):
     head: NotRequired[int]
     query: NotRequired[int]
     key: NotRequired[int | None]
+    side: NotRequired[Literal["encoder", "decoder"]]
+    source: NotRequired[int | None]
 
 
 def on_click(
@@ -174,11 +177,12 @@ def grid_event(value: object) -> GridEvent | None:
     return event
 
 
-def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEvent | None:
-    """An event as the browser sent it, with places below `limits` ("layers", "heads", "count", "width", "neuronCount");
-    None for another."""
+def model_event(name: str, value: object, header: Mapping[str, Any]) -> ModelEvent | None:
+    """An event as the browser sent it, with places below the limits of the picture's header; None for another."""
     if not isinstance(value, dict):
         return None
+    in_decoder = value.get("side") == "decoder" and "decoder" in header
+    limits: Mapping[str, int] = header["decoder"] if in_decoder else header
 
     def at(place: str, limit: str) -> int | None:
         found = value.get(place)
@@ -186,15 +190,16 @@ def model_event(name: str, value: object, limits: Mapping[str, int]) -> ModelEve
 
     layer, head, query = at("layer", "layers"), at("head", "heads"), at("query", "count")
     first = at("first", "count")
+    there: Any = {"side": "decoder", "source": at("source", "inputCount")} if in_decoder else {"side": "encoder"}
     if name == "open" and layer is not None and head is not None:
-        return {"event": "open", "layer": layer, "head": head}
+        return {"event": "open", "layer": layer, "head": head, **there}
     if name == "select" and query is not None:
-        return {"event": "select", "query": query, "key": at("key", "count"), "first": first}
+        return {"event": "select", "query": query, "key": at("key", "count"), "first": first, **there}
     if name == "part" and value.get("part") in ("", *PARTS):
         chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount"), "first": first}
         return {
             "event": "part", "part": value["part"], "query": query, "key": at("key", "count"),
-            "check": value.get("check") is True, **chosen,
+            "check": value.get("check") is True, **chosen, **there,
         }  # type: ignore[typeddict-item]  # fmt: skip
     if name == "switch" and isinstance(value.get("name"), str):
         return {"event": "switch", "name": value["name"], "on": value.get("on") is True}

@@ -11,8 +11,6 @@ from encoder.export.picture import Picture
 from . import assets, events
 from .events import LinesEvent, ModelEvent, TextEvent
 
-#: What the places of a ModelEvent are below.
-PLACES = ("layers", "heads", "count", "width", "neuronCount")
 _lines, _text, _model = map(assets.component, ("lines", "text_shade", "model_picture"))
 
 
@@ -54,10 +52,9 @@ def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent]
     Pointing at a token lights its way up. A click on a line opens the arithmetic of that weight, in the browser; a
     click on a token, a layer, a head, a part or a switch is an event, and so is another window of a long input.
     """
-    limits = {name: int(picture.header[name]) for name in PLACES}  # type: ignore[call-overload]
 
     def told(name: str) -> Callable[[], None]:
-        return lambda: events.tell(key, name, lambda value: events.model_event(name, value, limits), on_event)
+        return lambda: events.tell(key, name, lambda value: events.model_event(name, value, picture.header), on_event)
 
     heard = {f"on_{name}_change": told(name) for name in ("open", "select", "part", "switch", "pan")}
     _model(key=key, data=picture.block(), height=picture.height, **heard)

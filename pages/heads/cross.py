@@ -12,10 +12,9 @@ from pages.components import on_click, plot
 from pages.components.lazy import expander
 from pages.core.frame.frame import heading
 from pages.core.view import View, selection
+from pages.core.view.output import BEAMS, Output, decoded, target_text, written
 from pages.core.widgets import Export, answer, title
 from pages.core.words import errors_said, opening, plain, token_names
-from pages.heads.output import BEAMS, decoded, target_text, written
-from pages.heads.params import Output
 from pages.state import Head, state
 
 

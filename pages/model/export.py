@@ -5,9 +5,12 @@ import dataclasses
 from encoder import explain
 from encoder.explain.output import chosen_pooling
 from encoder.export import tables
+from encoder.trace.decoder import DecoderTrace
+from encoder.trace.trace import Trace
 from pages.core.view.place import selected_place
 from pages.core.view.view import View
 from pages.core.widgets.export import Export
+from pages.model import decoder
 from pages.model.params import Params, opened
 from pages.model.picture import selected_variant
 
@@ -15,29 +18,35 @@ from pages.model.picture import selected_variant
 Call = tuple[str, tuple[object, ...]]
 
 
-def export(view: View, params: Params) -> None:
-    """A table, and the Python lines that make it again."""
-    if params.step in ("", "class"):
-        _stream(view)
+def export(view: View, trace: Trace, params: Params) -> None:
+    """A table, and the Python lines that make it again. trace: of `decoder.traced`."""
+    subject = decoder.of(trace)
+    if params.step in ("", "class", "next"):
+        _stream(view, subject)
     else:
-        _part(view, params)
+        _part(view, subject, params)
 
 
-def _stream(view: View) -> None:
-    token = view.i or 0
+def _stream(view: View, of_decoder: DecoderTrace | None) -> None:
+    trace = of_decoder or view.trace
+    token = (view.i or 0) if of_decoder is None else decoder.place(view, of_decoder).query
     Export(
         view,
-        f"Residual stream of {view.trace.labels[token]} in {view.loaded.name}",
-        lambda: tables.flow_frame(explain.token_flow(view.trace, token)),
+        f"Residual stream of {trace.labels[token]} in {view.loaded.name}",
+        lambda: tables.flow_frame(explain.token_flow(trace, token)),
         settings={"Token": token},
-        lines="from encoder import explain, export\nfrom encoder.export import tables\n"
+        lines=_start(view, of_decoder) + "from encoder import explain, export\nfrom encoder.export import tables\n"
         f"flow = explain.token_flow(trace, {token})\ntable = tables.flow_frame(flow)\n"
         f"picture = export.model(trace, {view.layer}, {view.head}, {view.i}, {view.j})",
     ).draw()
 
 
-def _part(view: View, params: Params) -> None:
-    calls = part_calls(view, params)
+def _start(view: View, of_decoder: DecoderTrace | None) -> str:
+    return "" if of_decoder is None else decoder.python(view)
+
+
+def _part(view: View, of_decoder: DecoderTrace | None, params: Params) -> None:
+    calls, trace = part_calls(view, params, of_decoder), of_decoder or view.trace
     made = {f"{call[0]}_step": python(call) for call in calls}
     lines = ["from encoder import explain", "from encoder.export import tables"]
     lines += [f"{name} = {call}" for name, call in made.items()]
@@ -45,25 +54,33 @@ def _part(view: View, params: Params) -> None:
     Export(
         view,
         f"{opened(params)}, L{view.layer} H{view.head} of {view.loaded.name}",
-        lambda: tables.step_frame(*(getattr(explain, name)(view.trace, *given) for name, given in calls)),
-        lines="\n".join(lines),
+        lambda: tables.step_frame(*(getattr(explain, name)(trace, *given) for name, given in calls)),
+        lines=_start(view, of_decoder) + "\n".join(lines),
         settings={"Part": opened(params), "Layer": view.layer, "Head": view.head},
     ).draw()
 
 
-def part_calls(view: View, params: Params) -> list[Call]:
+def part_calls(view: View, params: Params, of_decoder: DecoderTrace | None = None) -> list[Call]:
     """The functions of a part, at the selected place."""
-    config = view.loaded.config
-    in_head, in_model = selected_place(view, config.d_head), selected_place(view, config.d_model)
+    config = (of_decoder or view.trace).config
+
+    def place(width: int | None = None) -> explain.Place:
+        return selected_place(view, width) if of_decoder is None else decoder.place(view, of_decoder, width)
+
+    in_head, in_model = place(config.d_head), place(config.d_model)
+    cross = in_head if of_decoder is None else decoder.in_input(of_decoder, in_head)
     variant = selected_variant(view, params)
     calls: dict[str, list[Call]] = {
         "ids": [("text_to_ids", (in_head.query,))],
-        "embedding": [("embedding", (selected_place(view, config.embedding_width),))],
+        "embedding": [("embedding", (place(config.embedding_width),))],
         "qkv": [("projection", (in_head, params.vector))],
         "scores": [("score", (in_head, variant))],
-        "softmax": [("softmax", (selected_place(view), variant))],
+        "softmax": [("softmax", (place(), variant))],
         "mixing": [("weighted_sum", (in_head,)), ("output_projection", (in_model,))],
         "heads": [("output_projection", (in_model,))],
+        "cross-scores": [("cross_score", (cross,))],
+        "cross": [("cross_softmax", (cross,))],
+        "cross-mixing": [("cross_weighted_sum", (cross,))],
         "norm": [("add_norm", (in_model, params.part))],
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],

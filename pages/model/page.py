@@ -6,13 +6,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.explain.cost import BYTES
+from encoder.trace.trace import Trace
 from pages.components.lazy import expander
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view, selection
+from pages.core.view.output import Output
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
-from pages.model import cost, export, picture, switches, ways
+from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
 from pages.state.url_state import state
@@ -56,13 +58,14 @@ def main() -> None:
     view = inside(input_row.with_selection_inside(view, view.trace.n_tokens))
     with said:
         view = edited.applied(view)
-        worth = answer(view)
+        trace = decoder.traced(view)
+        worth = answer(view, trace)
     with place:
         if show == "cost":
             bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
             found = cost.show(view, bytes_each)
         else:
-            picture.draw(view, show)
+            picture.draw(view, trace, show)
     with below:
         for column, part in zip(st.columns(2, gap="medium"), (teachers, researchers), strict=True):
             with column:
@@ -70,16 +73,22 @@ def main() -> None:
     if show == "cost":
         cost.export(view, found, bytes_each)
     else:
-        export.export(view, state.read(Params))
+        export.export(view, trace, state.read(Params))
     links.next_page("heads", "Heads, all heads of your sentence")
     notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
+    if trace.decoder is not None:
+        values = {"stack": "cross", "layer": view.layer, "head": view.head, "output_token": state.newest(Output.step)}
+        links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
+        notes = notes if decoder.of(trace) is None else ()
     worth.caption(" ".join(note for note in notes if note))
 
 
-def answer(view: View) -> DeltaGenerator:
+def answer(view: View, trace: Trace) -> DeltaGenerator:
     """What the selected token attends to; the place for what the head is worth, which is computed after the picture."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if view.i is None:
+        if (of_decoder := decoder.of(trace)) is not None:
+            st.markdown(decoder.answer(view, of_decoder), width="content")
+        elif view.i is None:
             st.markdown("Click a token to see what it attends to.", width="content")
         else:
             st.markdown(picture.answer(view, view.i), width="content")

@@ -8,7 +8,7 @@ SHOWS = ("picture", "diagram", "stream", "cost")
 #: Names of the part that is open in the picture.
 STEPS = (
     "", "ids", "embedding", "qkv", "scores", "softmax", "mixing", "heads", "norm", "add", "ffn", "final", "output",
-    "class",
+    "class", "cross", "cross-scores", "cross-mixing", "next",
 )  # fmt: skip
 
 
@@ -16,15 +16,19 @@ STEPS = (
 class Params:
     """step: the open part, with `vector` of "qkv" and `part`, the sublayer, of "norm" and "add"; scaled, causal:
     how the open part computes scores, by default as the model does; first: the first token of the picture's window, for
-    a long input, None for a window around the query."""
+    a long input, None for a window around the query; side: the river whose layer is open, where the model has a
+    decoder; output_key, source: the tokens of the output and of the input that the selected one is compared with."""
 
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
     vector: Param[str] = choice("q", ("q", "k", "v"))
-    part: Param[str] = choice("attention", ("attention", "ffn"))
+    part: Param[str] = choice("attention", ("attention", "ffn", "cross"))
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
     first: Param[int | None] = whole_number(None, 0, url="from")
+    side: Param[str] = choice("decoder", ("encoder", "decoder"))
+    output_key: Param[int | None] = whole_number(None, 0)
+    source: Param[int | None] = whole_number(None, 0, url="output_from")
 
 
 def opened(params: Params) -> str:
@@ -36,10 +40,11 @@ def opened(params: Params) -> str:
 
 def open_part(part: str) -> None:
     """Open a part of the picture, "" for none. For callbacks."""
-    step, _, sublayer = part.partition("-")
+    step = part
     if part in ("q", "k", "v"):
         state.put(Params.vector, part)
         step = "qkv"
-    elif sublayer:
+    elif part not in STEPS:
+        step, _, sublayer = part.partition("-")
         state.put(Params.part, sublayer)
     state.put(Params.step, step)

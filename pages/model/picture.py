@@ -9,6 +9,7 @@ from encoder.errors import EncoderError
 from encoder.export.model_parts import with_parts
 from encoder.figures.numbers import in_words
 from encoder.measure import ranking, telling
+from encoder.trace.trace import Trace
 from pages import components
 from pages.components import ModelEvent
 from pages.core.inputs.picture_inputs import picture_inputs
@@ -17,35 +18,39 @@ from pages.core.view import place as place_of_view
 from pages.core.view.place import PlaceParams
 from pages.core.view.view import View
 from pages.core.words import token_names
-from pages.model import switches
+from pages.model import decoder, switches
 from pages.model.params import Params, open_part, opened
 from pages.state.url_state import state
 
 
-def draw(view: View, show: str) -> None:
-    """The picture with its switches, and with the numbers of the part that is open."""
-    params, place = state.read(Params), place_of_view.selected_place(view)
+def draw(view: View, trace: Trace, show: str) -> None:
+    """The picture with its switches, and with the numbers of the part that is open. trace: of `decoder.traced`."""
+    params, of_decoder = state.read(Params), decoder.of(trace)
     part = opened(params)
-    reference, why_not = _reference(view) if part and state.get(PlaceParams.check) else (None, "")
+    place = place_of_view.selected_place(view) if of_decoder is None else decoder.place(view, of_decoder)
+    reference, why_not = _reference(view, of_decoder) if part and state.get(PlaceParams.check) else (None, "")
     # The same numbers have the same bytes: the browser then keeps what is open.
     picture = views.model(
-        view.trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
-        **picture_inputs(view),
+        trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
+        side=state.newest(Params.side), output=decoder.selected(trace), **picture_inputs(view),
     )  # fmt: skip
     picture = with_parts(
-        picture, view.trace, place, part=part, component=state.get(PlaceParams.component),
-        neuron=state.get(PlaceParams.neuron), model=view.loaded,
-        variant=selected_variant(view, params), reference=reference, why_not=why_not,
+        picture, of_decoder or view.trace, place, part=part, component=state.get(PlaceParams.component),
+        neuron=state.get(PlaceParams.neuron), model=view.loaded if of_decoder is None else of_decoder.model,
+        variant=selected_variant(view, params), reference=reference, why_not=why_not, source=state.get(Params.source),
     )  # fmt: skip
     said, ending = switches.effect(view)
     more = {"switches": switches.header(view), "off": switches.heads_off(view), "effect": said, "ending": ending}
     more |= {"curves": show == "stream"}
     picture = dataclasses.replace(picture, header={**picture.header, **more})
-    components.model_picture(picture, key="model-picture", on_event=partial(take, view))
+    n_prompt = 1 if trace.decoder is None else trace.decoder.n_prompt
+    components.model_picture(picture, key="model-picture", on_event=partial(take, view, n_prompt=n_prompt))
 
 
-def _reference(view: View) -> tuple[explain.Recomputation | None, str]:
+def _reference(view: View, of_decoder: Trace | None) -> tuple[explain.Recomputation | None, str]:
     """The same forward pass in float64, and why there is none."""
+    if of_decoder is not None:
+        return None, "The check recomputes the encoder only."
     if view.trace.n_tokens > place_of_view.LONGEST_CHECK:
         return None, f"The check is limited to {place_of_view.LONGEST_CHECK:,} tokens. Use a shorter text."
     try:
@@ -89,21 +94,25 @@ def caution(view: View, query: int | None) -> str:
     return "A pattern is not proof of coreference." if is_pronoun else ""
 
 
-def take(view: View, event: ModelEvent) -> None:
+def take(view: View, event: ModelEvent, n_prompt: int = 1) -> None:
     """Open a layer and head, select tokens, open a part, or turn a switch, on every page. For callbacks."""
-    kind = event["event"]
-    if "first" in event:
+    kind, in_decoder = event["event"], event.get("side") == "decoder"
+    if "first" in event and not in_decoder:
         state.put(Params.first, event["first"])
-    if kind == "open":
+    if in_decoder:
+        decoder.take(view, event, n_prompt)
+    elif kind in ("open", "part") and view.loaded.decoder is not None:
+        state.put(Params.side, "encoder")
+    if kind == "open" and not in_decoder:
         selection.open_head(event["layer"], event["head"])
-    elif kind == "select":
+    elif kind == "select" and not in_decoder:
         selection.select(event["query"], event["key"])
     elif kind == "switch":
         turn(view, event["name"], event["on"])
     elif kind == "part":
         open_part(event["part"])
         state.put(PlaceParams.check, event["check"])
-        if event["query"] is not None and event["part"]:
+        if event["query"] is not None and event["part"] and not in_decoder:
             selection.select(event["query"], event["key"])
         for name in ("component", "neuron"):
             if event[name] is not None:  # type: ignore[literal-required]

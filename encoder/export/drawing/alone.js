@@ -14,9 +14,11 @@ for (const place of document.querySelectorAll(".drawing")) {
     const other = place.querySelector(`[data-place="${layer} ${head}"]`);
     if (!other) return void (view.note.textContent = `This file does not hold layer ${layer}, head ${head}.`);
     data = bytesOf(other);
-    const { query, keyToken } = view;
+    const { query, keyToken, side } = view;
+    const output = view.decoder && { query: view.decoder.query, keyToken: view.decoder.keyToken };
     await view.update({ data, parentElement: place, answer });
-    Object.assign(view, { query, keyToken });
+    Object.assign(view, { query, keyToken, side });
+    if (output) Object.assign(view.decoder, output);
     view.draw();
   };
 

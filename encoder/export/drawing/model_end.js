@@ -1,5 +1,6 @@
 // The end of the model's picture: the vector of the input, the cosine of a pair, or the classes.
 import { svg, threeDigits } from "./drawing.js";
+import { outputs } from "./model_decoder.js";
 import { linkPath, wordPlace } from "./model_layout.js";
 
 const MOST_CELLS = 96; // wider vectors: each cell is the largest number of its part
@@ -9,7 +10,9 @@ const TITLE = 14; // pixels before the vector, where the title is above it
 export function drawEnd(view) {
   const { header, arrays } = view;
   const group = svg("g", { class: "enc-model-end", "data-part": "end" });
-  if (header.classes.length) group.append(...classes(view));
+  if (header.decoder) return group; // its vectors go there
+  if (header.isDecoder) group.append(...outputs(view));
+  else if (header.classes.length) group.append(...classes(view));
   else if (arrays.vector) {
     const breadth = arrays.other ? NARROW_VECTOR : VECTOR;
     if (arrays.shares) group.append(...pooled(view));

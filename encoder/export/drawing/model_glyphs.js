@@ -32,6 +32,47 @@ const PART_STOPS = {
     "norm-ffn": 0.955,
   },
 };
+// Of a decoder's layer: the same parts closer together, and cross-attention before the feed-forward layer.
+const DECODER_STOPS = {
+  pre: {
+    "norm-attention": 0.035,
+    k: 0.075,
+    v: 0.105,
+    softmax: 0.18,
+    q: 0.25,
+    mixing: 0.285,
+    heads: 0.325,
+    "add-attention": 0.375,
+    "norm-cross": 0.435,
+    cross: 0.52,
+    "cross-mixing": 0.57,
+    "cross-added": 0.61,
+    "add-cross": 0.65,
+    "norm-ffn": 0.71,
+    ffn: 0.83,
+    added: 0.92,
+    "add-ffn": 0.965,
+  },
+  post: {
+    k: 0.03,
+    v: 0.06,
+    softmax: 0.135,
+    q: 0.205,
+    mixing: 0.24,
+    heads: 0.28,
+    "add-attention": 0.33,
+    "norm-attention": 0.385,
+    cross: 0.475,
+    "cross-mixing": 0.525,
+    "cross-added": 0.565,
+    "add-cross": 0.605,
+    "norm-cross": 0.66,
+    ffn: 0.79,
+    added: 0.87,
+    "add-ffn": 0.915,
+    "norm-ffn": 0.97,
+  },
+};
 const RESCALES = "LayerNorm rescales the numbers of each token’s vector to a common size.";
 // Part -> the text of its button, what opens, and what it is.
 const CHIPS = {
@@ -57,6 +98,22 @@ const CHIPS = {
     "Addition to the residual stream after attention",
     "The residual stream keeps its numbers and gets those of attention added.",
   ],
+  "norm-cross": ["LayerNorm", "LayerNorm of cross-attention", RESCALES],
+  cross: [
+    "Cross",
+    "Weights of cross-attention to the input",
+    "Cross-attention: a token of the output takes vectors from the end of the encoder.",
+  ],
+  "cross-mixing": [
+    "z",
+    "Weighted sum of the input’s values",
+    "z is the output of one head: values of the input times their weights, summed.",
+  ],
+  "add-cross": [
+    "+",
+    "Addition to the residual stream after cross-attention",
+    "The residual stream keeps its numbers and gets those of cross-attention added.",
+  ],
   "norm-ffn": ["LayerNorm", "LayerNorm of the feed-forward layer", RESCALES],
   ffn: [
     "Feed-forward",
@@ -75,22 +132,31 @@ const CHIPS = {
     "One vector for the whole input, to compare it or to classify it.",
   ],
   class: ["Class", "The class of the input", "The model turns the vector into a probability for each class."],
+  next: [
+    "Next",
+    "The probability of the next token",
+    "The decoder turns its last vector into a probability for each next token.",
+  ],
 };
 
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
-export function partPlaces(norm, span, share = 1) {
-  const other = PART_STOPS[norm === "pre" ? "post" : "pre"];
+export function partPlaces({ norm, isDecoder }, span, share = 1) {
+  const stops = isDecoder ? DECODER_STOPS : PART_STOPS;
+  const other = stops[norm === "pre" ? "post" : "pre"];
   const size = span.end - span.start;
   const at = ([key, stop]) => [key, span.start + size * (other[key] + (stop - other[key]) * share)];
-  return Object.fromEntries(Object.entries(PART_STOPS[norm]).map(at));
+  return Object.fromEntries(Object.entries(stops[norm]).map(at));
 }
 
 // Which parts this model and input have.
-export function partsOf({ norms, takes, classes, pooling }) {
+export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, outputs = [] }) {
   return Object.keys(CHIPS).filter((key) => {
     if (key.startsWith("norm") || key === "final") return norms.includes(key);
-    if (key === "ids" || key === "embedding") return takes === "text";
-    if (key === "output") return Boolean(pooling);
+    if (key === "ids") return takes === "text" && !isDecoder;
+    if (key === "embedding") return takes === "text";
+    if (key === "output") return Boolean(pooling) && !decoder;
+    if (key.includes("cross")) return Boolean(isDecoder);
+    if (key === "next") return outputs.length > 0;
     return key !== "class" || classes.length > 0;
   });
 }
@@ -102,9 +168,9 @@ function chipPlaces(header, place) {
     embedding: place.embed + 34,
     final: place.stages.at(-1) - 12,
   };
-  const ends = { output: place.ending + (place.turned ? 6 : 24), class: place.ending + (place.turned ? 6 : 24) };
-  const all = { ...after, ...ends, ...place.parts };
-  return partsOf(header).map((key) => [key, all[key]]);
+  const end = place.ending + (place.turned ? 6 : 24);
+  const all = { ...after, output: end, class: end, next: end, ...place.parts };
+  return partsOf(header).map((key) => [key, all[key]]).filter(([, x]) => x !== undefined);
 }
 
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
@@ -180,6 +246,7 @@ const STORY_PART = {
   "add-ffn": "ffn",
   output: "end",
   class: "end",
+  next: "end",
 };
 
 // The marks: one for each token in Q, K, V, z and the additions, one bar through all tokens for a norm.
@@ -202,15 +269,21 @@ export function glyphs(header, place) {
       const [cx, cy] = place.point(place.parts[key], across);
       mark(key, token, "circle", { cx, cy, r: size });
     }
-    const square = place.box(place.parts.mixing - size, across - size, 2 * size, 2 * size);
-    mark("mixing", token, "rect", { ...square, rx: 1.5 });
-    for (const key of ["add-attention", "add-ffn"]) {
+    for (const key of header.isDecoder ? ["mixing", "cross-mixing"] : ["mixing"]) {
+      const square = place.box(place.parts[key] - size, across - size, 2 * size, 2 * size);
+      mark(key, token, "rect", { ...square, rx: 1.5 });
+    }
+    if (header.isDecoder) {
+      const [cx, cy] = place.point(place.parts.cross, across);
+      mark("cross", token, "circle", { cx, cy, r: size });
+    }
+    for (const key of header.isDecoder ? ["add-attention", "add-cross", "add-ffn"] : ["add-attention", "add-ffn"]) {
       const [x, y] = place.point(place.parts[key], across);
       const plus = `M${x - size} ${y}h${2 * size}M${x} ${y - size}v${2 * size}`;
       mark(key, token, "path", { d: plus });
     }
   });
-  for (const key of ["norm-attention", "norm-ffn"].filter((one) => header.norms.includes(one))) {
+  for (const key of ["norm-attention", "norm-cross", "norm-ffn"].filter((one) => header.norms.includes(one))) {
     groupOf(key).append(svg("rect", {
       ...place.box(place.parts[key] - 5, place.top - 2, 10, place.bottom - place.top + 4),
       rx: header.norm === "pre" ? 5 : 1,
@@ -242,18 +315,22 @@ export function updateBars(view) {
   const group = svg("g");
   const n = header.labels.length;
   const scale = place.row * 0.88 / view.scale;
-  [["heads", "attention", "update"], ["added", "ffn", "ffn"]].forEach(([stop, kind, part], sublayer) => {
+  const ofCross = header.isDecoder ? [["cross-added", "cross", "update"]] : [];
+  const sublayers = [["heads", "attention", "update"], ...ofCross, ["added", "ffn", "ffn"]];
+  const said = { attention: "attention", cross: "cross-attention", ffn: "FFN" };
+  const opens = { attention: "heads", cross: "add-cross", ffn: "ffn" };
+  sublayers.forEach(([stop, kind, part], sublayer) => {
     const bars = group.appendChild(stopGroup(stop, part));
     header.labels.forEach((_, token) => {
-      const value = arrays.updates.data[(header.layer * 2 + sublayer) * n + token];
+      const value = arrays.updates.data[(header.layer * sublayers.length + sublayer) * n + token];
       if (!place.shows(token)) return;
       const breadth = Math.min(place.row, Math.max(1, value * scale));
       bars.append(svg("rect", {
         ...place.box(place.parts[stop] - 3.5, place.y(token) - breadth / 2, 7, breadth),
         class: `enc-model-update enc-model-${kind}`,
         "data-token": token,
-        "data-open": kind === "ffn" ? "ffn" : "heads",
-      }, svg("title", {}, `${kind === "ffn" ? "FFN" : "attention"} adds a vector of length ${threeDigits(value)}`)));
+        "data-open": opens[kind],
+      }, svg("title", {}, `${said[kind]} adds a vector of length ${threeDigits(value)}`)));
     });
   });
   return group;

@@ -11,10 +11,21 @@ const MOST_COLUMNS = 24; // tokens side by side; further ones are a step away
 const NAMES_WIDTH = 104; // pixels for the tokens' names
 const EMBED_WIDTH = 96; // for the bars of token and position vectors
 const ENDING_WIDTH = 150; // for what the model is for
+const THIN_IN_PAIR = 34; // pixels
 const OPEN_SHARE = 0.64; // the open layer's share of the rest
 const [TITLES_HEIGHT, LANE] = [62, 24]; // rows of buttons, and one more where they are close
 const CLOSE = 1000; // pixels of the open layer; in less, neighbouring buttons need two rows
-const TURNED = { names: 92, embed: 74, ending: 150, open: 520, lead: 34, thin: 22, thinnest: 7, thinRoom: 250 }; // lengths
+const TURNED = {
+  names: 92,
+  embed: 74,
+  ending: 150,
+  open: 520,
+  cross: 180,
+  lead: 34,
+  thin: 22,
+  thinnest: 7,
+  thinRoom: 250,
+}; // lengths
 const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
 const ABOVE = 500; // pixels of the window that other parts of a page need
 const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read
@@ -25,13 +36,14 @@ const SLANT = 60; // degrees of the names above columns
 // share: how far the norms have slid from the other placement, 0 to 1.
 // tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
 export function layout(header, available, scale = 1, share = 1, from = 0, tall = 0) {
-  const turned = available < NARROW * scale;
+  const turned = header.turned ?? available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
   const first = Math.max(0, Math.min(from, header.labels.length - count));
   const made = turned ? columns(header, available, scale, count) : rows(header, available, scale, tall);
   const { start, room, thin, row, ending } = made;
+  const isClosed = header.layer < 0; // thin layers only
   const open = room - thin * (header.layers - 1);
-  const lanes = turned || open < CLOSE * scale;
+  const lanes = turned || isClosed || open < CLOSE * scale;
   const top = made.top + (lanes && !turned ? LANE * scale : 0);
   const layers = [];
   const stages = [start];
@@ -41,15 +53,19 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
     const span = { start: x, end: x + size };
     layers.push(span);
     if (layer === header.layer) {
-      parts = partPlaces(header.norm, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
-      stages.push(parts[header.norm === "pre" ? "add-attention" : "norm-attention"] + 9, x + size * 0.985);
-    } else stages.push(x + size * 0.55, x + size * 0.97);
+      parts = partPlaces(header, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
+      const ends = header.isDecoder ? ["attention", "cross"] : ["attention"];
+      stages.push(
+        ...ends.map((end) => parts[`${header.norm === "pre" ? "add" : "norm"}-${end}`] + 9),
+        x + size * 0.985,
+      );
+    } else stages.push(...(header.isDecoder ? [0.4, 0.7, 0.97] : [0.55, 0.97]).map((stop) => x + size * stop));
     x = span.end;
   }
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
   const bottom = top + row * count;
   const [along, across] = [
-    ending + (turned ? TURNED.ending * scale - 26 : ENDING_WIDTH * scale - 18),
+    ending + (turned ? endingOf(header, TURNED.ending) * scale - 26 : endingOf(header) * scale - 18),
     bottom + (turned ? 0 : 30 * scale),
   ];
   return {
@@ -78,19 +94,29 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
 // Tokens as rows.
 function rows(header, available, scale, tall) {
   const start = NAMES_WIDTH * scale + EMBED_WIDTH;
-  const room = available - start - ENDING_WIDTH * scale;
+  const room = available - start - endingOf(header) * scale;
   const row = rowHeight(header, scale, tall);
   return {
     row,
     start,
     room,
-    thin: header.layers > 1 ? room * (1 - OPEN_SHARE) / (header.layers - 1) : 0,
+    thin: thinOf(header, room, scale),
     top: TITLES_HEIGHT * scale,
     embed: NAMES_WIDTH * scale,
-    ending: available - ENDING_WIDTH * scale + 18,
+    ending: available - endingOf(header) * scale + 18,
     type: Math.max(9, Math.min(13 * scale, row * 0.72)),
   };
 }
+
+// The length of a layer that is not open. Next to another river there is room for the open layer only.
+function thinOf({ layer, layers, inPair }, room, scale) {
+  if (layer < 0) return room / layers;
+  const share = layers > 1 ? room * (1 - OPEN_SHARE) / (layers - 1) : 0;
+  return inPair ? Math.min(THIN_IN_PAIR * scale, share) : share;
+}
+
+// Room for what the model is for: an encoder whose vectors go to a decoder ends there.
+const endingOf = ({ decoder }, usual = ENDING_WIDTH) => decoder ? 44 : usual;
 
 // The rows fill the window, so that the whole picture fits; large type needs rows of its size.
 function rowHeight({ row, labels }, scale, tall) {
@@ -105,7 +131,9 @@ function columns(header, available, scale, count) {
   const thin = header.layers > 1
     ? Math.max(TURNED.thinnest, Math.min(TURNED.thin, TURNED.thinRoom / (header.layers - 1)))
     : 0;
-  const room = TURNED.open * scale + thin * (header.layers - 1);
+  const room = header.layer < 0
+    ? thin * header.layers
+    : (TURNED.open + (header.isDecoder ? TURNED.cross : 0)) * scale + thin * (header.layers - 1);
   const slanted = TURNED.names * scale * Math.cos(SLANT * Math.PI / 180) * 0.75; // the last name leans over its column
   const row = Math.min(WIDEST_COLUMN * scale, (available - GUTTER - slanted) / count);
   return {

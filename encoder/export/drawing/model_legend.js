@@ -39,7 +39,7 @@ export function legendOf(view) {
 
 const headName = ({ layer, head }) => `L${layer} H${head} (layer ${layer}, head ${head})`;
 
-const legendItem = (marks, words) =>
+export const legendItem = (marks, words) =>
   make("li", {}, ...marks.map((mark) => make("i", { class: `enc-model-key ${mark}` })), words);
 
 // Which tokens of a long input are drawn.

@@ -14,22 +14,33 @@ const LOOK = [
   "font-weight",
   "text-anchor",
   "paint-order",
+  "visibility",
 ];
 
 export async function saveModel(view, kind) {
-  const drawn = view.drawing.querySelector("svg");
-  const { width, height } = view.place;
-  const copy = drawn.cloneNode(true);
-  dress(drawn, copy);
-  copy.prepend(svg("rect", { width, height, fill: view.theme.background }));
-  copy.append(...words(view, drawn.getBoundingClientRect()));
-  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, role: "img" })) {
-    copy.setAttribute(name, value);
-  }
-  copy.removeAttribute("aria-hidden");
-  const text = new XMLSerializer().serializeToString(copy);
+  const rivers = view.decoder ? [view, view.decoder] : [view];
+  const boxes = rivers.map(({ drawing }) => drawing.getBoundingClientRect());
+  const [left, top] = ["left", "top"].map((side) => Math.min(...boxes.map((box) => box[side])));
+  const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...boxes.map((box) => box[side])));
+  const [width, height] = [Math.ceil(right - left), Math.ceil(bottom - top)];
+  const whole = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
+  whole.append(svg("rect", { width, height, fill: view.theme.background }));
+  rivers.forEach((river, at) => whole.append(placed(river, boxes[at], left, top)));
+  const text = new XMLSerializer().serializeToString(whole);
   const vector = new Blob([text], { type: "image/svg+xml" });
   giveFile(kind === "svg" ? vector : await pixels(vector, width, height), view.header.name, kind);
+}
+
+// A copy of one drawing, at its place next to the other.
+function placed(river, box, left, top) {
+  const drawn = river.drawing.querySelector("svg");
+  const copy = drawn.cloneNode(true);
+  dress(drawn, copy);
+  copy.append(...words(river, drawn.getBoundingClientRect()));
+  copy.removeAttribute("aria-hidden");
+  const place = { x: box.left - left, y: box.top - top, overflow: "visible" };
+  for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
+  return copy;
 }
 
 // Writes the computed look of each element into its copy, where it differs from that of its parent.

@@ -81,7 +81,10 @@ function normStep(header) {
   return withNorm(said, header);
 }
 
-function lastStep({ classes, pair, pooling, width }) {
+function lastStep({ classes, pair, pooling, width, decoder }) {
+  if (decoder) {
+    return "The output vectors go to the decoder, whose cross-attention uses them for each token that it writes.";
+  }
   if (pair) return `The input becomes one vector; its cosine to the other input is ${threeDigits(pair.cosine)}.`;
   if (classes.length) return `The class “${classes[0][0]}” has probability ${threeDigits(classes[0][1])}.`;
   return pooling

@@ -1,5 +1,6 @@
 // Switches of the model's picture: where the norms are, which tokens are visible, and what is off.
 import { make, svg } from "./drawing.js";
+import { drawnHeader } from "./model_decoder.js";
 
 // The bar's switches: { name, label, title, on }, as the host offers them. A host without a model offers none.
 export function drawSwitches(view) {
@@ -15,16 +16,18 @@ export function drawSwitches(view) {
 
 // The power buttons of the open layer: its attention, the open head, its feed-forward layer.
 export function placePowers(view) {
-  const { header, place, powers } = view;
+  const { place, powers } = view;
+  const header = drawnHeader(view);
+  if (view.isClosed) return;
   const span = place.layers[header.layer];
   const at = { attention: span.start + 4, ffn: place.parts.ffn - 46 };
   const known = header.switches?.power ?? [];
-  const title = make("span", {}, `Layer ${header.layer}`);
+  const title = make("span", {}, `${view.main ? "Decoder layer" : "Layer"} ${header.layer}`);
   const river = make("span", { class: "enc-model-river" }, "Residual stream");
   const put = (element, x, y) =>
     Object.assign(element.style, place.turned ? { left: `${y}px`, top: `${x}px` } : { left: `${x}px`, top: "0" });
   put(title, span.start + 4, place.top + 2);
-  const thin = place.layers[header.layer ? 0 : 1]; // the layers on one side of the open one have room for the name
+  const thin = header.inPair ? null : place.layers[header.layer ? 0 : 1]; // the layers on one side of the open one have room for the name
   if (thin && !place.turned) put(river, thin.start, 0);
   const groups = ["attention", "ffn"].map((side) => {
     const group = make("div", {});

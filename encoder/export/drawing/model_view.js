@@ -1,5 +1,7 @@
 // The whole model as one picture: tokens, the residual stream, one layer in full, and what the model is for.
 import { arrow, inWords, make, svg, threeDigits, withNorm } from "./drawing.js";
+import { crossLines, decoderLegend, drawnHeader, nameStrongest, nextTokens } from "./model_decoder.js";
+import { outputStory, outputWords, readDecoder, showOutput } from "./model_decoder.js";
 import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
 import { glyphs, placeChips, slideParts, updateBars } from "./model_glyphs.js";
@@ -27,24 +29,48 @@ const COLOUR_KEY =
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class ModelView extends Drawing {
-  constructor(parent) {
+  // main: the view of the encoder, whose decoder this one draws; null for a view by itself.
+  constructor(parent, main = null) {
+    const what = main ? "decoder" : "model";
     const bar = make("div", { class: "enc-model-bar" });
     const caption = make("p", { class: "enc-model-caption", "aria-live": "polite" });
-    const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": "Parts of the model" });
-    const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": "Switch parts off" });
+    const chips = make("div", { class: "enc-model-chips", role: "group", "aria-label": `Parts of the ${what}` });
+    const powers = make("div", { class: "enc-model-powers", role: "group", "aria-label": `Layers of the ${what}` });
     const drawing = make("div", { class: "enc-model-drawing" });
     const stage = make("div", { class: "enc-model-stage" }, powers, chips, drawing);
-    const heads = make("div", { class: "enc-model-heads", role: "group", "aria-label": "Heads of the open layer" });
+    const heads = make("div", {
+      class: "enc-model-heads",
+      role: "group",
+      "aria-label": `Heads of the ${what}’s open layer`,
+    });
     const legend = make("ul", { class: "enc-model-legend" });
     const body = make("div", { class: "enc-model-body enc-focus", tabindex: "0", role: "application" }, stage);
-    const opened = make("section", { class: "enc-model-opened", hidden: "", "aria-label": "The open part" });
+    const opened = make("section", {
+      class: "enc-model-opened",
+      hidden: "",
+      "aria-label": `The open part of the ${what}`,
+    });
     const place = make("div", { class: "enc-model-place" }, body, opened);
-    super(parent, "The model", "enc-model", bar, heads, legend);
-    Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened });
+    super(
+      parent,
+      `The ${what}`,
+      main ? "enc-model enc-model-second" : "enc-model",
+      ...(main ? [] : [bar, heads, legend]),
+    );
+    Object.assign(this, { bar, caption, chips, powers, stage, drawing, heads, legend, body, opened, main });
     Object.assign(this, { hovered: null, step: -1, part: "", sent: [], scale: 0, slid: 1, start: 0 });
     this.input = new ModelInput(this);
-    bar.after(this.input.strip, make("div", { class: "enc-model-row" }, this.input.element, place));
-    this.fillBar();
+    this.river = place;
+    if (main) {
+      this.next = make("ol", { class: "enc-model-next", "aria-label": "The most probable next tokens" });
+      main.row.before(this.next);
+      this.root.prepend(this.input.strip, place);
+      main.legend.after(heads, legend);
+    } else {
+      this.row = make("div", { class: "enc-model-row" }, this.input.element, place);
+      bar.after(this.input.strip, this.row);
+      this.fillBar();
+    }
     this.drawSoon = everyFrame(() => this.header && this.draw());
     this.listenToSize(body, () => this.drawSoon());
     this.listen(stage, "pointermove", (event) => this.hover(this.tokenAt(event)));
@@ -91,6 +117,10 @@ export class ModelView extends Drawing {
     else if (!before || this.header.effect !== header.effect) this.changed = "";
     Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
+    if (this.side === undefined || header.side !== this.followedSide) this.side = header.side;
+    this.followedSide = header.side;
+    if (header.decoder) this.story.push(...outputStory(header.decoder));
+    if (!this.main) this.scrubber.max = String(this.story.length);
     if (!this.asked || !(same || this.isHere)) {
       const isInside = this.start >= header.first && this.start < header.first + header.labels.length;
       if (!before || !isInside) this.start = header.first + Math.max(0, (header.query ?? 0) - CONTEXT);
@@ -101,12 +131,15 @@ export class ModelView extends Drawing {
     this.body.setAttribute("aria-label", `${header.alt} ${MODEL_KEYS}`);
     this.shownStream = arrays.stream.data;
     this.follow(header.part ?? "");
-    this.show(this.step);
     this.drawHeads();
-    drawSwitches(this);
+    if (!this.main) {
+      this.show(this.step);
+      drawSwitches(this);
+    }
     if (before && before.length === arrays.stream.data.length && !reducedMotion.matches) this.moveFrom(before, moved);
     else this.draw();
     this.drawOpened();
+    readDecoder(this, header, arrays);
   }
 
   // The open part is the reader's newest choice: an answer to an older one of hers changes nothing, a link does.
@@ -158,12 +191,19 @@ export class ModelView extends Drawing {
     requestAnimationFrame(frame);
   }
 
+  // Of two rivers one is open, unless both have room.
+  get isClosed() {
+    const main = this.main ?? this;
+    if (!main.header.decoder) return false;
+    return main.side !== (this.main ? "decoder" : "encoder") && main.row.clientWidth < 1800 * this.theme.scale;
+  }
+
   // A frame between two drawings: nothing is made again. A whole drawing takes several frames' time.
   drawMoving(moved) {
     const { header, theme } = this;
-    if (header.curves) return this.draw();
+    if (header.curves || this.isClosed) return this.draw();
     if (moved) {
-      this.place = layout(header, this.place.width, theme.scale, this.slid, this.from, this.tall);
+      this.place = layout(drawnHeader(this), this.place.width, theme.scale, this.slid, this.from, this.tall);
       slideParts(this.drawing, this.drawnParts, this.place);
       placeChips(this);
     }
@@ -175,7 +215,8 @@ export class ModelView extends Drawing {
   // ---- The picture ----
 
   draw() {
-    const { header, theme } = this;
+    const { theme, isClosed } = this;
+    const header = drawnHeader(this);
     // One scale for a sentence: with the norms elsewhere, the same length stays the same width.
     this.widest = this.arrays.stream.data.reduce((most, value) => Math.max(most, value), 0) || 1;
     this.scale = Math.max(this.scale, this.widest);
@@ -190,18 +231,30 @@ export class ModelView extends Drawing {
     Object.assign(this, { place, drawnParts: place.parts });
     this.root.classList.toggle("enc-model-turned", place.turned);
     this.root.dataset.off = (header.switches?.power ?? []).filter(({ on }) => !on).map(({ name }) => name).join(" ");
+    if (this.header.decoder || this.main) this.shareRow(place.turned, isClosed);
     const picture = svg("svg", { width: place.width, height: place.height, "aria-hidden": "true" });
     picture.append(this.slices());
     if (header.curves) picture.append(this.embeddings(), curves(this));
+    else if (isClosed) picture.append(this.bands(), this.embeddings());
     else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
+    if (this.main && !header.curves) picture.append(crossLines(this));
     picture.append(this.names(), drawEnd(this));
     this.drawing.replaceChildren(picture);
     this.input.paintSoon();
     placeChips(this);
     placePowers(this);
     this.placeOpened();
-    this.emphasise();
     this.writeLegend();
+    if (this.main) showOutput(this, this.main.story?.[this.main.step]);
+    else this.emphasise();
+    this.decoder?.draw();
+  }
+
+  // The room of one of two rivers: next to the other, or in a picture with columns above and below it.
+  shareRow(turned, isClosed) {
+    const own = this.main ? this.root : this.river;
+    own.style.flex = turned ? "1 1 100%" : isClosed ? `0 0 ${(this.main ? 380 : 290) * this.theme.scale}px` : "1 1 0";
+    for (const element of [this.heads, this.legend, this.powers]) element.hidden = isClosed;
   }
 
   // A page with the picture only is as high as its content.
@@ -211,7 +264,8 @@ export class ModelView extends Drawing {
 
   // The other layers: thin, with their number; a click opens one.
   slices() {
-    const { header, place } = this;
+    const { place } = this;
+    const header = drawnHeader(this);
     const group = svg("g", { class: "enc-model-slices", "data-part": "slices" });
     place.layers.forEach((span, layer) => {
       const isOpen = layer === header.layer;
@@ -360,7 +414,8 @@ export class ModelView extends Drawing {
         "data-token": token,
         style: `font-size:${place.type}px`,
       });
-      text.textContent = [...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label;
+      if (token < header.starts && !header.first) text.append("start "); // the decoder begins with it
+      text.append([...label].length > 13 ? `${[...label].slice(0, 12).join("")}…` : label);
       text.append(svg("title", {}, label));
       text.dataset.name = String(token);
       group.append(text);
@@ -370,35 +425,37 @@ export class ModelView extends Drawing {
 
   drawHeads() {
     const { header, arrays, heads } = this;
-    const [count, n] = arrays.maps.shape;
+    const maps = arrays.crossMaps ?? arrays.maps;
+    const [count, n, across] = maps.shape;
     const [red, green, blue] = this.theme.dark ? [96, 165, 250] : [31, 99, 196];
-    const said = `Heads of layer ${header.layer}, as attention maps. Row: query. Column: key. Bluer: larger weight.`;
+    const said = `Heads of layer ${header.layer}, as ${this.main ? "cross-attention" : "attention"} maps. ` +
+      "Row: query. Column: key. Bluer: larger weight.";
     const buttons = Array.from({ length: count }, (_, head) => {
-      const map = make("canvas", { width: n, height: n, "aria-hidden": "true" });
+      const map = make("canvas", { width: across, height: n, "aria-hidden": "true" });
       const pen = map.getContext("2d");
-      const image = pen.createImageData(n, n);
-      const own = arrays.maps.data.subarray(head * n * n, (head + 1) * n * n);
+      const image = pen.createImageData(across, n);
+      const own = maps.data.subarray(head * n * across, (head + 1) * n * across);
       own.forEach((value, at) => image.data.set([red, green, blue, value], 4 * at));
       pen.putImageData(image, 0, 0);
       const off = this.isHeadOff(head) ? " off" : "";
       const pressed = { type: "button", "aria-pressed": String(head === header.head), class: off && "enc-off" };
       const button = make("button", pressed, map, `H${head}${off}`);
-      button.setAttribute("aria-label", `H${head}${off}, layer ${header.layer}`);
-      button.addEventListener("click", () => this.send("open", { layer: header.layer, head }));
+      button.setAttribute("aria-label", `H${head}${off}, layer ${header.layer}${this.main ? ", cross-attention" : ""}`);
+      button.addEventListener("click", () => this.openLayer(header.layer, head));
       return button;
     });
     heads.replaceChildren(make("p", {}, said), ...buttons);
   }
 
   writeLegend() {
-    this.legend.replaceChildren(...legendOf(this));
+    this.legend.replaceChildren(...(this.main ? decoderLegend(this) : legendOf(this)));
   }
 
   // ---- Pointing and choosing ----
 
   // The token that all words and numbers are about. The pointer only previews another one.
   get token() {
-    return this.query ?? this.hovered ?? null;
+    return this.told ?? this.query ?? this.hovered ?? null;
   }
 
   tokenAt(event) {
@@ -466,8 +523,10 @@ export class ModelView extends Drawing {
 
   // The token's way lights up; in the story, the part that the sentence is about.
   emphasise() {
-    const part = this.story?.[this.step]?.part;
+    const part = this.main ? "" : this.story?.[this.step]?.part;
     const token = this.token;
+    if (this.main) nameStrongest(this);
+    this.next?.replaceChildren(...nextTokens(this));
     for (const element of this.stage.querySelectorAll("[data-token]")) {
       const its = Number(element.dataset.token);
       const [own, previewed] = [its === token, its === this.hovered && its !== token];
@@ -490,7 +549,8 @@ export class ModelView extends Drawing {
     this.send("select", { query: first + query, key: key === null ? null : first + key, first: this.window });
     this.input.paintSoon();
     this.emphasise();
-    this.aloud.textContent = key === null ? this.header.labels[query] : this.nameOfWeight();
+    const named = this.main ? outputWords(this) : this.header.labels[query];
+    this.aloud.textContent = key === null ? named : this.nameOfWeight();
     if (key !== null && !this.part) this.open("softmax");
     else this.drawOpened();
   }
@@ -505,17 +565,49 @@ export class ModelView extends Drawing {
   // Whether the numbers that came with the picture are those of this pair.
   isPartsOf(query, key) {
     const { partsOf, first } = this.header;
-    return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key);
+    const source = this.sourceToken ?? null;
+    return partsOf && first + query === partsOf.query && (key === null || first + key === partsOf.key) &&
+      (source === null || source === partsOf.source);
   }
 
   // One listener for all parts of the drawing, which is made again with each change.
   clicked(target) {
-    const { dataset } = target.closest("[data-open], [data-key], [data-name], [data-layer]") ?? { dataset: {} };
-    const { open, key, name, layer, token } = dataset;
+    const places = "[data-open], [data-key], [data-source], [data-name], [data-layer]";
+    const { dataset } = target.closest(places) ?? { dataset: {} };
+    const { open, key, name, layer, token, source } = dataset;
     if (open) this.openAt(target.closest("[data-open]"));
     else if (key) this.choose(Number(token), Number(key));
+    else if (source) this.chooseSource(Number(token), this.header.inputFirst + Number(source));
     else if (name) this.choose(Number(name), null);
-    else if (layer) this.send("open", { layer: Number(layer), head: this.header.head });
+    else if (layer) this.openLayer(Number(layer), this.header.head);
+  }
+
+  // A line of cross-attention was clicked: its weight opens.
+  chooseSource(query, source) {
+    Object.assign(this, { query, keyToken: null, sourceToken: source });
+    this.send("select", { query: this.header.first + query, key: null, first: this.window });
+    this.open("cross");
+  }
+
+  // Of two rivers, the one with this layer is open then.
+  openLayer(layer, head) {
+    const main = this.main ?? this;
+    if (main.header.decoder) {
+      const side = this.main ? "decoder" : "encoder";
+      const other = this.main ? main : main.decoder;
+      if (main.side !== side && other.part) other.close();
+      main.side = side;
+      main.draw();
+    }
+    this.send("open", { layer, head });
+  }
+
+  // The view of a decoder sends its events as the picture that it is a part of.
+  send(name, value) {
+    if (!this.main) return super.send(name, value);
+    const { header } = this;
+    const first = header.count > header.labels.length ? { first: null } : {};
+    return this.main.send(name, { ...value, ...first, source: this.sourceToken ?? null, side: "decoder" });
   }
 
   // A mark of a token opens its part for this token: a key or a value belongs to the key token.
@@ -531,6 +623,8 @@ export class ModelView extends Drawing {
   open(key) {
     const { labels } = this.header;
     this.query ??= Math.min(1, labels.length - 1);
+    const other = this.main ?? this.decoder;
+    if (other?.part) other.close();
     this.part = key;
     if ((key === "softmax" || key === "scores") && this.keyToken === null) this.keyToken = this.strongestKey();
     this.ask({});
@@ -566,7 +660,8 @@ export class ModelView extends Drawing {
   choosePlace(place, at) {
     const { first, layer, labels } = this.header;
     const inside = at >= first && at < first + labels.length;
-    if (place === "head") this.send("open", { layer, head: at });
+    if (place === "head") this.openLayer(layer, at);
+    else if (place === "source") this.chooseSource(this.query, at);
     else if (place === "component" || place === "neuron") this.ask({ [place]: at });
     else if (place === "key" && inside) this.choose(this.query, at - first);
     else if (place === "query" && inside) this.choose(at - first, null);
@@ -655,7 +750,7 @@ export class ModelView extends Drawing {
       const isOver = this.step >= this.story.length - 1;
       if (isOver) this.pause();
       this.show(isOver ? -1 : this.step + 1);
-    }, readingTime(this.caption.textContent));
+    }, this.story[this.step].ms ?? readingTime(this.caption.textContent));
   }
 
   pause() {
@@ -677,6 +772,7 @@ export class ModelView extends Drawing {
       told ? `${this.step + 1} of ${this.story.length}` : "before the story",
     );
     if (this.timer) this.playOn();
+    showOutput(this.decoder, told);
     this.emphasise();
   }
 
@@ -690,7 +786,7 @@ export class ModelView extends Drawing {
       this.choose(Math.max(0, Math.min(labels.length - 1, (this.query ?? -along) + along)), null);
     } else if (across) {
       const next = Math.max(0, Math.min(layers - 1, layer + across));
-      if (next !== layer) this.send("open", { layer: next, head });
+      if (next !== layer) this.openLayer(next, head);
     } else if (event.key === "Enter" && this.query !== null) {
       this.choose(this.query, this.strongestKey());
     } else if (event.key === "Escape") {
@@ -702,7 +798,9 @@ export class ModelView extends Drawing {
   }
 
   destroy() {
-    this.pause();
+    if (this.main) [this.next, this.heads, this.legend].forEach((element) => element.remove());
+    else this.pause();
+    this.decoder?.destroy();
     clearTimeout(this.asked);
     super.destroy();
   }

@@ -30,7 +30,9 @@ from pages.state.url_state import HOME, OF_ANY_PAGE
 
 _VIEW, _TITLE, _PAGES = "_current_view", "_current_title", "_pages_of_last_runs"
 #: Modules of core that register values, and that the frame imports for nothing else.
-SHARED_VALUES = ("inputs.image_input", "inputs.sound_input", "view.head_measures", "view.place", "widgets.outcomes")
+SHARED_VALUES = (
+    "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.output", "view.place", "widgets.outcomes",
+)  # fmt: skip
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (

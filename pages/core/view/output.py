@@ -9,12 +9,25 @@ from encoder.encoders.generate import Generation
 from encoder.encoders.text import TextEncoder
 from encoder.trace.trace import Trace
 from pages.core.stores.model_key import DECODER
-from pages.core.view import View
-from pages.heads.params import STACKS, Output
-from pages.state import Head, state
+from pages.core.view.view import View
+from pages.state import Head, Param, choice, heads, state, string, whole_number
 
+#: Of a model with a decoder: whose attention the page Heads shows.
+STACKS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 #: Tokens of an output that a page shows, and outputs that beam search keeps.
 MOST_OUTPUT, BEAMS = 48, 4
+
+
+@state.register
+class Output:
+    """What the decoder writes. target: a forced output, "": its own; step: the selected token of it; off: heads of
+    cross-attention that are switched off; other: a text whose vectors it reads instead."""
+
+    stack: Param[str] = choice("encoder", STACKS)
+    target: Param[str] = string(url="output")
+    step: Param[int | None] = whole_number(None, 0, url="output_token")
+    off: Param[list[Head]] = heads(64, url="cross_off")
+    other: Param[str] = string(url="vectors_of")
 
 
 def of_stack(view: View) -> View | None:
