@@ -37,6 +37,24 @@ class DecoderTrace(Trace):
         return slice(self.n_prompt - 1, None)
 
     @property
+    def output_labels(self) -> tuple[str, ...]:
+        """The tokens of the output."""
+        found: tuple[str, ...] = self.model.labels(self.next_ids[self.output_rows])
+        return found
+
+    @property
+    def output_words(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The words of the output, each with the places of its tokens in it; a special token counts as a word."""
+        found = self.model.tokenizer.of_ids(self.next_ids[self.output_rows])
+        names = [(place, -1) if special else (word, 0) for place, (word, special) in
+                 enumerate(zip(found.words, found.special, strict=True))]  # fmt: skip
+        places = {name: tuple(at for at, one in enumerate(names) if one == name) for name in names}
+        decode = self.model.tokenizer.backend.decode
+        text = {name: found.labels[at[0]] if name[1] else decode([found.ids[one] for one in at]).strip()
+                for name, at in places.items()}  # fmt: skip
+        return tuple((text[name], at) for name, at in places.items())
+
+    @property
     def output_log_probabilities(self) -> Tensor:
         """Of each token of the output, given the input and the tokens before it; float64, on the CPU."""
         assert self.log_probabilities is not None  # a trace of `Decoder.trace_target` has them

@@ -20,9 +20,9 @@ from pages.heads import (
     map,
     next_head,
     options,
-    output,
     padding,
     sound,
+    stack,
     summary,
     text,
     vectors,
@@ -130,7 +130,7 @@ def main(view: View) -> None:
             next_head.send(view, head)
 
 
-of_stack = output.of_stack(current_view())
+of_stack = stack.choose(current_view())
 if of_stack is None:
     cross.draw(current_view())
 else:

@@ -11,8 +11,6 @@ VIEWS = {"map": "Map", "lines": "Lines", "text": "Text", "vectors": "Q K V", "be
 INPUTS = {"text": "Text", "image": "Image", "sound": "Sound"}
 OVERLAYS = {"attention": "Attention", "weighted": "Norm-weighted", "rollout": "Rollout", "occlusion": "Occlusion"}
 AVERAGES = ("none", "heads", "layers", "both")
-#: Of a model with a decoder: whose attention the page shows.
-STACKS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 MOST_PINS = 4
 MOST_OVERLAID = MOST_HEADS
 
@@ -71,15 +69,3 @@ class SideB:
     # A selected token that only side B has.
     i_b: Param[int | None] = whole_number(None)
     j_b: Param[int | None] = whole_number(None)
-
-
-@state.register
-class Output:
-    """What the decoder writes. target: a forced output, "": its own; step: the selected token of it; off: heads of
-    cross-attention that are switched off; other: a text whose vectors it reads instead."""
-
-    stack: Param[str] = choice("encoder", STACKS)
-    target: Param[str] = string(url="output")
-    step: Param[int | None] = whole_number(None, 0, url="output_token")
-    off: Param[list[Head]] = heads(64, url="cross_off")
-    other: Param[str] = string(url="vectors_of")
