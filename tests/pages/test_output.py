@@ -20,7 +20,7 @@ from pages.core.access import visitors
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from tests.load import decoders, reference
-from tests.pages.apps import assert_well, charts, sentences, visit, words
+from tests.pages.apps import assert_well, charts, press, sentences, visit, words
 from tests.test_components import unpack
 
 DATE = "the twenty-first of March 1998"
@@ -51,6 +51,13 @@ def test_rules_and_the_deletion_test_are_compared_with_the_heads(model):
     assert "Attention that looks right" in "".join(one.value for one in opened().subheader)
     unknown = opened(text="3/4/98")  # no certain answer
     assert not unknown.subheader
+
+
+def test_head_types_leads_to_the_heads_that_are_scored():
+    app = visit("head_types", model="dates-pre", text=DATE)
+    press(app, "Heads of cross-attention")
+    assert_well(app)
+    assert "Attention that looks right" in "".join(one.value for one in app.subheader)
 
 
 def test_another_output_is_forced(model):
@@ -151,6 +158,16 @@ def test_a_decoder_deeper_than_its_encoder(folder, monkeypatch: pytest.MonkeyPat
     app.run()
     assert_well(app)
     assert app.number_input(key="view:layer").value == app.number_input(key="view:layer").max == 2  # its last
+
+
+def test_the_grid_marks_heads_that_share_keys_and_values(folder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    source = folder("qwen2", num_attention_heads=6, num_key_value_heads=2, hidden_size=48)
+    app = visit("heads", model="other", source=source, text="w7 w8 w9")
+    assert_well(app)
+    assert "6 share 2" in words(app)
+    drawn = (one.proto for one in app.get("bidi_component") if one.proto.component_name == "encoderscope_head_grid")
+    assert [unpack(one.bytes)[0]["sharing"] for one in drawn] == [3]
 
 
 @pytest.mark.parametrize("over", ["mean", "head"])
