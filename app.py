@@ -34,7 +34,7 @@ SECTIONS = {
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
-             edits=True, takes=WITH_MAPS, measured="attention"),
+             edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
         Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
              takes=WITH_MAPS, measured="attention"),
         Page("contribution", "Contribution", "balance", "What matters besides attention weights?",

@@ -42,8 +42,10 @@ from encoder.causal.patching import (
     Where,
     both_outcomes,
     carried_share,
+    context_edit,
     differing,
     displacement,
+    falls_when_replaced,
     patch_edit,
     patch_request,
 )
@@ -54,9 +56,9 @@ from encoder.measure.ranking import RankCorrelation, rank_correlation
 __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TargetProbability", "TokenEffects", "TokenVector", "Where", "ablate_each_head",
-    "as_outcome", "both_outcomes", "carried_share", "differing", "displacement", "iter_each_head", "iter_effects",
-    "iter_knock_out", "iter_patch",
-    "knock_out", "knock_out_edits", "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
+    "as_outcome", "both_outcomes", "carried_share", "context_edit", "differing", "displacement", "falls_when_replaced",
+    "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch", "knock_out", "knock_out_edits",
+    "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
     "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "registered", "token_effects",
     "word_changes",
 ]  # fmt: skip

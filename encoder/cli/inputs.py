@@ -171,7 +171,7 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     from encoder.encoders.text import of_text
 
     models = towers(options)
-    if models[0].takes == "maps":
+    if models[0].takes in ("maps", "cross"):
         yield Input(0, models[0], models[0].trace(None), True, options)
         return
     pair, pad_to = getattr(options, "pair", None), getattr(options, "pad_to", None)

@@ -105,6 +105,21 @@ class Generation(Shown):
         """Whether the output ended by itself, and was not cut."""
         return bool(self.ids) and self.ids[-1] in self.model.decoder.settings.end
 
+    def ids_to(self, node: int) -> tuple[int, ...]:
+        """The ids of a node of beam search and of those before it, from the first token of the output on."""
+        one = self.nodes[node]
+        return (one.id,) if one.parent is None else (*self.ids_to(one.parent), one.id)
+
+    @cached_property
+    def best_path(self) -> tuple[int, ...]:
+        """The places in `nodes` of the tokens of the best output, the first token first; () without beam search."""
+        at = next((at for at, one in enumerate(self.nodes) if one.finished and self.ids_to(at) == self.ids), None)
+        path: list[int] = []
+        while at is not None:
+            path.insert(0, at)
+            at = self.nodes[at].parent
+        return tuple(path)
+
     @cached_property
     def trace(self) -> Trace:
         """The trace of the input with `trace.decoder`, the recorded pass over this output; of a decoder by itself, that

@@ -41,3 +41,10 @@ class MapsEncoder(NamedEncoder):
     def vectors(self, outputs: Tensor) -> Tensor:
         """Raises EncoderError: maps have no vectors."""
         raise EncoderError(ONLY_MAPS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossMapsEncoder(MapsEncoder):
+    """Cross-attention maps. `trace().decoder.cross_attentions` gives them; the Trace itself has the keys."""
+
+    takes: ClassVar[InputKind] = "cross"

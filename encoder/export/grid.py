@@ -26,6 +26,7 @@ def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, col
         "pinned": [],
         "badges": {},
         "divide": None,
+        "sharing": 0,
         "order": None,
         "measureLabel": "",
         "measureRange": [0.0, 1.0],

@@ -75,9 +75,9 @@ def pair_map(
 
 
 def _written(cells: np.ndarray, digits: int) -> list[list[str]]:
-    """The numbers as text: none where they round to 0, so that the others are seen."""
+    """The numbers as text: none where they round to 0, so that the others are seen, and where they are missing."""
     least = 0.5 * 10.0**-digits
-    return [["" if abs(value) < least else f"{value:.{digits}f}" for value in row] for row in cells.tolist()]
+    return [[f"{value:.{digits}f}" if abs(value) >= least else "" for value in row] for row in cells.tolist()]
 
 
 def caption_bars(texts: Sequence[str], probabilities: object, *, marked: str | None = None) -> go.Figure:

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal, Protocol
 
 from encoder.errors import EncoderError
 
-#: What an encoder accepts; "maps": attention maps by themselves take nothing.
-InputKind = Literal["text", "image", "sound", "maps"]
+#: What an encoder accepts; "maps" and "cross": files of attention maps and of cross-attention maps take nothing.
+InputKind = Literal["text", "image", "sound", "maps", "cross"]
 
 
 class Layout(Protocol):

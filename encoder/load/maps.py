@@ -1,4 +1,4 @@
-"""A file of attention maps -> MapsEncoder, or CrossAttention. Safetensors or Parquet, never pickle.
+"""A file of attention maps -> MapsEncoder. Safetensors or Parquet, never pickle.
 
 Safetensors: the tensor "attentions" [L, H, T, T], and in the metadata "tokens", a JSON list of T texts; for
 cross-attention [L, H, T, S] also "keys", a JSON list of S texts. Parquet: columns layer, head, query, key (whole
@@ -13,13 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from encoder.encoders.maps import MapsEncoder
+from encoder.encoders.maps import CrossMapsEncoder, MapsEncoder
 from encoder.errors import EncoderError, LoadError, quoted
 from encoder.load.places import MAPS_ENDINGS
 from encoder.load.weights import read_tensor
 from encoder.model.config import MAX_LAYERS
 from encoder.model.device import free_memory
 from encoder.trace.attention_maps import AttentionMaps, CrossAttention, attentions
+from encoder.trace.decoder import of_cross_maps
 
 NAME = "attentions"
 COLUMNS = ("layer", "head", "query", "key", "weight")
@@ -41,15 +42,13 @@ def open_maps(path: Path) -> AttentionMaps | CrossAttention | None:
 
 
 def load_maps(path: Path) -> MapsEncoder | None:
-    """The file as a model; None for a file of something else. Raises LoadError for broken maps, or cross-attention."""
+    """The file as a model; None for a file of something else. Raises LoadError for broken maps."""
     found = open_maps(path)
     if found is None:
         return None
     if isinstance(found, CrossAttention):
-        raise LoadError(
-            f"{path.name} has cross-attention, whose keys are other tokens than its queries: pages and measures need "
-            "one list of tokens. In Python, open it by encoder.attentions(maps, tokens, keys)."
-        )
+        crossed = of_cross_maps(found)
+        return CrossMapsEncoder(name=path.stem, encoder=crossed.encoder, maps=crossed, notes=found.notes)
     return MapsEncoder(name=path.stem, encoder=found.encoder, maps=found, notes=found.notes)
 
 

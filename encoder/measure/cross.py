@@ -110,8 +110,7 @@ def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder:
     return found
 
 
-def changes(model: TextEncoder, before: DecoderTrace, after: DecoderTrace) -> pd.DataFrame:
+def changes(before: DecoderTrace, after: DecoderTrace) -> pd.DataFrame:
     """A row for each token of the same output: token, log probability, now, change."""
     was, now = (one.output_log_probabilities.numpy() for one in (before, after))
-    labels = model.decoder.labels(before.next_ids[before.output_rows])
-    return pd.DataFrame({"token": labels, "log probability": was, "now": now, "change": now - was})
+    return pd.DataFrame({"token": before.output_labels, "log probability": was, "now": now, "change": now - was})

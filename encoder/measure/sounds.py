@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.log_mel import KALDI_HOP, KaldiMel, Samples, WhisperMel
 from encoder.inputs.sound import Sound
 from encoder.inputs.sound_layout import SoundLayout, SpectrogramGrid
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 Numbers = NDArray[np.float32]
@@ -63,6 +65,25 @@ def all_heads_over_time(trace: Trace, query: int) -> Numbers:
         shape = (layout.patches.n_bands, layout.patches.n_times)
         return values[..., special:].reshape(*values.shape[:2], *shape).sum(axis=2)
     return values
+
+
+def written_over_time(target: DecoderTrace, head: tuple[int, int] | None = None) -> Numbers:
+    """[T, S]: what each token of a decoder's output attends to of a sound: one head (layer, head), or the mean of all.
+
+    Weights of cross-attention are not times of words: a decoder may also attend to what comes before or after.
+    """
+    rows = target.output_rows
+    if head is not None:
+        return target.cross_attention(*head)[rows].cpu().numpy()
+    layers = [target.layer_cross_attention(layer)[:, rows].mean(dim=0) for layer in range(target.config.n_layers)]
+    return torch.stack(layers).mean(dim=0).cpu().numpy()
+
+
+def written_by_head(target: DecoderTrace, places: Sequence[int]) -> Numbers:
+    """[L, H, S]: the mean of some tokens of the output, in every head."""
+    rows = target.n_prompt - 1 + np.asarray(places)
+    layers = [target.layer_cross_attention(layer)[:, rows].mean(dim=1) for layer in range(target.config.n_layers)]
+    return torch.stack(layers).cpu().numpy()
 
 
 def sound_layout(trace: Trace) -> SoundLayout:

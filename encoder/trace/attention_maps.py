@@ -48,8 +48,9 @@ class AttentionMaps(Trace):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        n_layers, n_heads, n_tokens, _ = self.maps.shape
-        return f"<AttentionMaps of {n_tokens:,} tokens: {n_layers} layers x {n_heads} heads>"
+        return (
+            f"<AttentionMaps of {self.n_tokens:,} tokens: {self.config.n_layers} layers x {self.config.n_heads} heads>"
+        )
 
     @property
     def maps(self) -> Tensor:
@@ -143,18 +144,23 @@ def attentions(maps: Any, tokens: Sequence[str], keys: Sequence[str] | None = No
     notes = _notes(weights)
     if keys is not None:
         return CrossAttention(weights, rows, columns, notes)
-    n_layers, n_heads, n_tokens, _ = weights.shape
-    causal = n_tokens > 1 and not bool(weights.triu(1).any())
+    causal = len(rows) > 1 and not bool(weights.triu(1).any())
+    return AttentionMaps(**fields_of(rows, weights, causal, attentions=weights), notes=notes)
+
+
+def fields_of(tokens: tuple[str, ...], maps: Tensor, causal: bool = False, **values: Tensor) -> dict[str, Any]:
+    """The fields of a Trace of these tokens, in which only these values are recorded."""
+    n_layers, n_heads = maps.shape[:2]
     # The smallest encoder with these heads; nothing runs it.
     config = EncoderConfig(
-        vocab_size=1, d_model=n_heads, n_layers=n_layers, n_heads=n_heads, d_ffn=1, max_positions=n_tokens,
+        vocab_size=1, d_model=n_heads, n_layers=n_layers, n_heads=n_heads, d_ffn=1, max_positions=len(tokens),
         position="none", causal=causal,
     )  # fmt: skip
-    source = _as_source(rows)
-    return AttentionMaps(
-        encoder=Encoder(config).eval(), tokens=rows, labels=source.labels, ids=source.ids,
-        mask=torch.ones(n_tokens, dtype=torch.bool), values=_Only(attentions=weights), source=source, notes=notes,
-    )  # fmt: skip
+    source, mask = _as_source(tokens), torch.ones(len(tokens), dtype=torch.bool)
+    return {
+        "encoder": Encoder(config).eval(), "tokens": tokens, "labels": source.labels, "ids": source.ids, "mask": mask,
+        "values": _Only(values), "source": source,
+    }  # fmt: skip
 
 
 def _as_maps(maps: Any) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from encoder.model import attend
 from encoder.model.attend import AttentionContext, Memory
-from encoder.trace.attention_maps import CrossAttention
+from encoder.trace.attention_maps import AttentionMaps, CrossAttention, fields_of
 from encoder.trace.trace import Trace
 
 
@@ -35,6 +35,24 @@ class DecoderTrace(Trace):
     def output_rows(self) -> slice:
         """The rows whose next token belongs to the output, and not to the prompt."""
         return slice(self.n_prompt - 1, None)
+
+    @property
+    def output_labels(self) -> tuple[str, ...]:
+        """The tokens of the output."""
+        found: tuple[str, ...] = self.model.labels(self.next_ids[self.output_rows])
+        return found
+
+    @property
+    def output_words(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The words of the output, each with the places of its tokens in it; a special token counts as a word."""
+        found = self.model.tokenizer.of_ids(self.next_ids[self.output_rows])
+        names = [(place, -1) if special else (word, 0) for place, (word, special) in
+                 enumerate(zip(found.words, found.special, strict=True))]  # fmt: skip
+        places = {name: tuple(at for at, one in enumerate(names) if one == name) for name in names}
+        decode = self.model.tokenizer.backend.decode
+        text = {name: found.labels[at[0]] if name[1] else decode([found.ids[one] for one in at]).strip()
+                for name, at in places.items()}  # fmt: skip
+        return tuple((text[name], at) for name, at in places.items())
 
     @property
     def output_log_probabilities(self) -> Tensor:
@@ -108,3 +126,29 @@ class DecoderTrace(Trace):
         context = self.cross_contexts[layer]
         scores = self._edited(context.float32_scores(q, k, every, heads), "cross.scores", layer, every, heads)
         return scores, self._edited(context.pattern(scores, heads=heads), "cross.pattern", layer, every, heads)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossMaps(DecoderTrace):
+    """Cross-attention maps [L, H, T, S] in the place of a decoder's pass: nothing else is known of it."""
+
+    @property
+    def precision(self) -> str:
+        """The number type of the maps."""
+        return "float32"
+
+    @property
+    def output_labels(self) -> tuple[str, ...]:
+        """The tokens of the rows."""
+        return self.labels
+
+    def _cross(self, layer: int, heads: slice) -> tuple[Tensor, Tensor]:
+        """Logarithms of the weights, and the weights."""
+        found = self.values["cross"][layer, heads]
+        return found.log().clamp(min=torch.finfo(torch.float32).min), found
+
+
+def of_cross_maps(cross: CrossAttention) -> AttentionMaps:
+    """A Trace of the keys without attention of its own; its `decoder` has the maps."""
+    rows = CrossMaps(**fields_of(cross.tokens, cross.maps, cross=cross.maps), memory_labels=cross.keys)
+    return AttentionMaps(**fields_of(cross.keys, cross.maps), notes=cross.notes, decoder=rows)

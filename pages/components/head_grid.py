@@ -36,6 +36,7 @@ def head_grid(
     order: Sequence[Head] | None = None,
     pinned: Sequence[Head] = (),
     divide: float | None = None,
+    sharing: int = 0,
     on_event: Callable[[GridEvent], None] | None = None,
 ) -> None:
     """Draws L x H small maps.
@@ -55,6 +56,7 @@ def head_grid(
         order: the heads to draw, as (layer, head); unset: all, layers as rows and heads as columns.
         pinned: heads with a numbered pin.
         divide: the share of a map's side at which the second sentence of a pair begins; None: no line.
+        sharing: the number of consecutive heads that share keys and values; 0: each has its own.
         on_event: called with the event before the page runs, so it may change other widgets' state.
 
     Raises ValueError for an array whose shape or dtype does not fit.
@@ -74,6 +76,7 @@ def head_grid(
         "pinned": [[int(layer), int(head)] for layer, head in pinned],
         "badges": dict(badges or {}),
         "divide": divide,
+        "sharing": int(sharing),
         "measureLabel": measure_label,
         "measureRange": [float(end) for end in measure_range],
         "name": key,

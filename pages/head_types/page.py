@@ -10,7 +10,7 @@ from pages.core.words import opening
 from pages.head_types import alignment, by_type, corpus, selected, table
 from pages.head_types.heads import Heads, threshold_controls
 from pages.head_types.params import PARTS, QUESTIONS, Params
-from pages.state import next_page, state
+from pages.state import links, next_page, state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "table": table.draw}
@@ -44,4 +44,9 @@ else:
     st.caption(f"Such patterns suggest what a head may do. One {words.input} is not a proof: another can show others.")
 if exported is not None:
     exported.draw()
+if view.loaded.decoder is not None and view.loaded.decoder.reads:
+    links.button(
+        "heads", "Heads of cross-attention: which attend to the right tokens, and which matter", "grid_view",
+        "open-cross", {"stack": "cross"},
+    )  # fmt: skip
 next_page("contribution", "Contribution")

@@ -80,6 +80,12 @@ def draw_grid(view: View, options: Options) -> None:
     elif maps is not None:
         values = image.distances(view)
         look = {"measure": values, "measure_label": "attention distance (pixels)", "measure_range": _up_to(values)}
+    sharing = config.n_heads // config.n_kv_heads
+    if sharing > 1:
+        caption.append(
+            f"Grouped-query attention: a line under the names joins {sharing} heads of queries that share one head of "
+            f"keys and values ({config.n_heads} share {config.n_kv_heads})."
+        )
     badges = head_measures.badges(view) if measured and state.get(Params.badges) else {}
     head_grid(
         thumbnails(view, options) if maps is None else maps,
@@ -94,6 +100,7 @@ def draw_grid(view: View, options: Options) -> None:
         order=order,
         pinned=pins,
         divide=_second_sentence(view, options),
+        sharing=sharing if sharing > 1 else 0,
         on_event=_on_event,
         **look,
     )

@@ -22,6 +22,7 @@ from pages.heads import (
     options,
     padding,
     sound,
+    stack,
     summary,
     text,
     vectors,
@@ -129,7 +130,7 @@ def main(view: View) -> None:
             next_head.send(view, head)
 
 
-of_stack = output.of_stack(current_view())
+of_stack = stack.choose(current_view())
 if of_stack is None:
     cross.draw(current_view())
 else:

@@ -15,7 +15,7 @@ from encoder.measure import sounds
 from pages.components import PlotEvent, on_click, plot
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import Export, answer, class_head, title
-from pages.state import state
+from pages.state import Head, state
 
 #: The bars in the figure of `sound_picture`.
 BARS = 2
@@ -71,7 +71,7 @@ def draw(view: View) -> Export:
         draw_pieces(found)
     if found.over.bands is not None:
         draw_bands(view, found)
-    draw_heads(view, found)
+    draw_heads(view, found, _over_time(view, found), (view.layer, view.head))
     st.caption(
         "The patches of one time are summed in the curve." if found.over.bands is not None else
         "Each step also receives a little of the sound after it."
@@ -93,8 +93,8 @@ def draw_answer(found: Heard) -> None:
     )
 
 
-def draw_sound(view: View, found: Heard) -> None:
-    """Waveform, spectrogram and attention; a click chooses a time."""
+def draw_sound(view: View, found: Heard, *, hears: bool = True) -> None:
+    """Waveform, spectrogram and attention. hears: whether a click chooses a time."""
     model, over = view.loaded, found.over
     spectrogram = view.derived("spectrogram", lambda trace: sounds.spectrogram(model, found.sound))
     seconds = len(over.columns) * over.step
@@ -124,7 +124,7 @@ def draw_sound(view: View, found: Heard) -> None:
         key="sound-picture",
         alt=f"Waveform and spectrogram of the sound, and the weights with which {found.name} attends to each time.",
         height=300,
-        on_event=on_click(cell=at_cell, point=at_point, clear=selection.clear),
+        on_event=on_click(cell=at_cell, point=at_point, clear=selection.clear) if hears else None,
     )
     if not spectrogram.is_read:
         st.caption("The model processes the samples; the spectrogram is only an illustration.")
@@ -163,15 +163,14 @@ def draw_bands(view: View, found: Heard) -> None:
     st.caption("Each cell is a patch, low frequencies below. Click a patch to make it the query.")
 
 
-def draw_heads(view: View, found: Heard) -> None:
-    """The map of all heads; a click opens a head."""
-    n_heads = view.loaded.config.n_heads
-    figure, n_rows = _map_of_heads(view, found, (view.layer * n_heads + view.head, None))
+def draw_heads(view: View, found: Heard, weights: np.ndarray, place: Head) -> None:
+    """The map of all heads; a click opens a head. weights [L, H, columns of time]; place: the open head."""
+    n_heads = weights.shape[1]
     plot(
-        figure,
+        map_of_heads(view, found, weights, (place[0] * n_heads + place[1], None)),
         key="sound-heads",
-        alt=f"What {found.name} attends to over time, one row for each of {n_rows} heads.",
-        height=min(520, 90 + 18 * n_rows),
+        alt=f"What {found.name} attends to over time, one row for each of {weights.shape[0] * n_heads} heads.",
+        height=min(520, 90 + 18 * weights.shape[0] * n_heads),
         on_event=on_click(row=lambda row: selection.open_head(*divmod(row, n_heads))),
     )
     st.caption(f"Each row is a head: the weights with which {found.name} attends to each time. Click a row to open it.")
@@ -182,17 +181,15 @@ def _over_time(view: View, found: Heard) -> np.ndarray:
     return view.derived(("all-heads", found.query), lambda trace: sounds.all_heads_over_time(trace, found.query))
 
 
-def _map_of_heads(
-    view: View, found: Heard, selected: tuple[int | None, int | None] = (None, None)
-) -> tuple[go.Figure, int]:
-    """The weights over time as a map with a row for each head; the number of rows."""
-    weights = _over_time(view, found)
+def map_of_heads(
+    view: View, found: Heard, weights: np.ndarray, selected: tuple[int | None, int | None] = (None, None)
+) -> go.Figure:
+    """The weights over time as a map with a row for each head."""
     names = [f"L{layer} H{head}" for layer in range(weights.shape[0]) for head in range(weights.shape[1])]
-    figure = time_map(
+    return time_map(
         weights.reshape(len(names), -1), found.over.starts, names, title="head", colours=view.colours,
         selected=selected, hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
     )  # fmt: skip
-    return figure, len(names)
 
 
 def _exported(view: View, found: Heard) -> Export:
@@ -210,7 +207,7 @@ def _exported(view: View, found: Heard) -> Export:
         view,
         title(view, f"Attention of {found.name}"),
         frame,
-        figures=lambda: {f"What {found.name} attends to over time": _map_of_heads(view, found)[0]},
+        figures=lambda: {f"What {found.name} attends to over time": map_of_heads(view, found, _over_time(view, found))},
         lines="from encoder.measure import sounds\n"
         f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]",
         settings={"Query": found.name},

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pages.core.widgets.outcomes import OutcomeParams as OutcomeParams  # registered before the first run
 from pages.state import Param, choice, state, string, whole_number
 
-KINDS = {"ablation": "Ablation", "patching": "Patching"}
+KINDS = {"ablation": "Ablation", "patching": "Patching", "context": "Decoder’s input"}
 #: Kind -> the question that its picture answers.
 QUESTIONS = {
     "ablation": "Which heads does the result depend on?",
     "patching": "Which vector carries the difference?",
+    "context": "Which vectors and heads of cross-attention does the output depend on?",
 }
 CLICKS = {"switch": "Switches it off", "open": "Opens it"}
 WHERE = {

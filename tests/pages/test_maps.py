@@ -10,9 +10,11 @@ import torch
 from safetensors.torch import save_file
 
 import encoder
+from encoder import EncoderError
+from encoder.figures.numbers import three_digits
 from pages.core.access import visitors
 from tests.conftest import ROOT
-from tests.pages.apps import assert_well, sentences, visit, words
+from tests.pages.apps import assert_well, sentences, visit, words, written
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 SHOWN = ("heads", "head_types")
@@ -46,6 +48,30 @@ def test_heads_draws_every_view_of_a_head(view: str, file: str, monkeypatch: pyt
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     app = visit("heads", model="other", source=file, view=view, layer="1", head="2", i="3", special="renormalise")
     assert_well(app)
+
+
+@pytest.fixture(scope="module")
+def cross_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    decoder = encoder.load("dates-pre", device="cpu").trace("5 May 2001", target="2001-05-05").decoder
+    cross, path = decoder.cross_maps, tmp_path_factory.mktemp("maps") / "dates.safetensors"
+    names = {"tokens": json.dumps(cross.tokens), "keys": json.dumps(cross.keys)}
+    save_file({"attentions": cross.maps.contiguous()}, path, metadata=names)
+    return str(path)
+
+
+def test_a_file_of_cross_attention_opens_on_heads(cross_file: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    app = visit("heads", model="other", source=cross_file, layer="1", head="2", output_token="4")
+    assert_well(app)
+    found = encoder.load(cross_file).trace()
+    row = found.cross_attention(1, 2)[4]
+    assert f"{found.labels[int(row.argmax())]} {three_digits(float(row.max()))}" in written(app)
+    with pytest.raises(EncoderError, match="maps only"):
+        found.attention(0, 0)
+    for page in ("head_types", "norms"):
+        app = visit(page, model="other", source=cross_file)
+        assert_well(app)
+        assert any("cross-attention maps" in one.value for one in app.caption)
 
 
 def test_edits_in_a_link_are_refused_by_a_sentence(file: str, monkeypatch: pytest.MonkeyPatch):

@@ -105,9 +105,20 @@ function drawLabels(view, pen, layout) {
     const label = narrow ? String(head) : `H${head}`;
     write(view, pen, label, layout.gutter + column * layout.stepX + middle, layout.top / 2, "center", text);
   });
+  drawShared(view, pen, layout);
   view.header.layers.forEach((layer, row) => {
     write(view, pen, `L${layer}`, layout.gutter - 5, layout.top + row * layout.stepY + middle, "right", text);
   });
+}
+
+// A line under the names of heads that share keys and values.
+function drawShared(view, pen, layout) {
+  const { sharing, heads } = view.header;
+  pen.fillStyle = view.theme.key;
+  for (let first = 0; sharing && first < heads.length; first += sharing) {
+    const width = (Math.min(sharing, heads.length - first) - 1) * layout.stepX + layout.size;
+    pen.fillRect(layout.gutter + first * layout.stepX + 2, layout.top - 2, width, 2);
+  }
 }
 
 function write(view, pen, text, x, y, align, colour, { size = LABEL_FONT, weight = 400 } = {}) {

@@ -155,6 +155,9 @@ export class GridView extends Drawing {
     if (this.badgeOf(k)) lines.push(this.badgeOf(k));
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);
     if (this.isDim(k)) lines.push("filtered out");
+    const { sharing } = this.header;
+    const first = sharing && sharing * Math.floor(this.headOf(k).head / sharing);
+    if (sharing) lines.push(`keys and values shared by H${first}–H${first + sharing - 1}`);
     return lines;
   }
 

@@ -20,7 +20,7 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import View, ViewParams, first_view, model_key, norm_change, padded
+from pages.core.view import View, ViewParams, first_view, model_key, norm_change, output, padded
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
@@ -216,7 +216,7 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         with slots.norm:
             input_row.norm_controls(key)
         with slots.head:
-            input_row.head_controls(model.config, entry.uses)
+            input_row.head_controls(output.config_shown(model) if entry.maps else model.config, entry.uses)
         if model.takes == "text":
             with slots.windows:
                 key = long_text.controls(key, model)

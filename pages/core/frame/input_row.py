@@ -168,7 +168,9 @@ def awaits_source() -> bool:
 def norm_controls(key: cache.ModelKey | None) -> None:
     """The placement of the norms, and a link to both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
-    if shows_both_norms() or (key is not None and model_store.takes(key) == "maps"):  # maps do not know the norms
+    if shows_both_norms() or (
+        key is not None and model_store.takes(key) in ("maps", "cross")
+    ):  # maps do not know the norms
         return
     titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":

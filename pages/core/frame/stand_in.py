@@ -57,7 +57,7 @@ def use(loaded: NamedEncoder, entry: Page) -> None:
     given, needed = input_kinds.NOUNS[loaded.takes], input_kinds.NOUNS[wanted]
     why = f": {entry.why[0].lower()}{entry.why[1:]}" if entry.why else "."
     sentence = (
-        f"{plain(loaded.name)} {'holds' if loaded.takes == 'maps' else 'uses'} {given}. This page needs {needed}{why} "
+        f"{plain(loaded.name)} {'holds' if given.endswith('maps') else 'uses'} {given}. This page needs {needed}{why} "
         f"Shown: {plain(SOURCES[FIRST[wanted]])}. Your model returns on other pages."
     )
     before = {param.name: state.newest(param) for param in _REPLACED}

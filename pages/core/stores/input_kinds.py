@@ -74,7 +74,7 @@ class MapsInput(Input):
 
 
 #: Kind of input -> its inputs; core/inputs/image_input.py and core/inputs/sound_input.py add theirs.
-SOURCES: dict[InputKind, Input] = {"text": Input(), "maps": MapsInput()}
+SOURCES: dict[InputKind, Input] = {"text": Input(), "maps": MapsInput(), "cross": MapsInput()}
 
 
 def of(model: NamedEncoder) -> Input:
@@ -89,6 +89,7 @@ NOUNS = {
     "image": "images",
     "sound": "sound",
     "maps": "attention maps",
+    "cross": "cross-attention maps",
     PAIR: "images or sound, and text",
 }
 

@@ -1,14 +1,14 @@
-"""What the decoder of the open model writes: the choice between encoder, decoder and cross-attention; the output."""
+"""What the decoder of the open model writes from the encoder's vectors, as they are or changed by the reader."""
 
-import dataclasses
+from dataclasses import dataclass, replace
 
-import streamlit as st
-
+from encoder import causal
 from encoder.edits import AblateHead
 from encoder.encoders.generate import Generation
-from encoder.encoders.text import TextEncoder
+from encoder.encoders.named import NamedEncoder
+from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
-from pages.core.stores.model_key import DECODER
+from pages.core.stores import cache
 from pages.core.view.view import View
 from pages.state import Head, Param, choice, heads, state, string, whole_number
 
@@ -20,35 +20,49 @@ MOST_OUTPUT, BEAMS = 48, 4
 
 @state.register
 class Output:
-    """What the decoder writes. target: a forced output, "": its own; step: the selected token of it; off: heads of
-    cross-attention that are switched off; other: a text whose vectors it reads instead."""
+    """What the decoder writes. target: a forced output, "": its own; step: the selected token of it; over: whose
+    weights are over a sound; the others: fields of `Change`."""
 
     stack: Param[str] = choice("encoder", STACKS)
     target: Param[str] = string(url="output")
     step: Param[int | None] = whole_number(None, 0, url="output_token")
+    over: Param[str] = choice("mean", ("mean", "head"), url="sound_weights")
     off: Param[list[Head]] = heads(64, url="cross_off")
     other: Param[str] = string(url="vectors_of")
+    vector: Param[int | None] = whole_number(None, 0, url="replaced_vector")
 
 
-def of_stack(view: View) -> View | None:
-    """The view itself, or that of its decoder over the output; None where the page shows cross-attention."""
-    if view.loaded.decoder is None or not view.loaded.decoder.reads:
-        return view
-    with st.container(key="heads-stack"):
-        stack = state.segmented(Output.stack, "Attention of", STACKS, label_visibility="collapsed")
-    if stack == "encoder":
-        return view
-    return None if stack == "cross" else of_decoder(view)
+@dataclass(frozen=True)
+class Change:
+    """What reaches the decoder otherwise. off: heads of cross-attention that are switched off; other: a text whose
+    vectors it uses, "": the input's own; vector: the token whose vector only is replaced, None: all."""
+
+    off: tuple[Head, ...] = ()
+    other: str = ""
+    vector: int | None = None
+
+    @property
+    def edits(self) -> tuple[AblateHead, ...]:
+        """Of the decoder."""
+        return tuple(AblateHead(layer, head, cross=True) for layer, head in self.off)
 
 
-def of_decoder(view: View) -> View:
-    """The view of the decoder, whose tokens are the start, then the output without its end."""
-    key = dataclasses.replace(view.model.of_model, tower=DECODER)
-    shown = dataclasses.replace(view, model=key, pair=target_text(view))
-    n_tokens, config = shown.trace.n_tokens, shown.loaded.config
-    i, j = (one if one is not None and one < n_tokens else None for one in (view.i, view.j))
-    return dataclasses.replace(
-        shown, i=i, j=j, layer=min(view.layer, config.n_layers - 1), head=min(view.head, config.n_heads - 1)
+AS_IT_IS = Change()
+
+
+def config_shown(model: NamedEncoder) -> EncoderConfig:
+    """The config whose layers and heads Heads offers: the decoder's, where it shows the decoder or cross-attention."""
+    of_decoder = model.decoder is not None and model.decoder.reads and state.newest(Output.stack) != "encoder"
+    found: EncoderConfig = model.decoder.config if of_decoder else model.config
+    return found
+
+
+def chosen(view: View) -> Change:
+    """The reader's change."""
+    vector, other = state.newest(Output.vector), state.get(Output.other).strip()
+    inside = vector is not None and vector < view.trace.n_tokens
+    return Change(
+        tuple(state.get(Output.off)), other if view.loaded.takes == "text" else "", vector if inside else None
     )
 
 
@@ -57,32 +71,25 @@ def target_text(view: View) -> str:
     return state.get(Output.target).strip() or written(view).text
 
 
-def written(view: View, off: tuple[Head, ...] = (), other: str = "", beams: int = 1) -> Generation:
-    """What the model writes by itself, without the heads `off` of cross-attention, from the vectors of `other`."""
-
-    def make(trace: Trace) -> Generation:
-        model = view.loaded
-        return model.generate(source(model, trace, other), MOST_OUTPUT, beams=beams, decoder_edits=edits_of(off))
-
-    return view.derived(("written", off, other, beams), make)
-
-
-def decoded(view: View, off: tuple[Head, ...] = (), other: str = "") -> Trace:
-    """The trace with the decoder's pass over the forced output, or over what it writes without edits."""
-    forced = state.get(Output.target).strip()
-    target = forced or written(view).ids
-
-    def make(trace: Trace) -> Trace:
-        return view.loaded.decode(source(view.loaded, trace, other), target, edits=edits_of(off))
-
-    return view.derived(("decoded", target, off, other), make)
+def written(view: View, change: Change = AS_IT_IS, beams: int = 1) -> Generation:
+    """What the model writes by itself."""
+    given, model = source(view, change), view.loaded
+    return view.derived(
+        ("written", change, beams),
+        lambda _: model.generate(given, MOST_OUTPUT, beams=beams, decoder_edits=change.edits),
+    )
 
 
-def source(model: TextEncoder, trace: Trace, other: str) -> Trace:
-    """The trace whose vectors the decoder uses: the input's, or those of another text."""
-    return model.trace(other) if other and model.takes == "text" else trace
+def decoded(view: View, change: Change = AS_IT_IS) -> Trace:
+    """The trace with the decoder's pass over the forced output, or over what it writes without a change."""
+    target = state.get(Output.target).strip() or written(view).ids
+    given, model = source(view, change), view.loaded
+    return view.derived(("decoded", target, change), lambda _: model.decode(given, target, edits=change.edits))
 
 
-def edits_of(off: tuple[Head, ...]) -> tuple[AblateHead, ...]:
-    """Switch these heads of cross-attention off."""
-    return tuple(AblateHead(layer, head, cross=True) for layer, head in off)
+def source(view: View, change: Change) -> Trace:
+    """The trace whose vectors the decoder uses."""
+    if change.vector is not None:
+        edit = causal.context_edit(change.vector, view.text, change.other)
+        return replace(view, model=replace(view.model, edits=(*view.model.edits, edit))).trace
+    return cache.trace(view.model.of_model, change.other) if change.other else view.trace
