@@ -9,7 +9,7 @@ class Params:
     encoding: that of the model, or sines and cosines for comparison; product: the similarity of two positions.
     """
 
-    part: Param[str] = choice("order", ("order", "encoding", "similar"))
+    part: Param[str] = choice("order", ("order", "encoding", "similar"), url="positions_part")
     rows: Param[str] = choice("sentence", ("sentence", "all"))
     encoding: Param[str] = choice("model", ("model", "sines"))
     product: Param[str] = choice("cosine", ("cosine", "dot"))

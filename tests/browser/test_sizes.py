@@ -22,7 +22,7 @@ WITH_MAP = [
     f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/head_types?{SENTENCE}", f"/head_types?find=map&{SENTENCE}",
     f"/head_types?find=corpus&{SENTENCE}", f"/contribution?{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
     f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
-    f"/positions?part=encoding&{SENTENCE}", f"/norms?{SENTENCE}",
+    f"/positions?positions_part=encoding&{SENTENCE}", f"/norms?{SENTENCE}",
     f"/feed_forward?{SENTENCE}", f"/interventions?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}",
     f"/pre_post?{SENTENCE}", "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
 ]  # fmt: skip

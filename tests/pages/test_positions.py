@@ -38,7 +38,7 @@ def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
 )
 def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term: str) -> None:
     model = {"model": "scratch", "positions": kind, "text": "one two"}
-    app = visit("positions", part="encoding", rows=rows, **model)
+    app = visit("positions", positions_part="encoding", rows=rows, **model)
     assert_well(app)
     assert term in written(app)
     assert "learned" not in app.markdown[0].value.replace("nothing is learned", "")
@@ -48,7 +48,10 @@ def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term:
 
 
 def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
-    trace, shown = minilm.trace("The cat sat"), written(visit("positions", part="encoding", text="The cat sat"))
+    trace, shown = (
+        minilm.trace("The cat sat"),
+        written(visit("positions", positions_part="encoding", text="The cat sat")),
+    )
     assert "**learned**" in shown
     assert f"position vectors {three_digits(float(trace.position.norm(dim=-1).mean()))}" in shown
     shown = written(visit("positions", text="The cat sat"))
@@ -63,7 +66,13 @@ def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> No
 
 def test_an_odd_width_has_no_sines() -> None:
     app = visit(
-        "positions", part="encoding", model="scratch", positions="learned", width="13", heads="1", text="one two"
+        "positions",
+        positions_part="encoding",
+        model="scratch",
+        positions="learned",
+        width="13",
+        heads="1",
+        text="one two",
     )
     assert_well(app)
     assert re.search(r"\b13\b.* odd\b", written(app))
@@ -72,7 +81,7 @@ def test_an_odd_width_has_no_sines() -> None:
 def test_rotary_products_depend_on_the_signed_offset_alone(minilm: encoder.TextEncoder) -> None:
     trace = rotary_trace(minilm)
     query = {
-        "part": "encoding",
+        "positions_part": "encoding",
         "model": "scratch",
         "positions": "rotary",
         "text": "one two three",
@@ -126,7 +135,9 @@ def test_relative_positions(
     model = encoder.build(config, minilm.tokenizer, seed=0)
     encoder.save(model, tmp_path / "relative")
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    app = visit("positions", part="encoding", model="other", source="relative", text="one two three", head="2")
+    app = visit(
+        "positions", positions_part="encoding", model="other", source="relative", text="one two three", head="2"
+    )
     assert_well(app)
     shown = written(app)
     assert ("a **learned** vector" in shown) == (position == "learned")
@@ -140,7 +151,7 @@ def test_relative_positions(
 def test_the_curve_of_the_sines_has_their_numbers() -> None:
     app = visit(
         "positions",
-        part="similar",
+        positions_part="similar",
         model="scratch",
         positions="none",
         width="512",
@@ -154,12 +165,14 @@ def test_the_curve_of_the_sines_has_their_numbers() -> None:
 
 
 def test_cosine_0_means_orthogonal() -> None:
-    app = visit("positions", part="similar", text="one two", product="cosine")
+    app = visit("positions", positions_part="similar", text="one two", product="cosine")
     assert "0: orthogonal" in app.segmented_control(key="view:product").help
 
 
 def test_layers_rotate_by_their_own_base() -> None:
-    app = visit("positions", part="encoding", model="scratch", positions="rotary", width="32", heads="2", layer="1")
+    app = visit(
+        "positions", positions_part="encoding", model="scratch", positions="rotary", width="32", heads="2", layer="1"
+    )
     assert "10,000^(2c/16)" in written(app)
 
 
@@ -168,11 +181,11 @@ def test_a_selected_position_names_the_most_similar_ones(minilm: encoder.TextEnc
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     cosines = unit @ unit[2]
     first, second = [int(one) for one in np.argsort(-cosines) if one != 2][:2]
-    shown = written(visit("positions", part="encoding", text="The cat sat", i="2"))
+    shown = written(visit("positions", positions_part="encoding", text="The cat sat", i="2"))
     assert (
         f"position {first} (cosine **{cosines[first]:.2f}**) and {second} (cosine **{cosines[second]:.2f}**)" in shown
     )
-    assert "Position 2" not in written(visit("positions", part="encoding", text="The cat sat"))
+    assert "Position 2" not in written(visit("positions", positions_part="encoding", text="The cat sat"))
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +201,14 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, **values: str) -> str:
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
     app = visit(
-        "positions", part="encoding", model="other", source=name, text="w7 w20 w33 w8", layer="1", head="2", **values
+        "positions",
+        positions_part="encoding",
+        model="other",
+        source=name,
+        text="w7 w20 w33 w8",
+        layer="1",
+        head="2",
+        **values,
     )
     assert_well(app)
     return written(app)
