@@ -8,7 +8,7 @@ from pages.core.corpora import corpus_line
 from pages.core.frame.frame import current_view, heading
 from pages.core.inputs import image_input
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View, output
+from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import opening
 from pages.heads import (

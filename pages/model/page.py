@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder.explain.cost import BYTES
 from encoder.trace.trace import Trace
-from pages.components.lazy import expander
+from pages.components.lazy import expander, popover
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
@@ -44,14 +44,13 @@ def main() -> None:
                     input_row.input_controls()
     with row:
         with st.container(key="input-help"):
-            newcomers()
+            ways_in()
         with st.container(key="input-model", horizontal=True, gap="xsmall"):
             input_row.model_controls()
             input_row.tower_controls()
         with st.container(key="input-more", horizontal=True):
             show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
     said, place = st.container(key="model-said"), st.container(key="model-place")
-    below = st.container(key="model-ways")
     if kind == "text":
         first_view.choose(model_key())
     view = frame.current_view()
@@ -66,10 +65,6 @@ def main() -> None:
             found = cost.show(view, bytes_each)
         else:
             picture.draw(view, trace, show)
-    with below:
-        for column, part in zip(st.columns(2, gap="medium"), (teachers, researchers), strict=True):
-            with column:
-                part()
     if show == "cost":
         cost.export(view, found, bytes_each)
     else:
@@ -130,36 +125,21 @@ def use_example() -> None:
         st.session_state[_EXAMPLE] = None
 
 
-def newcomers() -> None:
-    with st.popover("I am new", help="Four views, ten minutes"):
+def ways_in() -> None:
+    """Where to go from here, for those who are new, who teach and who research."""
+    part = popover("Where to begin", "model-ways")
+    if part is None:
+        return
+    with part:
+        st.markdown("**Four views, ten minutes**")
         for number, way in enumerate(ways.NEW.values(), 1):
             links.link(way.folder, f"{number}. **{way.label}** {way.note}", values=way.values)
-
-
-def teachers() -> None:
-    with st.container(border=True):
-        st.header("I teach", anchor=False)
+        st.markdown("**I teach**")
         links.link("lessons", "**Lessons** With questions: predict, compute, see why")
         links.link("classroom", "**Classroom** A room that follows you, with a code and live answers")
-        part = expander("Serve a class", "model-class")
-        if part is not None:
-            part.markdown("One machine serves all: start the app with this line, then open a room.")
-            part.code(ways.CLASSROOM, language="bash", wrap_lines=True)
-            part.markdown("A link holds a whole view. Without a room, nobody sees what others type.")
-
-
-def researchers() -> None:
-    with st.container(border=True):
-        st.header("I research", anchor=False)
+        st.markdown("**I research**")
         for way in ways.RESEARCH:
             links.link(way.folder, way.label, values=way.values)
-        part = expander("Long texts, export, Python", "model-python")
-        if part is not None:
-            part.markdown(
-                "A text of any length: paste it. A longer text than the model accepts is read in sliding windows. "
-                "“Export and share”, at the end of each page, has CSV, Parquet, a report and these lines:"
-            )
-            part.code(ways.PYTHON, language="python", wrap_lines=True)
 
 
 main()

@@ -44,14 +44,3 @@ RESEARCH = (
     Way("Find head types, sort and filter all heads", "head_types"),
     Way("Test whether attention explains the output", "contribution", {"beyond": "deletion"}),
 )  # fmt: skip
-
-#: The same numbers in a notebook.
-PYTHON = """\
-import encoder
-
-model = encoder.load("minilm")  # or a folder, or a Hub id
-trace = model.trace("Type any sentence here.")
-trace.attention(layer=3, head=1)"""
-
-#: A server for a class.
-CLASSROOM = "encoderscope --host 0.0.0.0"

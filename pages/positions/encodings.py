@@ -20,20 +20,23 @@ from pages.state import state
 Tables = dict[str, np.ndarray]
 
 
-def encodings(view: View, tables: Tables) -> None:
-    """The vectors as maps, then their similarity by position and by distance."""
+def chosen_encoding(view: View, tables: Tables) -> str:
+    """The control for what is drawn: the model's own vectors, or sines and cosines."""
+    titles = {"model": heading_of(view, next(iter(tables), "")), "sines": heading_of(view, "sinusoidal")}
+    chosen = state.segmented(Params.encoding, "Encoding", titles) if len(tables) > 1 else "model"
+    return "sinusoidal" if chosen == "sines" else next(iter(tables), "")
+
+
+def encodings(view: View, tables: Tables, kind: str) -> None:
+    """The vectors of an encoding as a map."""
     config = view.loaded.config
     if tables and config.position not in tables:
         st.header("For comparison: sines and cosines", anchor=False)
         st.markdown("This **sinusoidal** encoding has the width of the model, but the model does not add it.")
     if tables:
-        titles = {"model": heading_of(view, next(iter(tables))), "sines": heading_of(view, "sinusoidal")}
-        chosen = state.segmented(Params.encoding, "Encoding", titles) if len(tables) > 1 else "model"
-        kind = "sinusoidal" if chosen == "sines" else next(iter(tables))
         with answer.area():
             answer.draw(selected_in_words(view, tables))
             heatmap(view, kind, tables[kind])
-            similarity(view, tables, kind)
     if config.embedding_width % 2:
         st.caption(
             f"No sinusoidal encoding for comparison: it needs an even width, and this width, {config.embedding_width}, "
@@ -98,7 +101,9 @@ def how_to_read(view: View, kind: str) -> str:
 
 def similarity(view: View, tables: Tables, shown: str) -> None:
     """The similarity of each two positions: of one encoding as a map, of all by distance."""
-    st.header("How similar are two positions?", anchor=False)
+    if not tables:
+        st.info("This model adds no position vectors, so they cannot be compared.")
+        return
     unit = state.segmented(
         Params.product,
         "Similarity",
@@ -110,6 +115,7 @@ def similarity(view: View, tables: Tables, shown: str) -> None:
     products, curves = {}, {}
     for kind, table in tables.items():
         products[kind], curves[kind] = similarity_of(view, kind, table, cosine=cosine)
+    answer.draw(selected_in_words(view, tables))
     left, right = st.columns(2)
     title, matrix = heading_of(view, shown), products[shown]
     with left:
@@ -158,7 +164,6 @@ def patch_positions(view: View) -> None:
     if view.trace.kind != "image" or view.trace.position is None:
         return
     grid = patches.grid(view.trace)
-    st.header("The places of the patches", anchor=False)
     if grid.rows * grid.columns > MOST_PATCHES:
         st.caption(f"The grid of small maps is drawn up to {MOST_PATCHES} patches; this model has more.")
         return

@@ -19,7 +19,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets import Export, title
 from pages.core.words import about, formulas, plain, references, token_names
-from pages.positions.encodings import encodings, patch_positions
+from pages.positions.encodings import Tables, chosen_encoding, encodings, patch_positions, similarity
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.params import Params
 from pages.state import next_page, state
@@ -47,44 +47,74 @@ trace, config = view.trace, view.loaded.config
 
 
 def main() -> None:
-    heading(about.text(__file__, "Why positions"))
-    if trace.kind == "text":
+    with heading(about.text(__file__, "Why positions")):
+        part = state.segmented(Params.part, "Part of the page", parts(), label_visibility="collapsed")
+    if part != "order":
+        vectors(part)
+    elif trace.kind == "text":
         reversed_order()
     else:
         patch_positions(view)
-    st.header("How this model encodes positions", anchor=False)
-    place = st.container()
-    if said := details():
-        st.caption(said)
-    if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
-        n_positions = min(trace.n_tokens, MOST_POSITIONS)
-        added = array(trace.position[:n_positions])
-    else:
-        n_positions = chosen_positions()
-        added = positions.added(view.loaded.encoder, n_positions)
-    with place:
+    exported().draw()
+    next_page("head_types", "Head types, which heads attend by position")
+
+
+def parts() -> dict[str, str]:
+    """The parts of the page that this input has."""
+    found = {"encoding": "Encoding", "similar": "Similarity of positions"}
+    if trace.kind == "text":
+        return {"order": "Reverse order", **found}
+    has_patches = trace.kind == "image" and trace.position is not None
+    return {"order": "Places of the patches", **found} if has_patches else found
+
+
+def vectors(part: str) -> None:
+    """How the model encodes positions: the vectors that it adds, their similarity, or what depends on the offset."""
+    said = st.container()
+    with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
+        tables = position_vectors()
+        kind = chosen_encoding(view, tables)
+    added = tables.get(config.position)
+    if part == "similar":
+        with said:
+            similarity(view, tables, kind)
+        return
+    with said:
         references.markdown(encoding_in_words(added))
-    tables = {}
+        if more := details():
+            st.caption(more)
+    if added is None:
+        offset_pictures()
+    encodings(view, tables, kind)
     if added is not None:
-        tables[config.position] = added
+        offset_pictures()
+
+
+def position_vectors() -> Tables:
+    """The vectors that the model adds, if it does, and the sines for comparison."""
+    if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
+        added = array(trace.position[: min(trace.n_tokens, MOST_POSITIONS)])
+    else:
+        added = positions.added(view.loaded.encoder, chosen_positions())
+    found = {} if added is None else {config.position: added}
     if config.position != "sinusoidal" and config.embedding_width % 2 == 0:
-        tables["sinusoidal"] = positions.sines(n_positions, config.embedding_width)
-    if added is not None:
-        encodings(view, tables)
+        n_positions = chosen_number() if added is None else len(added)
+        found["sinusoidal"] = positions.sines(n_positions, config.embedding_width)
+    return found
+
+
+def offset_pictures() -> None:
+    """What the scores of this model owe to the offset of two tokens."""
     if config.position == "rotary":
-        rotary(view, n_positions)
+        rotary(view, chosen_number())
     if config.position in FORMULAS:
         formulas.show(FORMULAS[config.position])
     if config.relative_buckets or config.position == "alibi":
-        relative_bias(view, min(n_positions, config.relative_max_distance * 2))
+        relative_bias(view, min(chosen_number(), config.relative_max_distance * 2))
     if config.relative_grid:
         grid_bias(view)
     if config.disentangled is not None and config.disentangled.n_terms > 1:
         disentangled(view)
-    if added is None:  # the sines are for comparison only
-        encodings(view, tables)
-    exported().draw()
-    next_page("head_types", "Head types, which heads attend by position")
 
 
 def exported() -> Export:
@@ -143,18 +173,23 @@ def details() -> str:
 
 
 def chosen_positions() -> int:
-    """The number of positions to draw: those of the input, or those of the model."""
+    """The control for the number of positions to draw: those of the input, or those of the model."""
     longest = min(config.max_tokens, MOST_POSITIONS)
-    of_sentence = min(trace.n_tokens, longest)
     every = "all" if longest == config.max_tokens else "the first"
-    names = {"sentence": f"this {words_of(trace).input}: {of_sentence}", "all": f"{every} {longest}"}
-    choice = state.segmented(Params.rows, "Positions", names)
-    return of_sentence if choice == "sentence" else longest
+    here = min(trace.n_tokens, longest)
+    names = {"sentence": f"this {words_of(trace).input}: {here}", "all": f"{every} {longest}"}
+    state.segmented(Params.rows, "Positions", names)
+    return chosen_number()
+
+
+def chosen_number() -> int:
+    """The number of positions to draw."""
+    longest = min(config.max_tokens, MOST_POSITIONS)
+    return min(trace.n_tokens, longest) if state.get(Params.rows) == "sentence" else longest
 
 
 def reversed_order() -> None:
     """What the order of the words changes: the cosine of every token's two output vectors."""
-    st.header("The same words in reverse order", anchor=False)
     if trace.n_tokens > MOST_REVERSED:
         st.caption(
             f"This text has {trace.n_tokens:,} tokens, and the page runs at most {MOST_REVERSED:,} in reverse order. "
@@ -168,7 +203,6 @@ def reversed_order() -> None:
         figures.order_bars(
             found.cosine[part], trace.labels, moved=found.moved[part], selected=view.i, first=part.start
         ),
-        height=320,
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )

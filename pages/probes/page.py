@@ -28,7 +28,6 @@ def main(view: View) -> None:
         if task is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
         else:
-            _about(task)
             subjects = controls.subjects(view)
             views = state.get(Params.views)
             found = work.curves(subjects, task, views)
@@ -37,13 +36,15 @@ def main(view: View) -> None:
                 st.caption(f"**Recorded: {plain(subjects[0].name)}.** The button above trains the probes here.")
             if found:
                 show(view, task, subjects, found)
+            else:
+                st.caption(_about(task))
     head.opened(view)
     next_page("search", "Search")
 
 
-def _about(task: Task) -> None:
+def _about(task: Task) -> str:
     """The size of the task in one line."""
-    st.caption(
+    return (
         f"Texts: {len(task):,}. Classes: {len(task.classes)}. Accuracy of the largest class: {task.majority:.1%}. "
         "Each text is predicted by a probe that did not train on it (5 folds)."
     )
@@ -62,7 +63,7 @@ def show(view: View, task: Task, subjects: list[work.Subject], found: Curves) ->
             height=380,
             on_event=on_click(point=lambda event: _select(event, names)),
         )
-    st.caption(about.text(__file__, "How to read the curves"))
+    st.caption(f"{about.text(__file__, 'How to read the curves')} {_about(task)}")
     if cut := max(one.n_cut for one in found.values()):
         st.caption(f"Texts longer than {MOST_TOKENS} tokens: {cut:,}. Only their beginnings were read.")
     about.expander(__file__, "What one can conclude, and what not")

@@ -29,8 +29,8 @@ PARTS = [
     "/pre_post?model=twin-pre&sides=stream",
     "/heads?view=vectors&layer=3&head=7&i=2&j=5&" + SENTENCE,
     "/norms?at=layers.0.ffn_norm&i=0&norm_part=one&" + SENTENCE,
-    "/positions?model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
-    "/positions?model=scratch&positions=sinusoidal&" + SENTENCE,
+    "/positions?positions_part=encoding&model=scratch&positions=rotary&i=2&j=5&" + SENTENCE,
+    "/positions?positions_part=similar&model=scratch&positions=sinusoidal&" + SENTENCE,
     f"/heads?view=beside&compare=models&model=other&source={HOSTILE}&text={HOSTILE}",
 ]
 

@@ -200,11 +200,11 @@ def test_the_pointer_previews_a_token_and_changes_no_words(visit: Callable[..., 
     neurons = page.locator(".enc-model-neuron")
     expect(page.locator(".enc-model-opened h2")).to_contain_text("cat")
     expect(page.locator(".enc-model-names .enc-key")).to_have_text(re.compile("sat"))
-    said = neurons.inner_text()
+    said = neurons.text_content()
     names.nth(1).hover()
     expect(names.nth(1)).to_have_class(re.compile("enc-preview"))
     expect(page.locator(".enc-model-names .enc-on")).to_have_text(re.compile("cat"))
-    assert neurons.inner_text() == said
+    assert neurons.text_content() == said
 
 
 def test_an_open_part_fits_the_window_and_says_that_more_follows(visit: Callable[..., Page]) -> None:

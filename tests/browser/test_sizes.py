@@ -21,13 +21,14 @@ SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
 WITH_MAP = [
     f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/head_types?{SENTENCE}",
     f"/head_types?find=corpus&{SENTENCE}", f"/contribution?{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
-    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
+    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
+    f"/positions?positions_part=encoding&{SENTENCE}", f"/norms?{SENTENCE}",
     f"/feed_forward?{SENTENCE}", f"/interventions?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}",
     f"/pre_post?{SENTENCE}", "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
 ]  # fmt: skip
 LEAST = (900, 520)
 #: Pages whose largest map follows another picture, or the input.
-BELOW = ("/positions", "/pre_post", "/predict")
+BELOW = ("/pre_post", "/predict")
 #: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
 LARGEST = """() => {
   const size = (one) => { const box = one.getBoundingClientRect(); return [box.width, box.height]; };

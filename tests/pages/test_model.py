@@ -130,12 +130,6 @@ def test_the_residual_stream_grows_in_pre_norm_alone() -> None:
     assert norms["post"].max() < 1.2 * norms["post"].min()
 
 
-def test_the_python_lines_run() -> None:
-    names: dict = {}
-    exec(ways.PYTHON, names)
-    assert names["trace"].n_tokens
-
-
 @pytest.mark.parametrize(("name", "kind"), [("digit-words", "image"), ("spoken-words", "sound")])
 def test_both_encoders_of_a_pair_show_one_cosine(name: str, kind: str) -> None:
     cosines = []

@@ -37,17 +37,24 @@ def rotary_trace(minilm: encoder.TextEncoder) -> encoder.Trace:
     ],
 )
 def test_the_encoding_of_an_untrained_model_is_named(kind: str, rows: str, term: str) -> None:
-    app = visit("positions", model="scratch", positions=kind, rows=rows, text="one two")
+    model = {"model": "scratch", "positions": kind, "text": "one two"}
+    app = visit("positions", positions_part="encoding", rows=rows, **model)
     assert_well(app)
     assert term in written(app)
     assert "learned" not in app.markdown[0].value.replace("nothing is learned", "")
-    assert (SAME_ORDER in written(app)) == (kind == "none"), "only without positions the order makes no difference"
+    assert (SAME_ORDER in written(visit("positions", **model))) == (kind == "none"), (
+        "only without positions the order makes no difference"
+    )
 
 
 def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> None:
-    trace, shown = minilm.trace("The cat sat"), written(visit("positions", text="The cat sat"))
+    trace, shown = (
+        minilm.trace("The cat sat"),
+        written(visit("positions", positions_part="encoding", text="The cat sat")),
+    )
     assert "**learned**" in shown
     assert f"position vectors {three_digits(float(trace.position.norm(dim=-1).mean()))}" in shown
+    shown = written(visit("positions", text="The cat sat"))
     # The reversed sentence, typed by hand.
     other = minilm.trace("sat cat the").output[[0, 3, 2, 1, 4]]
     cosine = torch.cosine_similarity(trace.output, other, dim=-1)
@@ -58,14 +65,30 @@ def test_learned_positions_with_their_numbers(minilm: encoder.TextEncoder) -> No
 
 
 def test_an_odd_width_has_no_sines() -> None:
-    app = visit("positions", model="scratch", positions="learned", width="13", heads="1", text="one two")
+    app = visit(
+        "positions",
+        positions_part="encoding",
+        model="scratch",
+        positions="learned",
+        width="13",
+        heads="1",
+        text="one two",
+    )
     assert_well(app)
     assert re.search(r"\b13\b.* odd\b", written(app))
 
 
 def test_rotary_products_depend_on_the_signed_offset_alone(minilm: encoder.TextEncoder) -> None:
     trace = rotary_trace(minilm)
-    query = {"model": "scratch", "positions": "rotary", "text": "one two three", "i": "1", "j": "3", "head": "1"}
+    query = {
+        "positions_part": "encoding",
+        "model": "scratch",
+        "positions": "rotary",
+        "text": "one two three",
+        "i": "1",
+        "j": "3",
+        "head": "1",
+    }
     app = visit("positions", **query)
     assert_well(app)
     product = float(trace.q[0, 1, 1] @ trace.k[0, 1, 3])
@@ -112,7 +135,9 @@ def test_relative_positions(
     model = encoder.build(config, minilm.tokenizer, seed=0)
     encoder.save(model, tmp_path / "relative")
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    app = visit("positions", model="other", source="relative", text="one two three", head="2")
+    app = visit(
+        "positions", positions_part="encoding", model="other", source="relative", text="one two three", head="2"
+    )
     assert_well(app)
     shown = written(app)
     assert ("a **learned** vector" in shown) == (position == "learned")
@@ -120,23 +145,34 @@ def test_relative_positions(
     high = int(biases[2].argmax())
     largest, offset = re.escape(number(float(biases[2][high]))), re.escape(number(float(offsets[high]), 0))
     assert re.search(rf"Head 2\b.*\*{largest}\*.*\boffset {offset}", shown)
-    assert SAME_ORDER not in shown
+    assert SAME_ORDER not in written(visit("positions", model="other", source="relative", text="one two three"))
 
 
 def test_the_curve_of_the_sines_has_their_numbers() -> None:
-    app = visit("positions", model="scratch", positions="none", width="512", rows="all", product="dot", heads="4")
+    app = visit(
+        "positions",
+        positions_part="similar",
+        model="scratch",
+        positions="none",
+        width="512",
+        rows="all",
+        product="dot",
+        heads="4",
+    )
     assert_well(app)
     table = positions.sines(2, 512)
     assert f"{float(table[0] @ table[1]):.2f} at distance 1" in written(app)
 
 
 def test_cosine_0_means_orthogonal() -> None:
-    app = visit("positions", text="one two", product="cosine")
+    app = visit("positions", positions_part="similar", text="one two", product="cosine")
     assert "0: orthogonal" in app.segmented_control(key="view:product").help
 
 
 def test_layers_rotate_by_their_own_base() -> None:
-    app = visit("positions", model="scratch", positions="rotary", width="32", heads="2", layer="1")
+    app = visit(
+        "positions", positions_part="encoding", model="scratch", positions="rotary", width="32", heads="2", layer="1"
+    )
     assert "10,000^(2c/16)" in written(app)
 
 
@@ -145,11 +181,11 @@ def test_a_selected_position_names_the_most_similar_ones(minilm: encoder.TextEnc
     unit = table / np.linalg.norm(table, axis=1, keepdims=True)
     cosines = unit @ unit[2]
     first, second = [int(one) for one in np.argsort(-cosines) if one != 2][:2]
-    shown = written(visit("positions", text="The cat sat", i="2"))
+    shown = written(visit("positions", positions_part="encoding", text="The cat sat", i="2"))
     assert (
         f"position {first} (cosine **{cosines[first]:.2f}**) and {second} (cosine **{cosines[second]:.2f}**)" in shown
     )
-    assert "Position 2" not in written(visit("positions", text="The cat sat"))
+    assert "Position 2" not in written(visit("positions", positions_part="encoding", text="The cat sat"))
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +200,16 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, **values: str) -> str:
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(folder))
-    app = visit("positions", model="other", source=name, text="w7 w20 w33 w8", layer="1", head="2", **values)
+    app = visit(
+        "positions",
+        positions_part="encoding",
+        model="other",
+        source=name,
+        text="w7 w20 w33 w8",
+        layer="1",
+        head="2",
+        **values,
+    )
     assert_well(app)
     return written(app)
 
