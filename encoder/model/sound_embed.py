@@ -54,7 +54,8 @@ class ConvolutionFront(nn.Module):
             norms = [nn.LayerNorm(width) for width in shape.widths]
         self.norms = nn.ModuleList(norms)
         last = shape.widths[-1]
-        self.projection_norm = nn.LayerNorm(last, eps=config.norm_eps) if shape.projection_norm else None
+        eps = config.norm_eps if shape.projection_eps is None else shape.projection_eps
+        self.projection_norm = nn.LayerNorm(last, eps=eps) if shape.projection_norm else None
         self.projection = nn.Linear(last, config.embedding_width) if shape.projected else None
 
     def forward(self, sound: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_kinds, check_whole
+from encoder.model.checks import check_eps, check_kinds, check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer", "whole"]
 
@@ -59,7 +59,8 @@ class Convolutions:
     convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; first_bias,
     first_activation: the first one's, by default as the others'; norm: "group", over time after the first convolution,
     "layer", over channels after each, "whole", over both after the first activation, or "none"; projected: whether a
-    linear map follows; projection_norm: whether a LayerNorm comes before that map; merged: each token is the mean of
+    linear map follows; projection_norm: whether a LayerNorm comes before that map; projection_eps: its eps,
+    None for that of the layers; merged: each token is the mean of
     so many steps (SEW); length: the steps of every input, None for any.
     """
 
@@ -75,6 +76,7 @@ class Convolutions:
     norm: ConvolutionNorm = "none"
     projected: bool = False
     projection_norm: bool = False
+    projection_eps: float | None = None
     merged: int = 1
     length: int | None = None
 
@@ -89,6 +91,8 @@ class Convolutions:
             check_whole("the width of a convolution", width, 1, 100_000)
             check_whole("the kernel of a convolution", kernel, 1, 10_000)
             check_whole("the stride of a convolution", stride, 1, 10_000)
+        if self.projection_eps is not None:
+            check_eps("projection_eps", self.projection_eps)
         check_whole("merged", self.merged, 1, 1_000)
         check_kinds(self)
         if self.length is not None:

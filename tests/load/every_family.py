@@ -420,6 +420,15 @@ SOUNDS = {
     "sew, one width": Case(
         "SEW", "SEW", {**SOUND, "conv_dim": (20, 24, 48), "num_conv_pos_embeddings": 15}, encode=merged
     ),
+    "sew-d": Case(
+        "SEW-D", "SEWD", {**SOUND, "position_buckets": 4, "max_position_embeddings": 9}, encode=merged, softer="query"
+    ),
+    "sew-d, one term": Case(
+        "SEW-D",
+        "SEWD",
+        {**SOUND, "pos_att_type": ["c2p"], "share_att_key": False, "norm_rel_ebd": "none"},
+        encode=merged,
+    ),
     "wavlm": Case("WavLM", "WavLM", {**SOUND, "num_buckets": 24, "max_bucket_distance": 40}, averaged=True),
     "wavlm, pre-norm": Case("WavLM", "WavLM", {**SOUND, **sounds.STABLE, "num_buckets": 24}, averaged=True),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from encoder.inputs.sound import MOST_SECONDS
+from encoder.load.families.deberta import deberta_fields
 from encoder.load.families.family import ClassifierNames, Family, LMNames
 from encoder.load.families.names import both, layer
 from encoder.load.families.reader import PRE, SIGNAL, STANDARD, Fields, Key, unsupported
@@ -223,6 +224,34 @@ SEW = WAV2VEC2.but(
     classifiers={},
     dropped=WAV2VEC2.dropped | {r"encoder\.upsample\..*": "the layer that divides tokens into steps again"},
 )  # fmt: skip
+
+
+def disentangled_steps(fields: Fields) -> dict[str, Any]:
+    """SEW-D: DeBERTa's attention, and an eps of the norm of its convolutions' result."""
+    steps = merged_steps(fields)
+    eps = fields.number("feature_layer_norm_eps", 1e-5)
+    steps["convolutions"] = dataclasses.replace(steps["convolutions"], projection_eps=eps)
+    return {**deberta_fields(fields), **steps, "position": "convolutional", "embedding_norm": False}
+
+
+INNER = "encoder.encoder.layer.{l}"
+SEW_D = SEW.but(
+    {
+        **layer(
+            INNER, "attention.self.query_proj attention.self.key_proj attention.self.value_proj attention.output.dense",
+            "intermediate.dense output.dense", "attention.output.LayerNorm output.LayerNorm",
+        ),
+        **both("layers.{l}.attention.w_pos_k", f"{INNER}.attention.self.pos_key_proj"),
+        **both("layers.{l}.attention.w_pos_q", f"{INNER}.attention.self.pos_query_proj"),
+        "distances.weight": "encoder.encoder.rel_embeddings.weight",
+        **both("distance_norm", "encoder.encoder.LayerNorm"),
+    },
+    config=SEW.config.but(disentangled_steps).taking(
+        layer_norm_eps=1e-7, max_position_embeddings=512, position_buckets=256, share_att_key=True,
+        relative_attention=True, pos_att_type=["p2c", "c2p"], norm_rel_ebd="layer_norm", hidden_act="gelu_python",
+    ).refusing(talking_head=(False, "choose a model whose heads are not mixed")),
+    prefixes=("sew_d.", ""),
+)  # fmt: skip
 ATTEND = "encoder.layers.{l}.attention"
 #: Chen et al. 2022: a bias by distance of all layers, which a gate in each scales.
 WAVLM = WAV2VEC2.but(
@@ -295,6 +324,7 @@ FAMILIES = {
     "hubert": WAV2VEC2,
     "moonshine": MOONSHINE,
     "sew": SEW,
+    "sew-d": SEW_D,
     "unispeech": WAV2VEC2,
     "unispeech-sat": WAV2VEC2,
     "wav2vec2": WAV2VEC2,
