@@ -149,7 +149,13 @@ def rows() -> Iterator[Row]:
                 continue
             what = f"{sounds.FAMILIES[family][0]}{kind}{', all layers' if SUMMED in fields else ''}"
             yield Row(title, what, _sound(family, kind, fields), plain_write, of_sounds)
-    titles = (("clip", "CLIP"), ("clip-gelu", "CLIP, GELU"), ("metaclip2", "MetaCLIP 2"), ("siglip", "SigLIP"))
+    titles = (
+        ("clip", "CLIP"),
+        ("clip-gelu", "CLIP, GELU"),
+        ("metaclip2", "MetaCLIP 2"),
+        ("siglip", "SigLIP"),
+        ("siglip2", "SigLIP 2"),
+    )
     for family, title in titles:
         heads = {
             "Model": of_pairs,
@@ -157,7 +163,7 @@ def rows() -> Iterator[Row]:
             "VisionModel": of_images,
             "ForImageClassification": of_images,
         }
-        if family != "siglip":
+        if not family.startswith("siglip"):
             heads |= {"TextModelWithProjection": of_texts, "VisionModelWithProjection": of_images}
         for head, run in heads.items():
             more = {"num_labels": 7} if head == "ForImageClassification" else {}
@@ -233,11 +239,14 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "parallel sublayers": config.parallel,
         "causal": config.causal,
         "grouped-query attention": config.n_kv_heads < config.n_heads,
+        "norms without gains": not config.norm_gain,
         "norm of q and k by head": config.qk_norm == "head",
         "norm of q and k": config.qk_norm == "full",
         "windows": any(windows) if isinstance(windows, tuple) else windows is not None,
         "bias by rows and columns": config.relative_grid,
         "bias by distance": config.table_rows > 0 and not config.relative_grid,
+        "gated bias": config.relative_gate,
+        "merged steps": config.merged_steps > 1,
         "disentangled attention": config.disentangled is not None,
         "learned sinks": config.attention_sinks,
         "gated output": config.output_gate,

@@ -9,6 +9,7 @@ Shapes: n rows, T tokens, D d_model, H heads, K width of a head.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -123,7 +124,7 @@ class RowVisitor:
         if explicit and layer is not None and which == "z":
             value = self._attention(layer, value, before)
         value = self.changed(name, layer, value)
-        if explicit and which in ("q", "k", "v", "gate"):
+        if explicit and which in ("q", "k", "v", "gate", "bias_gate"):
             self._qkv[which] = value
         return value
 
@@ -152,7 +153,9 @@ class RowVisitor:
             query = asked.pop() if len(asked) == 1 else None
             queries = slice(None) if query is None else slice(query, query + 1)
             q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
-            value = context.scores(q[:, :, queries], k, queries)
+            factor = self._qkv.get("bias_gate")
+            gated = context if factor is None else replace(context, bias_gate=factor[row : row + 1])
+            value = gated.scores(q[:, :, queries], k, queries)
             for point in COMPUTED:
                 site = Site(before + point, layer, heads, range(z.shape[-2])[queries])
                 for edit in [edit for at, edit in edits if at == point]:

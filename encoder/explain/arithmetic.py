@@ -214,9 +214,11 @@ def gelu_tanh(x: Floats) -> Floats:
 ACTIVATIONS: Mapping[str, Callable[[Floats], Floats]] = MappingProxyType(
     {
         "relu": lambda x: np.maximum(x, 0.0),
+        "relu2": lambda x: np.maximum(x, 0.0) ** 2,
         "silu": lambda x: x * sigmoid(x),
         "quick_gelu": lambda x: x * sigmoid(1.702 * x),
         "gelu_tanh": gelu_tanh,
+        "gelu_rounded": lambda x: 0.5 * x * (1.0 + np.tanh(0.79788456 * (x + 0.044715 * x**3))),
         "gelu": gelu,
     }
 )

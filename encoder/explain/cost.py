@@ -13,7 +13,10 @@ from encoder.model.config import EncoderConfig
 
 #: FLOPs per number. softmax: maximum, difference, exponential, sum, quotient; norm: mean, difference, square, sum,
 #: quotient, gain, bias; gelu as x times half of (1 + erf(x / sqrt 2)).
-ELEMENTWISE = {"softmax": 5, "norm": 7, "relu": 1, "silu": 4, "gelu": 5, "gelu_tanh": 8, "quick_gelu": 5, "add": 1}
+ELEMENTWISE = {
+    "softmax": 5, "norm": 7, "relu": 1, "relu2": 2, "silu": 4, "gelu": 5, "gelu_tanh": 8, "gelu_rounded": 8,
+    "quick_gelu": 5, "add": 1,
+}  # fmt: skip
 
 #: Number types by the name of their torch type: bytes of one number.
 BYTES = {"torch.float32": 4, "torch.float16": 2, "torch.bfloat16": 2}

@@ -21,8 +21,9 @@ from encoder.trace.trace import Trace
 NEAR_ZERO = 0.1
 
 _NAMES = {
-    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}",
-    "quick_gelu": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}",
+    "relu": r"\mathrm{ReLU}", "relu2": r"\mathrm{ReLU}^2", "gelu": r"\mathrm{GELU}",
+    "gelu_tanh": r"\mathrm{GELU}", "gelu_rounded": r"\mathrm{GELU}", "quick_gelu": r"\mathrm{GELU}",
+    "silu": r"\mathrm{SiLU}",
 }  # fmt: skip
 
 
@@ -162,7 +163,7 @@ def hidden_activations(trace: Trace, layer: int, threshold: float = NEAR_ZERO) -
     Place(layer=layer).checked(trace.config, trace.n_tokens)
     x = sublayer_input(trace, layer, "ffn")
     hidden = array(hidden_of(trace, layer, x)[2])
-    exact = trace.config.activation == "relu" and not trace.config.gated
+    exact = trace.config.activation in ("relu", "relu2") and not trace.config.gated
     limit = 0.0 if exact else threshold
     size = np.abs(hidden)
     off: NDArray[np.bool_] = np.equal(size, 0.0) if exact else np.less(size, threshold)

@@ -66,7 +66,7 @@ def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEA
     Neurons of two layers with the same number have nothing in common, unless the layers share their weights.
     """
     place = Place(query=token, neuron=neuron).checked(trace.config, trace.n_tokens)
-    limit = 0.0 if trace.config.activation == "relu" and not trace.config.gated else threshold
+    limit = 0.0 if trace.config.activation in ("relu", "relu2") and not trace.config.gated else threshold
     rows = []
     for layer in range(trace.config.n_layers):
         hidden = array(hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query))[2])

@@ -121,7 +121,7 @@ def projection(trace: Trace, place: Place, which: Which) -> Projection:
     rotation, vector = None, projected_matrix(trace, place, which, slice(token, token + 1))[0]
     if config.position == "rotary" and which != "v":
         base, scaling = config.rotary_of_layer(place.layer)
-        angle = arithmetic.rotary_angles(np.array([token]), config.rotary_width, base, scaling)[0]
+        angle = arithmetic.rotary_angles(config.rotary_sign * np.array([token]), config.rotary_width, base, scaling)[0]
         before = projected if normed is None else normed
         if place.component < config.rotary_width:
             plain = scaling is None
@@ -170,7 +170,7 @@ def _rotation(
     first, second = (
         (2 * pair_index, 2 * pair_index + 1) if config.rotary_interleaved else (pair_index, pair_index + half)
     )
-    turn = float(angle[pair_index])
+    turn, minus = float(angle[pair_index]), "-" if config.rotary_reversed else ""
     a, b = coloured(which, rf"{which}_{{{first}}}"), coloured(which, rf"{which}_{{{second}}}")
     pair = column(number(before[first]), number(before[second]))
     turned = column(number(after[first]), number(after[second]))
@@ -178,12 +178,12 @@ def _rotation(
     size = "K" if width == config.d_head else "R"
     index = r"\lfloor c / 2 \rfloor" if config.rotary_interleaved else rf"c \bmod \tfrac{{{size}}}{{2}}"
     if base is None:
-        angle_in_symbols = rf"\theta = p\,\omega_m, \quad m = {index}"
-        angle_in_numbers = rf"\theta = {token} \cdot {number(turn / max(token, 1))} = {number(turn)}"
+        angle_in_symbols = rf"\theta = {minus}p\,\omega_m, \quad m = {index}"
+        angle_in_numbers = rf"\theta = {minus}{token} \cdot {number(abs(turn) / max(token, 1))} = {number(turn)}"
     else:
-        angle_in_symbols = rf"\theta = \frac{{p}}{{\beta^{{2m/{size}}}}}, \quad m = {index}"
+        angle_in_symbols = rf"\theta = {minus}\frac{{p}}{{\beta^{{2m/{size}}}}}, \quad m = {index}"
         divisor = rf"{base:.0f}^{{2 \cdot {pair_index} / {width}}}"
-        angle_in_numbers = rf"\theta = \frac{{{token}}}{{{divisor}}} = {number(turn)}"
+        angle_in_numbers = rf"\theta = {minus}\frac{{{token}}}{{{divisor}}} = {number(turn)}"
     formula = Formula(
         symbols=stack(rf"{column(a, b)}' = {matrix} {column(a, b)}", angle_in_symbols),
         numbers=stack(angle_in_numbers, rf"{turned} = {matrix} {pair}"),

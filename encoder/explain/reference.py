@@ -140,7 +140,7 @@ class Recomputation:
         self.mask: Bools = np.asarray(trace.mask.tolist())
         segments = trace.source.segments if trace.source is not None and trace.config.n_segments > 1 else ()
         self.segments = np.asarray([*segments] + [0] * (self.n_tokens - len(segments)))
-        self._parameters = dict(trace.encoder.named_parameters())
+        self._parameters = trace.encoder.state_dict()
         self._kept: dict[tuple[Any, ...], Any] = {}
 
     @property
@@ -292,7 +292,8 @@ class Recomputation:
             out = self.norm(out, f"{name}.{which}_norm")
         if config.position == "rotary" and which != "v":
             base, scaling = config.rotary_of_layer(layer)
-            angle = arithmetic.rotary_angles(np.arange(self.n_tokens), config.rotary_width, base, scaling)
+            places = config.rotary_sign * np.arange(self.n_tokens)
+            angle = arithmetic.rotary_angles(places, config.rotary_width, base, scaling)
             length = 1.0 if scaling is None else scaling.length
             turned = arithmetic.rotate(out, angle, config.rotary_interleaved)
             out = np.concatenate(

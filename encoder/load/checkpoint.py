@@ -6,6 +6,7 @@ Names and shapes in the files' headers are checked before any weight is read.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,6 +107,9 @@ class Source:
             shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
         if self.part.transpose:
             shape = shape[::-1]
+        if channels := self.part.channels:
+            side = math.isqrt(shape[-1] // channels) if len(shape) == 2 else 0
+            shape = (shape[0], channels, side, side) if side and side**2 * channels == shape[1] else ()
         if (axis := self.part.joined) is not None:
             if len(shape) < 2 or any(files.shape(name) != shape for name in self.others):
                 raise LoadError(f"The experts of {self.name} have different shapes: download it again.")
@@ -136,6 +140,8 @@ class Source:
         weight = weight.view((1,) * self.part.wrap + weight.shape)
         if self.part.transpose:
             weight = weight.T if weight.dim() > 1 else weight
+        if self.part.channels:
+            weight = weight.view(len(weight), *self.shape(files)[2:], -1).permute(0, 3, 1, 2).contiguous()
         if self.part.per_head:  # [H x blocks x K, ...] -> the rows of one block
             weight = weight.view(self.n_heads, self.part.of, -1, *weight.shape[1:])[:, self.part.index].flatten(0, 1)
         elif self.part.of > 1:
@@ -150,19 +156,20 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Sines(Source):
-    """A table of positions that is not on disk: the sines of Vaswani et al. 2017, then their cosines."""
+class Made(Source):
+    """A weight that is not on disk."""
 
-    rows: int = 0
-    width: int = 0
+    size: tuple[int, ...] = ()
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
-        """Its rows and their width."""
-        return self.rows, self.width
+        """Its shape."""
+        return self.size
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
-        """The table."""
-        table = sinusoidal(torch.arange(self.rows), self.width)
+        """The gains of a norm without learned ones; the table of positions, sines and then cosines (Marian)."""
+        if len(self.size) == 1:
+            return torch.ones(self.size, device=device, dtype=dtype)
+        table = sinusoidal(torch.arange(self.size[0]), self.size[1])
         return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1).to(device=device, dtype=dtype)
 
 
@@ -261,15 +268,15 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
     """The unfilled encoder, or decoder, and the places of its weights."""
     with unfilled():
         encoder = Encoder(config)
-    sources: dict[str, Source] = {}
-    for ours in encoder.state_dict():
+    sources: dict[str, Source] = {ours: Made("", Part(""), size=one.shape) for ours, one in encoder.named_buffers()}
+    for ours in dict(encoder.named_parameters()):
         part = name_on_disk(ours, family)
         if part.scale:
             part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
         if part.plus:
             part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
         if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
-            sources[ours] = Sines("", part, rows=config.max_positions, width=config.embedding_width)
+            sources[ours] = Made("", part, size=(config.max_positions, config.embedding_width))
         else:
             first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
             sources[ours] = Source(first, part, config.n_heads, tuple(others))

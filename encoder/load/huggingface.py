@@ -112,7 +112,10 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
     """The weights under their names in this family."""
     places: list[tuple[str, Part, Tensor]] = []
     prefix = family.prefixes[0] if model.heads.keys() - {"dense.0"} else family.prefixes[-1]
+    made = dict(model.encoder.named_buffers())
     for ours, value in state.items():
+        if ours in made:  # gains of 1
+            continue
         part = name_on_disk(ours, family)
         names = names_of_part(part, model.config)
         of_each = value.chunk(len(names), part.joined or 0)
@@ -144,6 +147,7 @@ def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> Stat
         if part.plus:
             raise _NoLayoutError("some of its tables were added together when it was loaded")
         value = value - part.offset if part.offset else value
+        value = value.permute(0, 2, 3, 1).flatten(1) if part.channels else value
         value = value.T if part.transpose and value.dim() == 2 else value
         value = value[(0,) * part.wrap] if part.wrap else value[None] if part.unwrap else value
         if part.scale:  # it was multiplied into the map
@@ -190,9 +194,9 @@ def _same_forward_pass(model: Tower, state: State) -> Fields:
     )
     post = config.norm_placement == "post" and not config.final_norm
     pre = config.norm_placement == "pre" and config.final_norm
-    if not isinstance(model, TextEncoder) or not usual or not (pre or post) or config.pooler:
+    activation = next((theirs for theirs, ours in ACTIVATIONS.items() if ours == config.activation), None)
+    if not isinstance(model, TextEncoder) or not usual or not (pre or post) or config.pooler or activation is None:
         raise _NoLayoutError("no family has its architecture")
-    activation = next(theirs for theirs, ours in ACTIVATIONS.items() if ours == config.activation)
     sizes = {
         "vocab_size": config.vocab_size,
         "pad_token_id": config.pad_id,

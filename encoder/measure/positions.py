@@ -101,11 +101,12 @@ def _rotation(config: EncoderConfig, layer: int, positions: Tensor) -> tuple[Ten
 
 @torch.no_grad()
 def distance_biases(encoder: Encoder, farthest: int, layer: int = 0) -> tuple[np.ndarray, np.ndarray] | None:
-    """(signed offsets j - i, [H, 2 farthest + 1]: the bias of each head's scores there); None without such a bias.
+    """(signed offsets j - i, [H, offsets]: the bias of each head's scores there); None without such a bias.
 
-    A learned one, or ALiBi's. layer: whose table; most models have one for all layers.
+    From -farthest to farthest, or to 0 in a causal model, whose queries attend to no later key. A learned one, or
+    ALiBi's. layer: whose table; most models have one for all layers.
     """
-    distances = torch.arange(-farthest, farthest + 1)
+    distances = torch.arange(-farthest, 1 if encoder.config.causal else farthest + 1)
     if encoder.config.position == "alibi":
         slopes = attend.alibi_slopes(encoder.config.n_heads)
         return distances.numpy(), attend.alibi(slopes, torch.zeros(1), distances)[:, 0].numpy() + 0.0  # not -0.0

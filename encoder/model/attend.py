@@ -35,14 +35,14 @@ class AttentionContext:
 
     scale: factor of q . k; causal: token i attends only to j <= i; window: the largest |i - j| that attends, or None;
     positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
-    edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned
-    bias by distance, or None; max_distance: where its last bucket begins; one_sided: whether all buckets are of earlier
-    tokens; grid: patches side by side where the bias is
-    one of rows and columns; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of distances, or None;
-    cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key, or None;
-    rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together; cache: keys and values
-    of the tokens before, or None; memory [B, S, D]: the vectors of another input that keys and values are made of, or
-    None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None.
+    edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned bias
+    by distance, or None; max_distance: where its last bucket begins; one_sided: whether all buckets are of earlier
+    tokens; grid: patches side by side where the bias is one of rows and columns; bias_gate [B, H, T, 1] or [H, T, 1]:
+    the factor of each query's biases, or None; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of
+    distances, or None; cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key,
+    or None; rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together; cache: keys
+    and values of the tokens before, or None; memory [B, S, D]: the vectors of another input that keys and values are
+    made of, or None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None.
     """
 
     layer: int
@@ -67,6 +67,7 @@ class AttentionContext:
     cache: Cache | None = None
     memory: Tensor | None = None
     cross: AttentionContext | None = None
+    bias_gate: Tensor | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
@@ -93,10 +94,10 @@ class AttentionContext:
     def same_scores(self, other: AttentionContext) -> bool:
         """Whether another layer of this run has the same scores for the same q and k."""
         same = self.bias_table is other.bias_table and self.terms is other.terms and self.sinks is other.sinks
-        return same and self.window == other.window
+        return same and self.window == other.window and self.bias_gate is other.bias_gate
 
     def bias(self, rows: slice = EVERY, keys: slice = EVERY, heads: slice = EVERY) -> Tensor | None:
-        """[h, Ti, Tj], added to the scores, or None."""
+        """[h, Ti, Tj], with a gate [B, h, Ti, Tj], added to the scores, or None."""
         queries, others = self.encoded[rows], self.encoded[keys]
         if self.slopes is not None:
             return alibi(self.slopes[heads], queries, others)
@@ -104,7 +105,8 @@ class AttentionContext:
             return None
         if self.grid:
             return biases(self.bias_table[:, heads], grid_rows(queries, others, self.grid))
-        return relative_bias(self.bias_table[:, heads], queries, others, self.max_distance, self.one_sided)
+        found = relative_bias(self.bias_table[:, heads], queries, others, self.max_distance, self.one_sided)
+        return found if self.bias_gate is None else found * self.bias_gate[..., heads, rows, :]
 
     def allowed(self, rows: slice = EVERY, keys: slice = EVERY) -> Tensor | None:
         """Which key each query may attend to: bool [Ti, Tj], [1, 1, Tj], [B, 1, Ti, Tj] ...: it broadcasts to scores.
@@ -138,7 +140,7 @@ class AttentionContext:
         """Bias and mask to add to the scores, [B or 1, H or 1, Ti or 1, Tj]; masked is the lowest number; or None."""
         allowed, bias = self.allowed(rows, keys), self.bias(rows, keys)
         if allowed is None:
-            return None if bias is None else bias.unsqueeze(0).to(dtype)
+            return None if bias is None else (bias if bias.dim() == 4 else bias.unsqueeze(0)).to(dtype)
         allowed = allowed.view((1,) * (4 - allowed.dim()) + allowed.shape)
         base = torch.zeros((), dtype=dtype, device=allowed.device) if bias is None else bias.to(dtype)
         return torch.where(allowed, base, torch.finfo(dtype).min)
@@ -230,7 +232,9 @@ class AttentionContext:
         return torch.cat(parts, dim=-2)
 
     def _whole_mask(self, dtype: torch.dtype) -> Tensor | None:
-        """`additive` for all pairs, computed once for all layers with this window."""
+        """`additive` for all pairs, computed once for all layers with this window and without a gate."""
+        if self.bias_gate is not None:
+            return self.additive(dtype)
         key = (self.window, id(self.bias_table), dtype)
         if key not in self._masks:
             self._masks[key] = self.additive(dtype)
@@ -334,7 +338,7 @@ def rotation(config: EncoderConfig, layer: int, positions: Tensor) -> Rotation:
     if config.rotary_grid and config.patches is not None:
         special = config.patches.n_tokens - config.patches.count
         return grid_angles(positions, config.d_head, base, config.patches.side, special)
-    return rotary_angles(positions, config.rotary_width, base, scaling)
+    return rotary_angles(config.rotary_sign * positions, config.rotary_width, base, scaling)
 
 
 def scores(q: Tensor, k: Tensor, scale: float, out: Tensor | None = None) -> Tensor:

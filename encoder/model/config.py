@@ -27,7 +27,7 @@ NormPlacement = Literal["pre", "post"]
 NormKind = Literal["layer", "rms"]
 QKNorm = Literal["none", "head", "full"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
-Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "silu"]
+Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "gelu_rounded", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
 #: The kinds that fit any input; "convolutional" comes with a checkpoint of sound.
@@ -100,23 +100,26 @@ class EncoderConfig:
         2017), or "pre", x = x + f(norm(x)); embedding_norm: a norm after the embeddings; first_norm: False where layer
         0 has no attention norm (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2);
         parallel: the FFN reads the same residual stream as attention (GPT-NeoX); final_norm: a norm after the last
-        layer (by default only for "pre"); norm_eps; norm_bias.
+        layer (by default only for "pre"); norm_eps; norm_bias; norm_gain: False where norms have no learned gain
+        (nanochat).
     Attention
         position: kind of positional encoding; sine_halves: sines first, then cosines (M2M100), and not in turn;
-        position_offset: row of the first token in a learned table (RoBERTa: 2);
-        pad_position: row of all padding there, None where padding counts on; rotary_base: wavelength base, one number
-        or one for each layer; attention_window: largest |i - j| that attends, one number (None: no limit) or one for
-        each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the scores (MPNet,
-        T5); relative_one_sided: whether all buckets are of earlier tokens (T5's decoder); relative_per_layer: whether
-        each layer has a table of its own; relative_grid: the bias is one by rows and columns between patches (BEiT);
-        disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap)
-        before the mask; qk_norm: a norm on each head's q and k ("head"), or on all heads together ("full"), before the
-        rotation; attention_sinks: each head has a learned score that takes part in every softmax and has no value, so
-        that weights sum to less than 1 (gpt-oss); output_gate: each head's z is multiplied by sigmoid(x . w) of its
-        token (Qiu et al. 2025); causal: token i attends only to j <= i; attention_scale: by default 1/sqrt(K);
-        memory_width: width of the vectors that a decoder's cross-attention reads, 0: no cross-attention;
-        position_kernel, position_groups: the convolution that makes "convolutional" positions (Wav2Vec2);
-        position_layers: the number of such convolutions with norms between them (Data2Vec), 0: one without norms.
+        position_offset: row of the first token in a learned table (RoBERTa: 2); pad_position: row of all padding there,
+        None where padding counts on; rotary_base: wavelength base, one number or one for each layer; rotary_reversed:
+        whether q and k turn by minus their angle; attention_window: largest |i - j| that attends, one number (None: no
+        limit) or one for each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the
+        scores (MPNet, T5); relative_one_sided: whether all buckets are of earlier tokens (T5's decoder);
+        relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
+        columns between patches (BEiT); relative_gate: a query's biases are multiplied by a gate of its input (WavLM);
+        disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap) before the mask; qk_norm: a norm on
+        each head's q and k ("head"), or on all heads together ("full"), before the rotation; qk_norm_gain: whether that
+        norm has a gain, by default as norm_gain; attention_sinks: each head has a learned score that takes part in
+        every softmax and has no value, so that weights sum to less than 1 (gpt-oss); output_gate: each head's z is
+        multiplied by sigmoid(x . w) of its token (Qiu et al. 2025); causal: token i attends only to j <= i;
+        attention_scale: by default 1/sqrt(K); memory_width: width of the vectors that a decoder's cross-attention
+        reads, 0: no cross-attention; position_kernel, position_groups: the convolution that makes "convolutional"
+        positions (Wav2Vec2); position_layers: the number of such convolutions with norms between them (Data2Vec), 0:
+        one without norms.
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in); experts: d_ffn is the width of all experts
         together, and a router chooses some of them for each token.
@@ -153,6 +156,7 @@ class EncoderConfig:
     final_norm: bool | None = None
     norm_eps: float = 1e-12
     norm_bias: bool = True
+    norm_gain: bool = True
     position: PositionKind = "learned"
     sine_halves: bool = False
     position_offset: int = 0
@@ -160,6 +164,7 @@ class EncoderConfig:
     rotary_base: float | tuple[float, ...] = 10_000.0
     rotary_width: int = 0
     rotary_interleaved: bool = False
+    rotary_reversed: bool = False
     rotary_scaling: RotaryScaling | tuple[RotaryScaling | None, ...] | None = None
     rotary_grid: bool = False
     attention_window: int | tuple[int | None, ...] | None = None
@@ -168,9 +173,11 @@ class EncoderConfig:
     relative_one_sided: bool = False
     relative_per_layer: bool = False
     relative_grid: bool = False
+    relative_gate: bool = False
     disentangled: Disentangled | None = None
     score_cap: float | None = None
     qk_norm: QKNorm = "none"
+    qk_norm_gain: bool | None = None
     causal: bool = False
     memory_width: int = 0
     attention_sinks: bool = False
@@ -278,6 +285,8 @@ class EncoderConfig:
             raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
         if self.relative_grid and self.relative_buckets:
             raise ConfigError("A bias by rows and columns has no buckets: set relative_buckets to 0.")
+        if self.relative_gate and (not self.relative_buckets or self.convolutions is None):
+            raise ConfigError("Only a sound's bias by distance has a gate: set relative_gate to False.")
         for name in ("score_cap", "embedding_scale"):
             value = getattr(self, name)
             if value is not None and not 0.0 < abs(value) <= LARGEST:
@@ -287,6 +296,8 @@ class EncoderConfig:
         check_whole("position_kernel", self.position_kernel, 1, 10_000)
         check_whole("position_groups", self.position_groups, 1, self.embedding_width)
         check_whole("position_layers", self.position_layers, 0, 16)
+        if self.position_layers and self.merged_steps > 1:
+            raise ConfigError("Several convolutions of positions have one step for each token: set merged to 1.")
         if self.embedding_width % self.position_groups:
             raise ConfigError(
                 f"The width {self.embedding_width} cannot be split among position_groups={self.position_groups}: "
@@ -319,6 +330,11 @@ class EncoderConfig:
     def takes_text(self) -> bool:
         """Whether the input is ids of tokens, and not an image or a sound."""
         return self.patches is None and self.spectrogram is None and self.convolutions is None
+
+    @property
+    def merged_steps(self) -> int:
+        """Steps of the convolutions of a sound whose mean is one token."""
+        return 1 if self.convolutions is None else self.convolutions.merged
 
     @property
     def max_tokens(self) -> int:
@@ -356,6 +372,11 @@ class EncoderConfig:
         """Base and scaling of the rotary frequencies in `layer`."""
         scaling = self.rotary_scaling
         return self.rotary_base_of_layer(layer), scaling[layer] if isinstance(scaling, tuple) else scaling
+
+    @property
+    def rotary_sign(self) -> int:
+        """The factor of a position in its angle."""
+        return -1 if self.rotary_reversed else 1
 
     def first_layers(self) -> list[int]:
         """The first layer of each kind of rotary frequencies."""
@@ -405,6 +426,7 @@ DERIVED: dict[str, tuple[int | None, Callable[[EncoderConfig], Any], tuple[str, 
     "embedding_width": (0, lambda config: config.d_model, ("d_model",)),
     "qkv_bias": (None, lambda config: config.attention_bias, ("attention_bias",)),
     "key_bias": (None, lambda config: config.qkv_bias, ("attention_bias", "qkv_bias")),
+    "qk_norm_gain": (None, lambda config: config.norm_gain, ("norm_gain",)),
     "ffn_in_bias": (None, lambda config: config.ffn_bias, ("ffn_bias",)),
     "final_norm": (None, lambda config: config.norm_placement == "pre", ()),
     "attention_scale": (None, _scale, ("d_head", "d_model", "n_heads", "disentangled")),

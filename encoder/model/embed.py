@@ -131,7 +131,7 @@ class Embedding(nn.Module):
         super().__init__()
         width = config.embedding_width
         self.tokens = token_module(config)
-        self.scale, self.mask_id = config.embedding_scale, config.mask_id
+        self.scale, self.mask_id, self.merged = config.embedding_scale, config.mask_id, config.merged_steps
         self.segments = nn.Embedding(config.n_segments, width) if config.n_segments else None
         self.positions = Positions(config)
         self.norm = LayerNorm(width, config, "embedding_norm") if config.embedding_norm else None
@@ -144,7 +144,10 @@ class Embedding(nn.Module):
 
     def forward(self, inputs: Tensor, mask: Tensor | None, segments: Tensor | None, first: int = 0) -> Tensor:
         """inputs: ids [B, T], pixels [B, C, S, S] or sound -> [B, T, D]."""
-        x = self.hook_tokens(self.scaled(self.tokens(inputs), inputs, mask))  # [B, T, E]
+        steps = x = self.scaled(self.tokens(inputs), inputs, mask)
+        if self.merged > 1:
+            x = nn.functional.avg_pool1d(steps.transpose(1, 2), self.merged).transpose(1, 2)
+        x = self.hook_tokens(x)  # [B, T, E]
         if self.segments is not None:
             # A table of one row (RoBERTa) has no second segment, whatever the tokenizer's ids are.
             single = segments is None or self.segments.num_embeddings == 1 or _all_zero(segments)
@@ -152,7 +155,7 @@ class Embedding(nn.Module):
             ids = torch.zeros(1, 1, dtype=torch.long, device=x.device) if single else segments
             x = x + self.hook_segments(self.segments(ids).expand_as(x))
         if self.positions.convolution is not None:  # computed from the tokens themselves
-            position = self.positions.convolution(x)
+            position = self.positions.convolution(x if self.merged == 1 else steps)
         else:
             position = self.positions(inputs, mask, x.shape[1], first)
         if position is not None:

@@ -4,6 +4,7 @@ Shapes: B batch, H heads, T tokens, D d_model, K width of a head, F width of the
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -41,12 +42,16 @@ NORM_NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
 
 
 class LayerNorm(nn.Module):
-    """LayerNorm or, by the config, RMSNorm, with a hook point at its input. weight: gain [D]; bias: [D] or none."""
+    """LayerNorm or, by the config, RMSNorm, with a hook point at its input. weight: gain [D]; bias: [D] or none.
 
-    def __init__(self, width: int, config: EncoderConfig, name: str) -> None:
+    Without a learned gain, `weight` is a buffer of ones.
+    """
+
+    def __init__(self, width: int, config: EncoderConfig, name: str, gain: bool | None = None) -> None:
         super().__init__()
         self.eps, self.kind = config.norm_eps, config.norm_kind
-        self.weight = nn.Parameter(torch.ones(width))
+        learned = config.norm_gain if gain is None else gain
+        self.weight = nn.Parameter(torch.ones(width)) if learned else nn.Buffer(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width)) if config.norm_bias else None
         self.hook_input = HookPoint(f"{name}.input")
 
@@ -79,12 +84,15 @@ class Attention(nn.Module):
         if config.qk_norm != "none":
             widths = (inner, shared) if config.qk_norm == "full" else (config.d_head,) * 2
             self.q_norm, self.k_norm = (
-                LayerNorm(width, config, name) for width, name in zip(widths, ("q_norm", "k_norm"), strict=True)
+                LayerNorm(width, config, name, config.qk_norm_gain)
+                for width, name in zip(widths, ("q_norm", "k_norm"), strict=True)
             )
         self.sinks = nn.Parameter(torch.zeros(config.n_heads)) if config.attention_sinks else None
         self.w_gate = nn.Linear(config.d_model, config.n_heads, bias=False) if config.output_gate else None
         own = config.relative_per_layer and config.table_rows
         self.relative_bias = nn.Embedding(config.table_rows, config.n_heads) if own else None
+        self.w_bias_gate = nn.Linear(config.d_model // config.n_heads, 8) if config.relative_gate else None
+        self.bias_gain = nn.Parameter(torch.ones(1, config.n_heads, 1, 1)) if config.relative_gate else None
         apart = config.disentangled
         if apart is not None and apart.shared:
             apart = None
@@ -96,6 +104,7 @@ class Attention(nn.Module):
         self.hook_scores, self.hook_pattern, self.hook_z, self.hook_gate = (
             HookPoint(f"{before}{name}") for name in ("scores", "pattern", "z", "gate")
         )
+        self.hook_bias_gate = HookPoint("bias_gate")
 
     def split(self, x: Tensor) -> Tensor:
         """[B, T, h x K] -> [B, h, T, K]"""
@@ -138,6 +147,8 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         layer = context.layer
+        if self.w_bias_gate is not None:
+            context = replace(context, bias_gate=self.hook_bias_gate(self.bias_gate(x, self.w_bias_gate), layer))
         q, k, v = self.qkv(x, context)
         q, k, v = self.hook_q(q, layer), self.hook_k(k, layer), self.hook_v(v, layer)
         dropout = self.config.attention_dropout if self.training else 0.0
@@ -160,6 +171,15 @@ class Attention(nn.Module):
     def gate(self, x: Tensor, w_gate: nn.Linear) -> Tensor:
         """x [B, T, D] -> [B, H, T, 1], between 0 and 1: the factor of each token's z in each head."""
         return torch.sigmoid(w_gate(x)).transpose(1, 2).unsqueeze(-1)
+
+    def bias_gate(self, x: Tensor, w_bias_gate: nn.Linear) -> Tensor:
+        """x [B, T, D] -> [B, H, T, 1], the factor of each query's biases: 2 + a (c b - 1) (Chen et al. 2022, code).
+
+        a and b are the logistic function of two sums of four outputs for the head's part of x; c is learned.
+        """
+        parts = x.view(*x.shape[:-1], self.config.n_heads, -1).transpose(1, 2)  # [B, H, T, D / H]
+        a, b = torch.sigmoid(w_bias_gate(parts).unflatten(-1, (2, 4)).sum(-1)).chunk(2, dim=-1)
+        return a * (b * self.bias_gain - 1.0) + 2.0
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, context: AttentionContext, dropout: float) -> Tensor:
         """The same z [B, H, T, K], by way of scores that an edit can change."""
@@ -192,6 +212,10 @@ def activate(x: Tensor, name: str) -> Tensor:
         return IN_PLACE[name](x)
     if name in PLAIN:
         return PLAIN[name](x)
+    if name == "relu2":  # So et al. 2021
+        return F.relu(x).square()
+    if name == "gelu_rounded":  # BLOOM's, whose square root of 2 / pi has eight digits
+        return 0.5 * x * (1.0 + torch.tanh(0.79788456 * x * (1.0 + 0.044715 * x * x)))
     if name == "quick_gelu":  # Hendrycks & Gimpel 2016, section 2: GELU's approximation by a logistic function
         return x * torch.sigmoid(1.702 * x)
     return F.gelu(x, approximate="tanh" if name == "gelu_tanh" else "none")

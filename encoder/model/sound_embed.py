@@ -54,7 +54,8 @@ class ConvolutionFront(nn.Module):
             norms = [nn.LayerNorm(width) for width in shape.widths]
         self.norms = nn.ModuleList(norms)
         last = shape.widths[-1]
-        self.projection_norm = nn.LayerNorm(last, eps=config.norm_eps) if shape.projection_norm else None
+        eps = config.norm_eps if shape.projection_eps is None else shape.projection_eps
+        self.projection_norm = nn.LayerNorm(last, eps=eps) if shape.projection_norm else None
         self.projection = nn.Linear(last, config.embedding_width) if shape.projected else None
 
     def forward(self, sound: Tensor) -> Tensor:
@@ -77,15 +78,16 @@ class ConvolutionFront(nn.Module):
 
 
 class ConvolutionalPositions(nn.Module):
-    """act(convolution of the tokens over time), [B, T, E] -> [B, T, E]: what Wav2Vec2 adds as positions.
+    """act(convolution of the steps over time), [B, steps, E] -> [B, T, E]: what Wav2Vec2 adds as positions.
 
-    The kernel is gain x direction / ||direction||, one gain for each step of time (weight normalisation, Salimans and
-    Kingma 2016).
+    One step is a token, or in SEW `merged` steps. The kernel is gain x direction / ||direction||, one gain for each
+    step of time (weight normalisation, Salimans and Kingma 2016).
     """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.groups, self.activation = config.position_groups, config.activation
+        self.merged = config.merged_steps
         width, kernel = config.embedding_width, config.position_kernel
         self.gain = nn.Parameter(torch.ones(1, 1, kernel))
         self.direction = nn.Parameter(torch.empty(width, width // self.groups, kernel).normal_())
@@ -94,9 +96,9 @@ class ConvolutionalPositions(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         weight = self.direction * (self.gain / self.direction.norm(dim=(0, 1), keepdim=True))
         kernel = weight.shape[-1]
-        added = nn.functional.conv1d(x.transpose(1, 2), weight, self.bias, padding=kernel // 2, groups=self.groups)
+        added = nn.functional.conv1d(x.transpose(1, 2), weight, self.bias, self.merged, kernel // 2, groups=self.groups)
         # An even kernel gives one step too many.
-        return activate(added[..., : x.shape[1]], self.activation).transpose(1, 2)
+        return activate(added[..., : x.shape[1] // self.merged], self.activation).transpose(1, 2)
 
 
 class StackedPositions(nn.Module):

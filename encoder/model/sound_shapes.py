@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from encoder.errors import ConfigError
-from encoder.model.checks import check_kinds, check_whole
+from encoder.model.checks import check_eps, check_kinds, check_whole
 
 ConvolutionNorm = Literal["none", "group", "layer", "whole"]
 
@@ -59,8 +59,9 @@ class Convolutions:
     convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; first_bias,
     first_activation: the first one's, by default as the others'; norm: "group", over time after the first convolution,
     "layer", over channels after each, "whole", over both after the first activation, or "none"; projected: whether a
-    linear map follows; projection_norm: whether a LayerNorm comes before that map; length: the steps of every input,
-    None for any.
+    linear map follows; projection_norm: whether a LayerNorm comes before that map; projection_eps: its eps,
+    None for that of the layers; merged: each token is the mean of
+    so many steps (SEW); length: the steps of every input, None for any.
     """
 
     channels: int
@@ -75,6 +76,8 @@ class Convolutions:
     norm: ConvolutionNorm = "none"
     projected: bool = False
     projection_norm: bool = False
+    projection_eps: float | None = None
+    merged: int = 1
     length: int | None = None
 
     def __post_init__(self) -> None:
@@ -88,6 +91,9 @@ class Convolutions:
             check_whole("the width of a convolution", width, 1, 100_000)
             check_whole("the kernel of a convolution", kernel, 1, 10_000)
             check_whole("the stride of a convolution", stride, 1, 10_000)
+        if self.projection_eps is not None:
+            check_eps("projection_eps", self.projection_eps)
+        check_whole("merged", self.merged, 1, 1_000)
         check_kinds(self)
         if self.length is not None:
             check_whole("length", self.length, 1)
@@ -95,19 +101,20 @@ class Convolutions:
     @property
     def hop(self) -> int:
         """Steps of the input from one token to the next."""
-        return math.prod(self.strides)
+        return math.prod(self.strides) * self.merged
 
     @property
     def reach(self) -> int:
         """Steps of the input that one token is computed from: the least length of a sound."""
-        reach = 1
+        reach = self.merged
         for kernel, stride in zip(reversed(self.kernels), reversed(self.strides), strict=True):
             reach = (reach - 1) * stride + kernel
         return reach
 
     def flops(self, n_tokens: int, width: int) -> int:
         """Operations of the convolutions and the projection for T tokens, each product and sum counted."""
-        work, steps = 2 * n_tokens * self.widths[-1] * width * self.projected, n_tokens
+        steps = n_tokens * self.merged
+        work = 2 * steps * self.widths[-1] * width * self.projected
         sizes = list(zip((self.channels, *self.widths), self.widths, self.kernels, self.strides, strict=False))
         for before, after, kernel, stride in reversed(sizes):
             work += 2 * kernel * before * after * steps
@@ -120,4 +127,4 @@ class Convolutions:
         assert steps is not None, "sounds of any length need one"
         for kernel, stride in zip(self.kernels, self.strides, strict=True):
             steps = (steps + 2 * (kernel // 2 if self.padded else 0) - kernel) // stride + 1
-        return steps
+        return steps // self.merged

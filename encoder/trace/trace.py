@@ -13,7 +13,7 @@ import importlib
 import math
 import numbers
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,10 @@ class Trace(RecordedPass):
         key_mask = None if self.n_real == self.n_tokens else self.mask
         with torch.no_grad():
             learned = [one.in_float32() for one in self.encoder.learned_scores()]
-        return attend.contexts(self.config, encoded, key_mask, learned, rotates=False)
+        found = attend.contexts(self.config, encoded, key_mask, learned, rotates=False)
+        gates = (self.values.get(f"layers.{one.layer}.bias_gate") for one in found)  # [H, T, 1] each, or None
+        pairs = zip(found, gates, strict=True)
+        return tuple(one if gate is None else replace(one, bias_gate=gate.float()) for one, gate in pairs)
 
     def scores(self, layer: int, head: int, queries: slice | None = None, keys: slice | None = None) -> Tensor:
         """[T, T], or the window queries x keys: q_i . k_j x scale + bias; masked keys have the lowest number.

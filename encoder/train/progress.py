@@ -39,7 +39,7 @@ def since(view: RunView, held_out: HeldOut, watched: WatchedHead, seen: Seen) ->
     Returns losses float32 [S]: training loss of each step, nats; points float64 [P, 3]: step, held-out loss, held-out
     accuracy; steps int32 [F], maps float32 [F, T, T] and predicted int32 [F, T]: classes of the sample; rows int32 [F]:
     rows of the sample's map that attend most to the token with the answer, -1 where no single token has it; sinks
-    float32 [F, 5]: `loop.sink_numbers` of the head.
+    float32 [F, H, 5]: `loop.sink_numbers` of the layer's heads.
     Raises ConfigError for a head that the run does not have.
     """
     settings = view.settings
@@ -58,6 +58,8 @@ def since(view: RunView, held_out: HeldOut, watched: WatchedHead, seen: Seen) ->
         "steps": np.array([one.step for one in frames], dtype=np.int32),
         "maps": np.array(maps, dtype=np.float32).reshape(-1, size, size),
         "predicted": np.array([one.predicted for one in frames], dtype=np.int32).reshape(-1, size),
-        "sinks": np.array([one.sinks[watched.layer, watched.head] for one in frames], dtype=np.float32).reshape(-1, 5),
+        "sinks": np.array([one.sinks[watched.layer] for one in frames], dtype=np.float32).reshape(
+            -1, settings.n_heads, 5
+        ),
         "rows": np.array([-1 if found is None else found for found in rows], dtype=np.int32),
     }

@@ -18,8 +18,9 @@ class CurvesView extends Drawing {
     const panels = make("div", { class: "enc-panels" });
     const steps = make("div", { class: "enc-steps" });
     const answers = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Answers" });
-    super(parent, "The runs", "enc-curves", list, panels, steps, answers);
-    Object.assign(this, { list, panels, steps, answers, runs: [], shown: null, asked: 0, askedAt: 0, rows: [] });
+    const sinks = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Attention sinks" });
+    super(parent, "The runs", "enc-curves", list, panels, steps, answers, sinks);
+    Object.assign(this, { list, panels, steps, answers, sinks, runs: [], shown: null, asked: 0, askedAt: 0, rows: [] });
     this.drawSoon = everyFrame(() => this.draw());
     this.addCharts();
     this.addSlider();
@@ -172,6 +173,7 @@ class CurvesView extends Drawing {
     this.drawMaps(step, theme);
     this.drawSteps(step);
     this.drawAnswers(step);
+    this.drawSinks(step);
   }
 
   // The place of a run's newest map that is not later than a step.
@@ -216,26 +218,42 @@ class CurvesView extends Drawing {
       const cells = [...(predicted[place] ?? [])].map((one) => classes[one]);
       const right = cells.filter((cell, k) => cell === expected[k]).length;
       const hits = rows[place] >= 0 ? `, rows that attend to it: ${rows[place]}` : "";
-      const sunk = this.sinkOf(run, run.data.sinks[place]);
-      return row(
-        `${run.name}: ${right} of ${expected.length} right${hits}${sunk}`,
-        cells,
-        (cell, k) => cell !== expected[k],
-      );
+      return row(`${run.name}: ${right} of ${expected.length} right${hits}`, cells, (cell, k) => cell !== expected[k]);
     });
     const table = make("table", {}, row("sequence", tokens), row("right answers", expected), ...given);
     this.answers.replaceChildren(table);
   }
 
-  // The token that receives most of the head's attention, the norm of what it adds, and the rank of what the head adds (the sink lab).
-  sinkOf({ registers }, numbers) {
-    if (!numbers) return "";
-    const [place, share, ratio, among, rank] = numbers;
+  // For each head of the layer: the token that receives most attention, the norm of what it adds, and the rank of what
+  // the head adds (the sink lab).
+  drawSinks(step) {
+    const [layer, selected] = this.header.place;
+    const titles = [
+      `Run, head of layer ${layer}`,
+      "most attended",
+      "attention it receives",
+      "norm of its value ÷ mean of the others",
+      "place of that norm",
+      "rank of the head’s output",
+    ];
+    const rows = this.runs.flatMap((run) => {
+      const numbers = run.data.sinks[this.place(run, step)] ?? [];
+      return Array.from({ length: numbers.length / 5 }, (_, head) => {
+        const cells = this.sinkCells(run, numbers.subarray(5 * head, 5 * head + 5));
+        const name = make("th", { scope: "row" }, `${run.name}, H${head}`);
+        const kind = head === selected ? { class: "enc-selected" } : {};
+        return make("tr", kind, name, ...cells.map((cell) => make("td", {}, cell)));
+      });
+    });
+    const header = make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)));
+    this.sinks.replaceChildren(...(rows.length ? [make("table", {}, header, ...rows)] : []));
+  }
+
+  sinkCells({ registers }, [place, share, ratio, among, rank]) {
     const name = place < registers ? `register ${place}` : `position ${place - registers}`;
     const count = this.header.sample.tokens.length + registers;
-    const size = `norm ${ratio.toPrecision(2)} × the others, place ${among} of ${count}`;
-    const output = Number.isFinite(rank) ? `; rank of the head’s output: ${rank.toFixed(1)}` : "";
-    return `; most attended: ${name}, ${percent(share)}, ${size}${output}`;
+    const output = Number.isFinite(rank) ? rank.toFixed(1) : "";
+    return [name, percent(share), ratio.toPrecision(2), `${among} of ${count}`, output];
   }
 
   // ---- Pointer ----

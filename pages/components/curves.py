@@ -60,6 +60,7 @@ def curves(
     *,
     sample: SampleSequence,
     head: str,
+    place: tuple[int, int],
     colorscale: np.ndarray,
     key: str,
     alt: str,
@@ -76,14 +77,15 @@ def curves(
         arrays: for each run all its numbers, as `encoder.train.progress.since` gives them.
         sample: the sequence whose attention is shown.
         head: title of the maps, such as "L0 H0".
+        place: layer and head of the maps; the table has all heads of this layer.
         colorscale: 256 colours [red, green, blue], 0 to 255.
         key: the widget's key, and the name of a downloaded picture.
         alt: a sentence for screen readers.
         channel: address of new numbers below the app's root; query: its parameters without those of the reader.
     """
     header = {
-        "runs": [vars(run) for run in runs], "sample": vars(sample), "head": head, "channel": channel, "query": query,
-        "name": key, "alt": alt,
+        "runs": [vars(run) for run in runs], "sample": vars(sample), "head": head, "place": place, "channel": channel,
+        "query": query, "name": key, "alt": alt,
     }  # fmt: skip
     _render(
         key=key,

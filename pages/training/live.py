@@ -55,6 +55,7 @@ def picture(shown: Shown, identity: str = "") -> None:
         arrays,
         sample=sample(shown.held_out, watched),
         head=f"L{watched.layer} H{watched.head}{', mean' if watched.mean else ''}",
+        place=(watched.layer, watched.head),
         colorscale=figures.thumbnails_lut(state.get(ViewParams.colours)),
         key="training-runs",
         alt=f"{shown.held_out.task.title}, a line for each run: {', '.join(shown.views)}.",

@@ -31,7 +31,7 @@ PAGES = {folder: path for folder, path in addresses().items() if folder not in W
 INPUT = {"model": "other", "text": "w7 w20 w33 w8 w41 w33", "i": "2", "j": "3"}
 #: Parts that only an address opens.
 PARTS = {"model": {"start": "1", "step": "scores", "check": "1"}, "heads": {"view": "vectors"}}
-JOINTS = ("clip", "metaclip2", "siglip")
+JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
 #: What a page says where something failed.
 ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
 #: Streamlit opens an address without loading the page again, as with the button Back.

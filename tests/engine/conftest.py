@@ -37,6 +37,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "relative bias, window": {"relative_buckets": 8, "relative_max_distance": 7, "attention_window": 2},
     "factorised, shared layers": {"embedding_width": 14, "layer_groups": 1},
     "learned sinks, gated output": {"attention_sinks": True, "output_gate": True},
+    "norms without gains": {"norm_gain": False, "qk_norm": "head", "activation": "relu2"},
+    "q and k normed without a gain": {
+        "qk_norm": "full", "qk_norm_gain": False, "position": "rotary", "rotary_reversed": True,
+        "activation": "gelu_rounded",
+    },
     "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from scipy.special import erf
 from encoder.model.config import EncoderConfig
 
 MASKED = -1e300
+QK = ("q_norm", "k_norm")
 
 
 def weights_of(encoder) -> dict[str, np.ndarray]:
@@ -25,14 +26,15 @@ def linear(x: np.ndarray, w: dict[str, np.ndarray], name: str) -> np.ndarray:
     return out + w[f"{name}.bias"] if f"{name}.bias" in w else out
 
 
-def norm(x: np.ndarray, w: dict[str, np.ndarray], name: str, eps: float) -> np.ndarray:
-    """Token by token: the mean taken off, divided by the root of the population variance plus eps."""
+def norm(x: np.ndarray, w: dict[str, np.ndarray], name: str, config: EncoderConfig) -> np.ndarray:
+    """Token by token: the mean taken off (not in RMSNorm), divided by the root of the mean square plus eps."""
     out = np.empty_like(x)
     for place in np.ndindex(x.shape[:-1]):
         vector = x[place]
-        mean = sum(vector) / len(vector)
+        mean = 0.0 if config.norm_kind == "rms" else sum(vector) / len(vector)
         variance = sum((vector - mean) ** 2) / len(vector)
-        out[place] = (vector - mean) / math.sqrt(variance + eps) * w[f"{name}.weight"]
+        gain = w[f"{name}.weight"] if config.norm_gain and (config.qk_norm_gain or name[-6:] not in QK) else 1.0
+        out[place] = (vector - mean) / math.sqrt(variance + config.norm_eps) * gain
     return out + w[f"{name}.bias"] if f"{name}.bias" in w else out
 
 
@@ -44,6 +46,10 @@ def softmax(row: np.ndarray) -> np.ndarray:
 def activation(x: np.ndarray, name: str) -> np.ndarray:
     if name == "relu":
         return np.where(x > 0, x, 0.0)
+    if name == "relu2":
+        return np.where(x > 0, x * x, 0.0)
+    if name == "gelu_rounded":
+        return 0.5 * x * (1 + np.tanh(0.79788456 * x * (1 + 0.044715 * x**2)))
     if name == "silu":
         return x / (1 + np.exp(-x))
     if name == "quick_gelu":
@@ -62,11 +68,11 @@ def sine_table(n_tokens: int, width: int) -> np.ndarray:
     return table
 
 
-def turned(x: np.ndarray, base: float) -> np.ndarray:
-    """x [T, K]: the pair (c, c + K/2) of token t as a complex number, times e^(i t / base^(2c/K))."""
+def turned(x: np.ndarray, base: float, sign: int) -> np.ndarray:
+    """x [T, K]: the pair (c, c + K/2) of token t as a complex number, times e^(sign i t / base^(2c/K))."""
     half = x.shape[-1] // 2
     angle = np.arange(len(x))[:, None] / base ** (2 * np.arange(half) / x.shape[-1])
-    pairs = (x[:, :half] + 1j * x[:, half:]) * np.exp(1j * angle)
+    pairs = (x[:, :half] + 1j * x[:, half:]) * np.exp(sign * 1j * angle)
     return np.concatenate((pairs.real, pairs.imag), axis=1)
 
 
@@ -108,13 +114,13 @@ def run(encoder, ids: list[int], segments: list[int], real: list[bool]) -> dict[
         seen["embedding.position"] = w["embedding.positions.table.weight"][rows]
     x = x + seen.get("embedding.position", 0.0)
     if config.embedding_norm:
-        x = norm(x, w, "embedding.norm", config.norm_eps)
+        x = norm(x, w, "embedding.norm", config)
     if config.embedding_width != config.d_model:
         x = linear(x, w, "embedding.projection")
     seen["embedding"] = x
     for layer in range(config.n_layers):
         x = run_layer(config, w, layer, x, mask, seen)
-    seen["output"] = norm(x, w, "final_norm", config.norm_eps) if config.final_norm else x
+    seen["output"] = norm(x, w, "final_norm", config) if config.final_norm else x
     return seen
 
 
@@ -125,7 +131,7 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
 
     def normed(value: np.ndarray, owner: str) -> np.ndarray:
         seen[f"{ours}.{owner}.input"] = value
-        return norm(value, w, f"{name}.{owner}", config.norm_eps)
+        return norm(value, w, f"{name}.{owner}", config)
 
     read = normed(x, "attention_norm") if pre and has_norm else x
     seen[f"{ours}.attention_out"] = attention(config, w, layer, name, read, mask, seen)
@@ -146,17 +152,24 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
     return x
 
 
+def heads_of(config: EncoderConfig, w: dict, name: str, part: str, x: np.ndarray) -> np.ndarray:
+    normed = config.qk_norm if part != "v" else "none"
+    x = norm(x, w, f"{name}.{part}_norm", config) if normed == "full" else x
+    heads = x.reshape(len(x), config.n_heads, config.d_head).transpose(1, 0, 2)
+    return norm(heads, w, f"{name}.{part}_norm", config) if normed == "head" else heads
+
+
 def attention(
     config: EncoderConfig, w: dict, layer: int, name: str, x: np.ndarray, mask: np.ndarray, seen: dict
 ) -> np.ndarray:
     n, h, width = len(x), config.n_heads, config.d_head
     q, k, v = (
-        linear(x, w, f"{name}.attention.w_{part}").reshape(n, h, width).transpose(1, 0, 2)  # [H, T, K]
+        heads_of(config, w, f"{name}.attention", part, linear(x, w, f"{name}.attention.w_{part}"))  # [H, T, K]
         for part in "qkv"
     )
     if config.position == "rotary":
-        base = config.rotary_base_of_layer(layer)
-        q, k = np.stack([turned(one, base) for one in q]), np.stack([turned(one, base) for one in k])
+        base, sign = config.rotary_base_of_layer(layer), -1 if config.rotary_reversed else 1
+        q, k = np.stack([turned(one, base, sign) for one in q]), np.stack([turned(one, base, sign) for one in k])
     scores = np.einsum("hik,hjk->hij", q, k) * config.attention_scale
     for i in range(n):
         for j in range(n):

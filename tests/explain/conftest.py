@@ -37,6 +37,14 @@ SCRATCH = {
     "pre, experts with a gate": {
         "norm_placement": "pre", "experts": Experts(5, 2), "gated": True, "ffn_bias": False, "activation": "silu",
     },
+    "pre, norms without gains": {
+        "norm_placement": "pre", "norm_gain": False, "qk_norm": "head", "position": "rotary",
+        "rotary_reversed": True, "activation": "relu2",
+    },
+    "pre, sinusoidal, rounded GELU": {
+        "norm_placement": "pre", "position": "sinusoidal", "activation": "gelu_rounded", "qk_norm": "full",
+        "qk_norm_gain": False,
+    },
     "post, experts": {"experts": Experts(4, 3, renormalised=False), "ffn_bias": False},
     "pre, one head, wide head": {
         "norm_placement": "pre", "n_heads": 2, "d_head": 10, "embedding_norm": False, "activation": "quick_gelu",

@@ -92,7 +92,7 @@ def test_projection(traced: tuple[Trace, Recomputation], which: str):
         if step.rotation is not None:
             first, second = step.rotation.pair
             base, half = trace.config.rotary_base_of_layer(place.layer), trace.config.d_head // 2
-            turn = step.token / base ** (2 * (place.component % half) / trace.config.d_head)
+            turn = trace.config.rotary_sign * step.token / base ** (2 * (place.component % half) / trace.config.d_head)
             assert step.rotation.angle == pytest.approx(turn)
             assert step.rotation.after == (step.vector[first], step.vector[second])
             assert np.hypot(*step.rotation.after) == pytest.approx(np.hypot(*step.rotation.before), rel=1e-4)

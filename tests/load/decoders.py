@@ -51,6 +51,7 @@ ALONE = {
         ("llama, untied", f"Llama{LM}", {"tie_word_embeddings": False}),
         ("gemma2", f"Gemma2{LM}", {}),
         ("gpt_neox", f"GPTNeoX{LM}", {}),
+        ("nanochat", f"NanoChat{LM}", {"tie_word_embeddings": False}),
         ("opt", f"OPT{LM}", {}),
         ("phi", f"Phi{LM}", {}),
         ("bloom", f"Bloom{LM}", {}),

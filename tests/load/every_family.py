@@ -50,7 +50,8 @@ class Case:
     more: further inputs of the reference; lengths: words; gains_from_one: whether gains are saved minus 1; softer:
     pattern
     of weights that are made smaller, where sharp attention would show rounding only; kept: pattern of weights that stay
-    as transformers made them; maps: whether the reference returns them; exact: gives a rebuilt model the
+    as transformers made them; maps: whether the reference returns them; averaged: whether these are means over heads;
+    exact: gives a rebuilt model the
     tables that transformers rounds to float32.
     """
 
@@ -67,6 +68,7 @@ class Case:
     softer: str = ""
     kept: str = ""
     maps: bool = True
+    averaged: bool = False
     exact: Callable[[Any], None] = lambda model: None
 
     def make(self, seed: int = 0) -> nn.Module:
@@ -113,6 +115,18 @@ def exact_sines(model: Any) -> None:
 def in_order(pixels: Tensor) -> dict[str, Any]:
     """ViT-MAE sorts its patches by this noise."""
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
+
+
+def merged(model: Any) -> Any:
+    """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
+
+    def cut(module: Any, given: Any, found: Any) -> Any:
+        found.last_hidden_state = found.last_hidden_state[:, : found.attentions[0].shape[-1]]
+        return found
+
+    model.encoder.upsample = nn.Identity()
+    model.register_forward_hook(cut)
+    return model
 
 
 YARN = {"rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "original_max_position_embeddings": 64}
@@ -307,6 +321,7 @@ TEXTS = {
         "Olmoe",
         {**SIZES, **IDS, "num_key_value_heads": 2, "num_experts": 7, "num_experts_per_tok": 2, "intermediate_size": 26},
     ),
+    "nanochat": Case("nanochat", "NanoChat", {**SIZES, **IDS, "num_key_value_heads": 2}),
     "opt": Case("OPT", "OPT", {**SIZES, **IDS, "ffn_dim": 52, "word_embed_proj_dim": 48}),
 }
 TITLES = {
@@ -401,6 +416,21 @@ SOUNDS = {
         },
         encode=lambda model: model.get_encoder(),
     ),
+    "sew": Case("SEW", "SEW", {**SOUND, "squeeze_factor": 3}, encode=merged),
+    "sew, one width": Case(
+        "SEW", "SEW", {**SOUND, "conv_dim": (20, 24, 48), "num_conv_pos_embeddings": 15}, encode=merged
+    ),
+    "sew-d": Case(
+        "SEW-D", "SEWD", {**SOUND, "position_buckets": 4, "max_position_embeddings": 9}, encode=merged, softer="query"
+    ),
+    "sew-d, one term": Case(
+        "SEW-D",
+        "SEWD",
+        {**SOUND, "pos_att_type": ["c2p"], "share_att_key": False, "norm_rel_ebd": "none"},
+        encode=merged,
+    ),
+    "wavlm": Case("WavLM", "WavLM", {**SOUND, "num_buckets": 24, "max_bucket_distance": 40}, averaged=True),
+    "wavlm, pre-norm": Case("WavLM", "WavLM", {**SOUND, **sounds.STABLE, "num_buckets": 24}, averaged=True),
     "unispeech": Case("UniSpeech", "UniSpeech", SOUND),
     "unispeech-sat": Case("UniSpeech-SAT", "UniSpeechSat", {**SOUND, **sounds.STABLE}),
 }
@@ -515,7 +545,9 @@ def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[
     given = given.clone().requires_grad_()
     found = theirs(given, output_attentions=True, output_hidden_states=True, **case.more(given))
     output = _far(trace.output, found.last_hidden_state[0].detach())
-    maps = max(_far(trace.layer_attention(layer), one[0].detach()) for layer, one in enumerate(found.attentions))
+    own = [trace.layer_attention(layer) for layer in range(len(found.attentions))]
+    own = [one.mean(0, keepdim=True).expand_as(one) if case.averaged else one for one in own]
+    maps = max(_far(one, other[0].detach()) for one, other in zip(own, found.attentions, strict=True))
     weights = torch.randn(*trace.output.shape, generator=torch.Generator().manual_seed(1))
     (expected,) = torch.autograd.grad((found.last_hidden_state[0] * weights).sum(), given)
     (gradient,) = torch.autograd.grad((ours.encoder(given)[0] * weights).sum(), given)

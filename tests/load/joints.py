@@ -20,6 +20,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] 
     "clip-gelu": ("CLIP", {"eos_token_id": 2, "hidden_act": "gelu"}, {"hidden_act": "gelu"}, {"projection_dim": 17}),
     "metaclip2": ("MetaClip2", {"eos_token_id": 98, "bos_token_id": 97}, {}, {"projection_dim": 17}),
     "siglip": ("Siglip", {"projection_size": 24}, {}, {}),
+    "siglip2": ("Siglip2", {"projection_size": 24}, {"num_patches": 36}, {}),
 }
 TEXTS = ["w17 w5 w80", "w6", "w33 w34 w35 w36 w37 w38 w39 w40 w41 w42 w43", "w70 w71"]
 
@@ -30,7 +31,7 @@ def config_of(family: str) -> Any:
 
     name, text, image, both = FAMILIES[family]
     text, image = {**TEXT, **text}, {**IMAGE, **image}
-    if name != "Siglip":
+    if not name.startswith("Siglip"):
         text, image = ({**one, "projection_dim": both["projection_dim"]} for one in (text, image))
     return getattr(transformers, f"{name}Config")(text_config=text, vision_config=image, **both)
 
@@ -53,7 +54,24 @@ def model_of(family: str, head: str = "Model", seed: int = 0, **more: Any) -> nn
         for name, parameter in made.named_parameters():
             if name.startswith("logit_"):
                 parameter.fill_(1.7 if name == "logit_scale" else -2.1)
+    for module in made.modules():
+        if type(module).__name__ == "Siglip2VisionModel":
+            module.register_forward_pre_hook(in_patches, with_kwargs=True)
     return made
+
+
+def in_patches(tower: Any, given: Any, fields: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Square images [B, C, S, S] as SigLIP 2 takes them: the pixels of each patch, channels last."""
+    size = tower.config.patch_size
+    pixels = given[0] if given else fields["pixel_values"]
+    side = pixels.shape[-1] // size
+    patches = pixels.unflatten(-1, (side, size)).unflatten(-3, (side, size)).permute(0, 2, 4, 3, 5, 1)
+    patches = patches.flatten(1, 2).flatten(2)
+    more = {
+        "pixel_attention_mask": torch.ones(patches.shape[:2], dtype=torch.int32),
+        "spatial_shapes": torch.tensor([[side, side]] * len(pixels)),
+    }
+    return (), {**fields, "pixel_values": patches, **more}
 
 
 def write(model: nn.Module, folder: Path, family: str) -> Path:
@@ -66,12 +84,12 @@ def write(model: nn.Module, folder: Path, family: str) -> Path:
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     special = [words[0], words[1], *words[97:]]
     backend.add_special_tokens(special)
-    around = "$A </s>" if family == "siglip" else "<|startoftext|> $A <|endoftext|>"
+    around = "$A </s>" if family.startswith("siglip") else "<|startoftext|> $A <|endoftext|>"
     backend.post_processor = processors.TemplateProcessing(
         single=around, special_tokens=[(word, words.index(word)) for word in special]
     )
     backend.save(str(folder / "tokenizer.json"))
-    pad = "</s>" if family == "siglip" else "<|endoftext|>"
+    pad = "</s>" if family.startswith("siglip") else "<|endoftext|>"
     (folder / "special_tokens_map.json").write_text(json.dumps({"pad_token": pad}), encoding="utf-8")
     return folder
 

@@ -18,8 +18,6 @@ from encoder.similarity import derivative
 from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of, write
 
-#: BLOOM's GELU has the constant 0.79788456 for the square root of 2 / pi.
-LOOSER = {"bloom": 1e-9}
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
 SUMMED = {"ernie, tasks", "layoutlm"}
 #: Whose decoders are not read; Marian begins with a token that the vocabulary of 99 has not.
@@ -30,7 +28,7 @@ each_text = pytest.mark.parametrize("name", TEXTS)
 
 @each_case
 def test_float64(name: str):
-    assert differences(ALL[name], torch.float64).largest <= LOOSER.get(name, 1e-10)
+    assert differences(ALL[name], torch.float64).largest <= 1e-10
 
 
 @each_case

@@ -45,7 +45,7 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
     theirs, ours = loaded(family, tmp_path)
     assert isinstance(ours, JointEncoder)
     inputs = ids_of(ours.text, TEXTS)
-    if family == "siglip":
+    if family.startswith("siglip"):
         del inputs["attention_mask"]  # as its processor: the padding takes part
     found = run(theirs, pixel_values=PIXELS, **inputs)
     texts = ours.embed_texts(TEXTS)
@@ -53,7 +53,9 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
     close(texts, found.text_embeds, "vectors of texts")
     close(images, found.image_embeds, "vectors of images")
     close(ours.logits(images, texts), found.logits_per_image, "logits", rtol=1e-5)
-    expected = found.logits_per_image.softmax(-1) if family != "siglip" else found.logits_per_image.sigmoid()
+    expected = (
+        found.logits_per_image.softmax(-1) if not family.startswith("siglip") else found.logits_per_image.sigmoid()
+    )
     close(ours.probabilities_of(ours.logits(images, texts)), expected, "probabilities")
     text_states = run(theirs.text_model, **inputs)
     for index, text in enumerate(TEXTS):
@@ -63,11 +65,11 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
         close(ours.text_vector(trace), found.text_embeds[index], "the vector of a trace")
     for trace in ours.text.trace_batch(TEXTS):
         later = trace.attention(1, 2).triu(1)[: trace.n_real]
-        assert bool(later.any()) == (family == "siglip")
+        assert bool(later.any()) == (family.startswith("siglip"))
     image_states = run(theirs.vision_model, pixel_values=PIXELS)
     for index, trace in enumerate(ours.image.trace_images(PIXELS)):
         compare_maps(trace, image_states, index)
-        before = trace.values["final_norm.input"] if family != "siglip" else trace.output
+        before = trace.values["final_norm.input"] if not family.startswith("siglip") else trace.output
         close(before, image_states.last_hidden_state[index], "output")
     again = encoder.load(encoder.save(ours, tmp_path / "saved"), device="cpu")
     assert torch.equal(again.embed_texts(TEXTS), texts)
@@ -76,14 +78,17 @@ def test_both_towers_are_what_transformers_computes(family: str, tmp_path: Path)
 TOWERS = [("clip", f"{tower}Model{end}") for tower in ("Text", "Vision") for end in ("", "WithProjection")]
 
 
-@pytest.mark.parametrize(("family", "heads"), [*TOWERS, ("siglip", "TextModel"), ("siglip", "VisionModel")])
+@pytest.mark.parametrize(
+    ("family", "heads"),
+    [*TOWERS, *((name, f"{tower}Model") for name in ("siglip", "siglip2") for tower in ("Text", "Vision"))],
+)
 @torch.no_grad()
 def test_a_tower_alone(family: str, heads: str, tmp_path: Path):
     theirs, ours = loaded(family, tmp_path, heads)
     if heads.startswith("Text"):
         assert isinstance(ours, TextEncoder)
         inputs = ids_of(ours, TEXTS)
-        if family == "siglip":
+        if family.startswith("siglip"):
             del inputs["attention_mask"]
         found, vectors = theirs(**inputs), ours.embed(TEXTS)
     else:
@@ -94,7 +99,7 @@ def test_a_tower_alone(family: str, heads: str, tmp_path: Path):
     close(vectors, found[name.get(heads, "pooler_output")], "vectors")
 
 
-@pytest.mark.parametrize("family", ["clip", "siglip"])
+@pytest.mark.parametrize("family", ["clip", "siglip", "siglip2"])
 @torch.no_grad()
 def test_classes_of_an_image(family: str, tmp_path: Path):
     theirs, ours = loaded(family, tmp_path, "ForImageClassification", num_labels=7)
@@ -189,7 +194,17 @@ def test_the_end_of_a_text_is_the_token_that_the_model_takes(tmp_path: Path):
         encoder.load(folder)
 
 
-@pytest.mark.parametrize("kind", ["clip_text_model", "clip_vision_model", "siglip_text_model", "siglip_vision_model"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "clip_text_model",
+        "clip_vision_model",
+        "siglip_text_model",
+        "siglip_vision_model",
+        "siglip2_text_model",
+        "siglip2_vision_model",
+    ],
+)
 def test_what_config_json_leaves_out_is_what_transformers_takes(kind: str):
     """SigLIP's published files give only the model_type of each tower."""
     import transformers
@@ -203,4 +218,5 @@ def test_what_config_json_leaves_out_is_what_transformers_takes(kind: str):
     if ours.patches is None:
         assert (ours.vocab_size, ours.max_positions) == (theirs.vocab_size, theirs.max_position_embeddings)
     else:
-        assert (ours.patches.image_size, ours.patches.patch_size) == (theirs.image_size, theirs.patch_size)
+        side = getattr(theirs, "image_size", 16 * theirs.patch_size)  # SigLIP 2 has 16 x 16 patches
+        assert (ours.patches.image_size, ours.patches.patch_size) == (side, theirs.patch_size)

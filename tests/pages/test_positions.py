@@ -235,6 +235,7 @@ def test_deberta_shows_the_parts_of_a_score(families: Path, monkeypatch: pytest.
 def test_biases_of_alibi_and_of_rows_and_columns(families: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = opened(families, monkeypatch, "bloom")
     offsets, biases = positions.distance_biases(encoder.load(families / "bloom", device="cpu").encoder, 3)
+    assert list(offsets) == [-3, -2, -1, 0]  # a causal model
     np.testing.assert_allclose(biases[2], -(2.0**-6) * np.abs(offsets))  # 6 heads: the slopes of 4, then others
     assert "slope" in shown
     shown = opened(families, monkeypatch, "beit")

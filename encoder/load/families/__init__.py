@@ -39,6 +39,7 @@ class Joint:
 JOINTS = {
     "clip": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
     "metaclip_2": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
+    "siglip2": Joint(clip.SIGLIP_TEXT, clip.SIGLIP2_IMAGE, bias="logit_bias"),
     "siglip": Joint(clip.SIGLIP_TEXT, clip.SIGLIP_IMAGE, bias="logit_bias"),
 }
 

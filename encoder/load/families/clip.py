@@ -4,14 +4,16 @@ CLIP's text tower is causal and ends with a projection; SigLIP's texts are fille
 a learned query pools its images. Each tower is a family of its own, which a checkpoint may hold by itself.
 """
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 
 from encoder.errors import LoadError
 from encoder.load.families.family import ClassifierNames, Family, VectorNames
 from encoder.load.families.names import Part, both, layer
-from encoder.load.families.reader import PRE, STANDARD, Fields, Key
+from encoder.load.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.load.families.vit import grid
 from encoder.model.config import EncoderConfig
 from encoder.model.pooling import Dense, DenseConfig
@@ -129,12 +131,33 @@ SIGLIP_IMAGE = CLIP_IMAGE.but(
     preparation={"resample": 3},
 )  # fmt: skip
 
+
+def square_of_patches(fields: Fields) -> dict[str, Any]:
+    """SigLIP 2's table of positions belongs to a square of patches, to which every image is scaled here."""
+    count = fields.integer("num_patches", 256)
+    side = math.isqrt(max(0, count))
+    if side < 1 or side**2 != count:
+        raise unsupported("num_patches", count, "choose a square number of patches")
+    fields.only("num_channels", 3, "choose a model of three channels")
+    patch = fields.integer("patch_size", 16)
+    return grid(16, cls=False)(Fields({"image_size": side * patch, "patch_size": patch}))
+
+
+#: Tschannen et al. 2025, with patches of any shape (NaFlex): here of its square.
+SIGLIP2_IMAGE = SIGLIP_IMAGE.but(
+    {"embedding.tokens.projection.weight": Part("embeddings.patch_embedding.weight", channels=3)},
+    config=IMAGE_CONFIG.but(square_of_patches).taking(**SIGLIP_USUAL),
+    preparation={},
+)
+
 #: MetaCLIP 2 (Chuang et al. 2025) is CLIP with another tokenizer and more words.
 FAMILIES = {
     "clip_text_model": CLIP_TEXT,
     "clip_vision_model": CLIP_IMAGE,
     "metaclip_2_text_model": CLIP_TEXT,
     "metaclip_2_vision_model": CLIP_IMAGE,
+    "siglip2_text_model": SIGLIP_TEXT,
+    "siglip2_vision_model": SIGLIP2_IMAGE,
     "siglip_text_model": SIGLIP_TEXT,
     "siglip_vision_model": SIGLIP_IMAGE,
 }

@@ -72,9 +72,9 @@ def gemma2_fields(fields: Fields) -> dict[str, Any]:
     }
 
 
-def final_cap(fields: Fields) -> dict[str, Any]:
+def final_cap(fields: Fields, most: float = 30.0) -> dict[str, Any]:
     """Gemma 2's cap on the logits. Gemma 3 has none."""
-    usual = None if fields.get("model_type") == "gemma3_text" else 30.0
+    usual = None if fields.get("model_type") == "gemma3_text" else most
     cap = fields.get("final_logit_softcapping", usual)
     return {"cap": None if cap is None else fields.number("final_logit_softcapping", 30.0)}
 
@@ -238,7 +238,7 @@ BLOOM = Family(
     config=STANDARD.but(
         n_layers=Key("n_layer"), n_heads=Key("n_head"), d_ffn=lambda fields: 4 * fields.integer("hidden_size"),
         max_positions=Key("seq_length", 2048), norm_placement="pre", norm_eps=Key("layer_norm_epsilon", 1e-5),
-        position="alibi", causal=True, activation="gelu_tanh", dropout=Key("hidden_dropout", 0.0),
+        position="alibi", causal=True, activation="gelu_rounded", dropout=Key("hidden_dropout", 0.0),
         attention_dropout=Key("attention_dropout", 0.0), pad_id=Key("pad_token_id", 3),
     ).refusing(
         apply_residual_connection_post_layernorm=(False, "choose a model whose residual stream is not normed")
@@ -339,6 +339,20 @@ FAMILIES = {
             (r"(.*)\.mlp\.(experts\.\d+)\.up_proj\.weight", r"\1.block_sparse_moe.\2.w3.weight"),
             (r"(.*)\.mlp\.(experts\.\d+)\.down_proj\.weight", r"\1.block_sparse_moe.\2.w2.weight"),
         ),
+    ),
+    # Karpathy 2025: norms without gains, on q and k too, and after the embeddings.
+    "nanochat": LLAMA.but(
+        layer(LAYER, ffn="mlp.fc1 mlp.fc2"),
+        config=LLAMA_CONFIG.but(
+            norm_gain=False,
+            qk_norm="head",
+            rotary_reversed=True,
+            embedding_norm=True,
+            gated=False,
+            ffn_bias=False,
+            activation=Key("hidden_act", "relu2"),
+        ).taking(pad_token_id=1),
+        lm=LMNames(config=partial(final_cap, most=15.0)),
     ),
     # Muennighoff et al. 2024.
     "olmoe": MIXED.but(

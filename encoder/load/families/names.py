@@ -16,7 +16,8 @@ class Part:
     vector on disk by which its rows are multiplied (layer scale); transpose: on disk it is [in, out]; per_head: each
     head's rows are such blocks; offset: added to each number (Gemma's gains); plus: tables on disk whose first row is
     added to every row, one entry for each time; joined: the axis along which the weights of all experts are joined,
-    whose number is "{e}" in the name; None: it is one weight.
+    whose number is "{e}" in the name; None: it is one weight; channels: on disk it is [D, pixels of a patch x so many
+    channels], ours [D, channels, rows, columns].
     """
 
     name: str
@@ -30,6 +31,7 @@ class Part:
     offset: float = 0.0
     plus: tuple[str, ...] = ()
     joined: int | None = None
+    channels: int = 0
 
 
 def both(ours: str, theirs: str) -> dict[str, str | Part]:

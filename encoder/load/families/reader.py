@@ -13,6 +13,7 @@ from encoder.model.config import MAX_LAYERS, EncoderConfig
 #: Names of activation functions in config.json -> ours. GELU's tanh forms differ only in how they are computed.
 ACTIVATIONS = {
     "relu": "relu",
+    "relu2": "relu2",
     "gelu": "gelu",
     "gelu_python": "gelu",
     "gelu_new": "gelu_tanh",

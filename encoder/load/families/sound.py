@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from encoder.inputs.sound import MOST_SECONDS
+from encoder.load.families.deberta import deberta_fields
 from encoder.load.families.family import ClassifierNames, Family, LMNames
 from encoder.load.families.names import both, layer
 from encoder.load.families.reader import PRE, SIGNAL, STANDARD, Fields, Key, unsupported
@@ -200,6 +201,72 @@ WAV2VEC2 = Family(
     sounds=True,
 )  # fmt: skip
 
+
+def merged_steps(fields: Fields) -> dict[str, Any]:
+    """SEW's mean over steps; the linear map comes only where it changes the width."""
+    found: Convolutions = sample_convolutions(fields)["convolutions"]
+    projected = found.widths[-1:] != (fields.integer("hidden_size"),)
+    found = dataclasses.replace(found, merged=fields.integer("squeeze_factor", 2), projected=projected)
+    return {"convolutions": found, "max_positions": max(1, found.n_tokens(int(MOST_SECONDS * RATE)))}
+
+
+#: Wu et al. 2022: means of steps are the tokens. What divides them again, for the letters, is left out.
+SEW = WAV2VEC2.but(
+    {
+        **both("embedding.tokens.projection_norm", "layer_norm"),
+        **both("embedding.tokens.projection", "feature_projection"),
+    },
+    config=WAV2VEC2.config.but(merged_steps).taking(
+        conv_dim=[64, *[128] * 4, *[256] * 4, *[512] * 4], conv_kernel=[10, *[3, 1] * 4, *[2, 1] * 2],
+        conv_stride=[5, *[2, 1] * 6],
+    ),
+    prefixes=("sew.", ""),
+    classifiers={},
+    dropped=WAV2VEC2.dropped | {r"encoder\.upsample\..*": "the layer that divides tokens into steps again"},
+)  # fmt: skip
+
+
+def disentangled_steps(fields: Fields) -> dict[str, Any]:
+    """SEW-D: DeBERTa's attention, and an eps of the norm of its convolutions' result."""
+    steps = merged_steps(fields)
+    eps = fields.number("feature_layer_norm_eps", 1e-5)
+    steps["convolutions"] = dataclasses.replace(steps["convolutions"], projection_eps=eps)
+    return {**deberta_fields(fields), **steps, "position": "convolutional", "embedding_norm": False}
+
+
+INNER = "encoder.encoder.layer.{l}"
+SEW_D = SEW.but(
+    {
+        **layer(
+            INNER, "attention.self.query_proj attention.self.key_proj attention.self.value_proj attention.output.dense",
+            "intermediate.dense output.dense", "attention.output.LayerNorm output.LayerNorm",
+        ),
+        **both("layers.{l}.attention.w_pos_k", f"{INNER}.attention.self.pos_key_proj"),
+        **both("layers.{l}.attention.w_pos_q", f"{INNER}.attention.self.pos_query_proj"),
+        "distances.weight": "encoder.encoder.rel_embeddings.weight",
+        **both("distance_norm", "encoder.encoder.LayerNorm"),
+    },
+    config=SEW.config.but(disentangled_steps).taking(
+        layer_norm_eps=1e-7, max_position_embeddings=512, position_buckets=256, share_att_key=True,
+        relative_attention=True, pos_att_type=["p2c", "c2p"], norm_rel_ebd="layer_norm", hidden_act="gelu_python",
+    ).refusing(talking_head=(False, "choose a model whose heads are not mixed")),
+    prefixes=("sew_d.", ""),
+)  # fmt: skip
+ATTEND = "encoder.layers.{l}.attention"
+#: Chen et al. 2022: a bias by distance of all layers, which a gate in each scales.
+WAVLM = WAV2VEC2.but(
+    {
+        "relative_bias.weight": "encoder.layers.0.attention.rel_attn_embed.weight",
+        **both("layers.{l}.attention.w_bias_gate", f"{ATTEND}.gru_rel_pos_linear"),
+        "layers.{l}.attention.bias_gain": f"{ATTEND}.gru_rel_pos_const",
+    },
+    config=WAV2VEC2.config.but(
+        relative_gate=True, relative_buckets=Key("num_buckets", 320),
+        relative_max_distance=Key("max_bucket_distance", 800),
+    ),
+    prefixes=("wavlm.", ""),
+)  # fmt: skip
+
 POSITIONS = "encoder.pos_conv_embed.layers"
 #: Baevski et al. 2022: norms in each convolution, and several convolutions for positions.
 DATA2VEC_AUDIO = WAV2VEC2.but(
@@ -256,8 +323,11 @@ FAMILIES = {
     "data2vec-audio": DATA2VEC_AUDIO,
     "hubert": WAV2VEC2,
     "moonshine": MOONSHINE,
+    "sew": SEW,
+    "sew-d": SEW_D,
     "unispeech": WAV2VEC2,
     "unispeech-sat": WAV2VEC2,
     "wav2vec2": WAV2VEC2,
+    "wavlm": WAVLM,
     "whisper": WHISPER,
 }

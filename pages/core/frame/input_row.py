@@ -41,8 +41,10 @@ _PLACE = ((ViewParams.layer, "Layer"), (ViewParams.head, "Head"))
 _NORMS = {"post": "Post-norm", "pre": "Pre-norm"}
 _ACTIVATIONS = {
     "relu": "ReLU",
+    "relu2": "ReLU, squared",
     "gelu": "GELU",
     "gelu_tanh": "GELU (tanh)",
+    "gelu_rounded": "GELU (tanh, 8 digits)",
     "quick_gelu": "GELU (quick)",
     "silu": "SiLU",
 }
