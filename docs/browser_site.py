@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs.browser_model import Precision, browser_model
+from docs.browser_model import browser_model
 from encoder import load
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
@@ -45,11 +45,11 @@ class SitePage:
 
 @dataclass(frozen=True)
 class SiteModel:
-    """A model that readers choose: its name in `encoder.load`, its title, and how its weights are stored."""
+    """A model that readers choose: its name in `encoder.load`, its title, and a note below the choice."""
 
     name: str
     title: str
-    precision: Precision = "float16"
+    note: str = ""
 
 
 def write(
@@ -67,8 +67,10 @@ def write(
     """
     try:
         (folder / "models").mkdir(parents=True, exist_ok=True)
-        for old in (*folder.glob("*.*.js"), *folder.glob("*.*.css"), *folder.glob("models/*.bin")):
+        for old in (*folder.glob("*.*.js"), *folder.glob("*.*.css"), *folder.glob("models/**/*.bin")):
             old.unlink()
+        for empty in folder.glob("models/*.*/"):
+            empty.rmdir()
         known = {one.name: load(one.name) for one in models}
         files = {one.name: _model_file(folder, known[one.name], one) for one in models}
         scripts = {
@@ -92,7 +94,8 @@ def write(
             place.mkdir(exist_ok=True)
             up = "../" if page.folder else ""
             about = {
-                "models": {one.name: {"title": one.title, "file": f"{up}models/{files[one.name]}"} for one in models},
+                "models": {one.name: {"title": one.title, "note": one.note, "file": f"{up}models/{files[one.name]}"}
+                           for one in models},
                 "example": example, "hidden": hidden, "service": f"{up}service.js",
                 "colours": thumbnails_lut("viridis").ravel().tolist(),
                 "worker": f"{up}{names['worker.js']}", **(more or {}),
@@ -111,11 +114,17 @@ def write(
 
 
 def _model_file(folder: Path, model: object, one: SiteModel) -> str:
+    """The name of a model's file, next to which a folder of its name has the blocks of its word vectors."""
     assert isinstance(model, TextEncoder | ImageEncoder)
-    content = browser_model(model, one.precision)
-    name = f"{one.name}.{hashlib.sha256(content).hexdigest()[:8]}.bin"
-    (folder / "models" / name).write_bytes(content)
-    return name
+    files = browser_model(model)
+    digest = hashlib.sha256(files.main + b"".join(files.blocks)).hexdigest()[:8]
+    place = folder / "models" / f"{one.name}.{digest}"
+    place.with_name(f"{place.name}.bin").write_bytes(files.main)
+    if files.blocks:
+        place.mkdir()
+    for at, block in enumerate(files.blocks):
+        (place / f"{at}.bin").write_bytes(block)
+    return f"{place.name}.bin"
 
 
 def _written(folder: Path, name: str, text: str) -> str:

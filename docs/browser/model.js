@@ -4,19 +4,26 @@ import { readWeights } from "./engine/weights.js";
 import { WordPiece } from "./engine/wordpiece.js";
 
 export class Model {
-  // buffer: of a file that `docs/browser_model.py` made, unpacked.
-  constructor(buffer) {
+  // buffer: of a file that `docs/browser_model.py` made, unpacked. block: gives the bytes of a block of word vectors.
+  constructor(buffer, block) {
     const { tensors, metadata } = readWeights(buffer);
     this.about = JSON.parse(metadata.about);
+    const { table } = this.about;
+    if (table) {
+      this.words = new WordVectors(table, block);
+      tensors[table.name] = this.words.tensor;
+    }
     this.encoder = new Encoder(this.about.config, tensors);
     this.tokenizer = this.about.tokenizer && new WordPiece(this.about.tokenizer);
     this.longest = this.about.config.max_positions;
   }
 
   // {tokens, trace} of a text.
-  read(text, edits) {
+  async read(text, edits) {
     const tokens = this.tokenizer.tokens(text, this.longest);
-    return { tokens, trace: this.encoder.trace(tokens.map(({ id }) => id), edits) };
+    const ids = tokens.map(({ id }) => id);
+    await this.words.need(ids);
+    return { tokens, trace: this.encoder.trace(ids, edits) };
   }
 
   // The same of an image: pixels [S, S] from 0 to 1.
@@ -30,8 +37,34 @@ export class Model {
   }
 }
 
+// The table of word vectors, whose blocks of rows come when a text needs them.
+class WordVectors {
+  constructor({ shape, block }, read) {
+    Object.assign(this, { block, read, coming: [] });
+    this.tensor = { data: new Float32Array(shape[0] * shape[1]), shape };
+  }
+
+  // The rows of these tokens; without tokens, every row.
+  async need(ids) {
+    const { shape: [rows] } = this.tensor;
+    const starts = ids ?? Array.from({ length: Math.ceil(rows / this.block) }, (_, at) => at * this.block);
+    await Promise.all(starts.map((id) => this.fill(Math.floor(id / this.block))));
+  }
+
+  fill(at) {
+    this.coming[at] ??= this.read(at).then((buffer) => {
+      const { data, shape: [, width] } = this.tensor;
+      data.set(readWeights(buffer).tensors.rows.data, at * this.block * width);
+    }).catch((error) => {
+      delete this.coming[at]; // the next request tries again
+      throw error;
+    });
+    return this.coming[at];
+  }
+}
+
 // The bytes of a file, with news of how much of it has come. Raises an Error with a sentence.
-export async function fetched(address, onProgress) {
+export async function fetched(address, onProgress = () => {}) {
   const response = await fetch(address).catch(() => null);
   if (!response?.ok) throw new Error("The model’s weights could not be loaded. Reload the page, or serve the folder.");
   const total = Number(response.headers.get("content-length"));

@@ -11,7 +11,7 @@ const site = JSON.parse(document.getElementById("site").textContent);
 const { page } = document.body.dataset;
 // The worker is in another folder than the page, and would look for the files from there.
 for (const one of Object.values(site.models)) one.file = new URL(one.file, location.href).href;
-const worker = new Worker(site.worker);
+let worker = null;
 const places = {}; // place -> view
 const number = (text) =>
   text === null || text === "" || !Number.isFinite(Number(text)) ? null : Math.max(0, Math.floor(Number(text)));
@@ -80,6 +80,10 @@ let asked = 0;
 function ask() {
   if (page === "by_hand") return calculate();
   asked += 1;
+  if (!worker) {
+    worker = new Worker(site.worker);
+    worker.addEventListener("message", answered);
+  }
   worker.postMessage({ id: asked, page, state: { ...state, ...imageOf(state) }, site });
 }
 
@@ -97,7 +101,7 @@ function imageOf({ image }) {
   return { pixels, given: { uri: canvas.toDataURL(), smooth: false, rows: 4, columns: 4, before: 1 } };
 }
 
-worker.addEventListener("message", ({ data: { id, progress, error, blocks, words, classes, note } }) => {
+function answered({ data: { id, progress, error, blocks, words, classes, note } }) {
   const status = document.getElementById("status");
   if (progress) {
     status.textContent = progress.share && progress.share < 1
@@ -106,11 +110,11 @@ worker.addEventListener("message", ({ data: { id, progress, error, blocks, words
     return;
   }
   if (id !== asked) return; // the reader has asked for something newer
-  status.textContent = error ?? note;
+  status.textContent = error ?? `${site.models[state.model].note} ${note}`.trim();
   if (error) return;
   for (const { place, kind, height, block } of blocks) draw(place, kind, height, block);
   document.getElementById("said").replaceChildren(...answers(words, classes));
-});
+}
 
 function draw(name, kind, height, block) {
   const place = document.getElementById(name);
@@ -225,14 +229,18 @@ function calculate() {
   places.by_hand.view.update({ data: pack(header, {}), parentElement, setStateValue });
 }
 
+function start() {
+  ask();
+  if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
+    navigator.serviceWorker.register(site.service);
+  }
+}
+
+fill();
+nameView();
 const first = document.getElementById("first");
 if (first && !location.search) {
   const { place, kind, height } = first.dataset;
   draw(place, kind, Number(height), Uint8Array.from(atob(first.textContent), (letter) => letter.charCodeAt(0)));
-}
-fill();
-ask();
-nameView();
-if ("serviceWorker" in navigator && location.protocol.startsWith("http")) {
-  navigator.serviceWorker.register(site.service);
-}
+  requestAnimationFrame(() => setTimeout(start)); // the weights come when the first picture is painted
+} else start();

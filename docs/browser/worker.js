@@ -8,11 +8,13 @@ import { gridPicture, linesPicture, mapPicture, modelPicture, MOST_TOKENS, textP
 
 const models = new Map(); // name -> promise of a Model
 const MOST_WORDS = 8;
+const WHOLE_TABLE = 2 ** 21; // numbers; a larger table of word vectors comes in the blocks that texts need
 
 function model(name, address) {
   if (!models.has(name)) {
+    const block = (at) => fetched(address.replace(/\.bin$/, `/${at}.bin`));
     const loading = fetched(address, (share) => postMessage({ progress: { name, share } })).then((buffer) =>
-      new Model(buffer)
+      new Model(buffer, block)
     );
     loading.catch(() => models.delete(name)); // the next request tries again
     models.set(name, loading);
@@ -37,7 +39,7 @@ async function pictures({ page, state, site }) {
   used.about.title = site.models[state.model].title;
   const run = (edits) =>
     state.pixels ? used.look(Float32Array.from(state.pixels), edits) : used.read(state.text, edits);
-  const { tokens, trace } = run(editsOf(state));
+  const { tokens, trace } = await run(editsOf(state));
   const labels = tokens.map(({ label }) => label);
   const place = placeOf(state, used.encoder.config, trace.nTokens);
   const found = used.about.classifier ? namedClasses(used, trace) : [];
@@ -53,8 +55,8 @@ async function pictures({ page, state, site }) {
   } else if (page === "pre_post") {
     made.pre = await curvesOf("twin-pre", state, site);
     made.post = await curvesOf("twin-post", state, site);
-  } else made.model = wholePicture(used, trace, tokens, place, state, found, run);
-  const words = page === "predict" && used.about.mlm_head ? hiddenWords(used, trace, tokens) : [];
+  } else made.model = await wholePicture(used, trace, tokens, place, state, found, run);
+  const words = page === "predict" && used.about.mlm_head ? await hiddenWords(used, trace, tokens) : [];
   const isCut = !state.pixels && tokens.length >= MOST_TOKENS && page === "model";
   return {
     made,
@@ -71,8 +73,8 @@ const namedClasses = (used, trace) => {
   return largest(shares, shares.length).map((at) => [used.about.classifier.labels[at], shares[at]]);
 };
 
-function wholePicture(used, trace, tokens, place, state, found, run) {
-  const before = isChanged(state) ? run({}).trace : null;
+async function wholePicture(used, trace, tokens, place, state, found, run) {
+  const before = isChanged(state) ? (await run({})).trace : null;
   const { layer, head } = place;
   const off = state.off.some(([l, part]) => l === layer && [head, "attention"].includes(part)) ? [head] : [];
   const header = { switches: switchesOf(used, trace, place, state), off, ...effectOf(used, trace, before) };
@@ -127,16 +129,17 @@ function switchesOf({ encoder: { config } }, trace, { layer, head }, { causal, p
 async function curvesOf(name, state, site) {
   const used = await model(name, site.models[name].file);
   used.about.title = site.models[name].title;
-  const { tokens, trace } = used.read(state.text, {});
+  const { tokens, trace } = await used.read(state.text, {});
   const place = placeOf(state, used.encoder.config, trace.nTokens);
   return modelPicture(used, trace, tokens.map(({ label }) => label), place, { header: { curves: true } });
 }
 
-function hiddenWords(used, trace, tokens) {
-  return tokens.flatMap(({ label }, at) => {
-    if (label !== HIDDEN) return [];
+async function hiddenWords(used, trace, tokens) {
+  const hidden = tokens.flatMap(({ label }, at) => label === HIDDEN ? [at] : []);
+  if (hidden.length) await used.words.need(); // any word may be the answer
+  return hidden.map((at) => {
     const shares = hiddenWord(used.encoder, used.about.mlm_head, trace, at);
-    return [{ token: at, words: largest(shares, MOST_WORDS).map((id) => [used.tokenizer.names[id], shares[id]]) }];
+    return { token: at, words: largest(shares, MOST_WORDS).map((id) => [used.tokenizer.names[id], shares[id]]) };
   });
 }
 
@@ -151,6 +154,12 @@ function placeOf({ layer, head, i, j }, { n_layers: nLayers, n_heads: nHeads }, 
   };
 }
 
+// Loads what remains of a model while the reader looks, so that any later sentence needs no network.
+async function loadRest({ words }) {
+  if (!words || words.tensor.data.length > WHOLE_TABLE) return;
+  for (let row = 0; row < words.tensor.shape[0]; row += words.block) await words.need([row]);
+}
+
 addEventListener("message", async ({ data: { id, ...request } }) => {
   try {
     const { made, ...rest } = await pictures(request);
@@ -161,6 +170,7 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
       block: pack(header, arrays),
     }));
     postMessage({ id, ...rest, blocks }, blocks.map(({ block }) => block.buffer));
+    for (const loaded of await Promise.all(models.values())) await loadRest(loaded);
   } catch (error) {
     postMessage({ id, error: error.message });
   }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import http.server
 import json
 import shutil
@@ -13,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import encoder
-from docs.browser_model import browser_model
 from tests import firefox
 from tests.browser.test_site import Quiet, site
-from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts
+from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts, unpack
 
 pytestmark = [
     pytest.mark.browser,
@@ -35,7 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[firefox.Firefox]:
 @pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
 def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox, tmp_path: Path) -> None:
     shutil.copytree(BROWSER, tmp_path / "browser")
-    (tmp_path / "model.bin").write_bytes(gzip.decompress(browser_model(encoder.load(name), "float16")))  # type: ignore[arg-type]
+    unpack(name, tmp_path)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -43,14 +40,15 @@ def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox
         page.open(f"http://127.0.0.1:{server.server_address[1]}/")
         found = page.run(
             "(async () => { const { Model } = await import('/browser/model.js');"
-            " const model = new Model(await (await fetch('/model.bin')).arrayBuffer());"
+            " const bytes = async (name) => (await fetch(`/${name}.bin`)).arrayBuffer();"
+            " const model = new Model(await bytes('model'), bytes);"
             f" const given = {json.dumps({'texts': texts(50)})}; return {FIFTY}; }})()"
         )
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-    are_those_of_python(found, name)
+    are_those_of_python(found, name, texts(50))
 
 
 def test_a_reader_types_opens_a_head_moves_the_norms_and_draws_a_digit(page: firefox.Firefox, site: str) -> None:

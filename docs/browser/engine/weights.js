@@ -1,4 +1,5 @@
-// The weights of a model: a safetensors file with float32, float16 or int8. An int8 matrix has a scale for each row.
+// The weights of a model: a safetensors file with vectors in float32, and matrices in 16 bits, as the planes of their low
+// and high bytes. A matrix with a scale for each row has signed whole numbers, any other float16.
 
 const HALF = new Float32Array(65_536); // every float16 as a number
 
@@ -14,28 +15,34 @@ function fillHalf() {
   }
 }
 
-const READERS = {
-  F32: (bytes) => new Float32Array(bytes),
-  F16: (bytes) => Float32Array.from(new Uint16Array(bytes), (bits) => HALF[bits]),
-  I8: (bytes) => Float32Array.from(new Int8Array(bytes)),
-};
+// Numbers of 16 bits from their bytes, by planes. scales: of each row, or undefined for float16.
+function matrix(planes, scales) {
+  const count = planes.length / 2;
+  const data = new Float32Array(count);
+  const width = scales && count / scales.length;
+  for (let at = 0; at < count; at++) {
+    const bits = planes[at] | planes[count + at] << 8;
+    data[at] = scales ? (bits << 16 >> 16) * scales[Math.floor(at / width)] : HALF[bits];
+  }
+  return data;
+}
 
 // {name: {data: Float32Array, shape}} of a file's bytes (ArrayBuffer), and its metadata.
 export function readWeights(buffer) {
   if (!HALF[1]) fillHalf();
   const length = Number(new DataView(buffer).getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const { __metadata__: metadata = {}, ...stored } = JSON.parse(
+    new TextDecoder().decode(new Uint8Array(buffer, 8, length)),
+  );
+  const bytes = ({ data_offsets: [start, end] }) => buffer.slice(8 + length + start, 8 + length + end);
   const tensors = {};
-  const { __metadata__: metadata = {}, ...stored } = header;
-  for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(stored)) {
-    tensors[name] = { data: READERS[dtype](buffer.slice(8 + length + start, 8 + length + end)), shape };
-  }
-  for (const [name, { data: scales }] of Object.entries(tensors)) {
-    if (!name.endsWith(".scale")) continue;
-    const { data } = tensors[name.slice(0, -".scale".length)];
-    const width = data.length / scales.length;
-    for (let at = 0; at < data.length; at++) data[at] *= scales[Math.floor(at / width)];
-    delete tensors[name];
+  for (const [name, one] of Object.entries(stored)) {
+    if (name.endsWith(".scale")) continue;
+    const scale = stored[`${name}.scale`];
+    tensors[name] = one.dtype === "F32" ? { data: new Float32Array(bytes(one)), shape: one.shape } : {
+      data: matrix(new Uint8Array(bytes(one)), scale && new Float32Array(bytes(scale))),
+      shape: one.shape.slice(1),
+    };
   }
   return { tensors, metadata };
 }
