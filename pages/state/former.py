@@ -48,8 +48,8 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
     own = {"text": view["masked"]} if "masked" in view and view["page"] in OF_MASKED else {}  # was a field of its own
     if view.get("norm") == "both":  # was a third placement
         view = {name: value for name, value in view.items() if name != "norm"} | {"page": BOTH}
-    values = {**view, **own}.items()
-    view = {name: value for name, value in values if name not in DROPPED and (name, value) not in GONE}
+    named = {**view, **own}.items()
+    view = {name: value for name, value in named if name not in DROPPED and (name, value) not in GONE}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
