@@ -22,9 +22,9 @@ to [SEP]. Our sentences have 10 tokens on average, so uniform attention would gi
 STEPS = """
 ## Compare two models, or two steps of a training
 
-On Head types, “Over a corpus”, "Compare with another atlas" sets any two side by side: the twins at once, and yours
-from a folder. Steps of a training need a checkpoint of each, as a folder. The twins' own training saves such folders
-(ten minutes on one core; it fetches WordNet):
+On Head types, “Over a corpus” opens one atlas after the other: those of the twins, and yours from a folder.
+`encoder.corpus.difference` gives the difference of a head in two atlases, with its interval. Steps of a training need a
+checkpoint of each, as a folder. The twins' own training saves such folders (ten minutes on one core; fetches WordNet):
 
 ```bash no-run
 python -m recipes.twins --runs twin-post --save-at 0 500 1000 2000
@@ -35,7 +35,7 @@ done
 encoderscope --atlases-root atlases
 ```
 
-Open Head types, “Over a corpus”, choose the atlas step-500, and compare it with step-2000. Weights on a neighbour
+Open Head types, “Over a corpus”, and choose the atlas step-500, then step-2000. Weights on a neighbour
 over 1,000 sentences, in one run of these commands on 22 November 2026:
 
 | after steps | on the previous token: L0 H1 (interval) | on the next token: L0 H3 (interval) |

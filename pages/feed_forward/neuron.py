@@ -1,13 +1,10 @@
-"""One neuron: the neurons of the same token in every layer, and the words of its output vector."""
+"""One neuron: the words of its output vector, and a way to switch it off."""
 
-from functools import partial
-
-import pandas as pd
 import streamlit as st
 
 from encoder import causal
 from encoder.edits import Zero
-from encoder.explain.neurons import LayerNeurons, PromotedWords, promoted_words, through_layers
+from encoder.explain.neurons import PromotedWords, promoted_words
 from pages.core.inputs.edited import EditParams, Step
 from pages.core.stores import cache
 from pages.core.words import number, plain, references, token_names
@@ -22,50 +19,16 @@ LIMITS = (
 
 
 def draw(selected: Selected) -> None:
-    """The neurons of the selected token in all layers, next to the words of the selected neuron."""
+    """The words of the selected neuron, and the button."""
     view = selected.view
     st.header(f"Neuron {selected.neuron} of layer {view.layer}", anchor=False)
-    left, right = st.columns([1, 1], gap="medium")
-    with left:
-        _layers(selected)
-    with right:
-        _words(selected)
+    _words(selected)
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
     links.button(
         "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
         {"intervention": "ablation", "edits": (*steps, Step(off))},
     )  # fmt: skip
-
-
-def _layers(selected: Selected) -> None:
-    view = selected.view
-    config = view.loaded.config
-    found: LayerNeurons = view.derived(
-        ("through layers", selected.token, selected.neuron),
-        partial(through_layers, token=selected.token, neuron=selected.neuron),
-    )
-    st.markdown(f"{token_names.bold(view.trace.labels, selected.token)} **in the FFN of every layer**")
-    table = {
-        "Layer": list(range(config.n_layers)),
-        "Active": found.active,
-        "Strongest neuron": found.strongest,
-        "Its activation": found.activation,
-    }
-    if config.n_distinct_layers < config.n_layers:
-        table[f"Neuron {selected.neuron}"] = found.selected
-    st.dataframe(
-        pd.DataFrame(table),
-        hide_index=True,
-        width="stretch",
-        height="content",
-        column_config={
-            "Active": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
-            "Its activation": st.column_config.NumberColumn(format="%.3f"),
-        },
-    )
-    if config.n_distinct_layers == config.n_layers:
-        st.caption(f"Each layer has neurons of its own: neuron {selected.neuron} of another layer is another neuron.")
 
 
 def _words(selected: Selected) -> None:

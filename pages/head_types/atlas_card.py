@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from encoder.corpus import Atlas, Example
-from encoder.figures.atlas import Means, offset_shares, text_counts
+from encoder.figures.atlas import offset_shares, text_counts
 from encoder.load import BUNDLED
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.head_types import BY_NAME as TYPES
@@ -75,11 +75,6 @@ class Opened:
             state.put(AtlasView.foreign, [(layer, head)])
         else:
             selection.open_head(layer, head)
-
-
-def means(atlas: Atlas, measure: str, **look: str) -> Means:
-    """The means of a measure with their intervals; look: of the points."""
-    return Means(atlas.array(measure), atlas.array(measure, "low"), atlas.array(measure, "high"), **look)
 
 
 def draw(found: Opened) -> None:

@@ -39,8 +39,6 @@ else:
         exported = DRAW[part](view, found)
     with head:
         selected.draw(view, found)
-    if part == "table" and view.trace.kind == "image":
-        table.draw_distances(view)
     st.caption(f"Such patterns suggest what a head may do. One {words.input} is not a proof: another can show others.")
 if exported is not None:
     exported.draw()

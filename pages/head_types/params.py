@@ -40,10 +40,9 @@ class Params:
 
 @state.register
 class AtlasView:
-    """The measure, the second atlas, and the open part of the head's card."""
+    """The measure, and the open part of the head's card."""
 
     measure: Param[str] = choice("previous", ATLAS_MEASURES, url="atlas_measure")
-    against: Param[str] = string(url="atlas_against", public="an atlas of this server, chosen from a list")
     card: Param[str] = choice("texts", CARD, url="atlas_card")
     label: Param[str] = string(url="atlas_label", public="a label of the atlas, chosen from a list")
     # The open head of an atlas of another model than the reader's.

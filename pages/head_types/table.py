@@ -1,18 +1,14 @@
 """The table of all heads and their measures."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from encoder import figures
 from encoder.figures.numbers import three_digits
-from encoder.measure import patches, tokens
+from encoder.measure import tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
 from encoder.measure.head_definitions import Definition, own
-from pages.components import plot
 from pages.core.view import View, head_measures, selection
 from pages.core.widgets import Export, title
-from pages.core.words import about
 from pages.head_types.heads import Heads, thresholds_in_python
 from pages.head_types.params import COLUMNS as GROUP_TITLES
 from pages.head_types.params import Params
@@ -151,19 +147,3 @@ def _say_that_none_is(found: Heads) -> None:
         f"“{MEASURES[measure].title}” above {getattr(thresholds, field):g}" for measure, field, _ in wanted.rules
     )
     st.info(f"{wanted.title}: no head has {rules} here. Lower the threshold to find the nearest head.")
-
-
-def draw_distances(view: View) -> None:
-    """How far each head attends."""
-    st.subheader("How far each head attends", anchor=False)
-    found = view.derived("patch distances", lambda trace: patches.attention_distances(trace).cpu().numpy())
-    local, wide = (np.unravel_index(pick(found), found.shape) for pick in (np.nanargmin, np.nanargmax))
-    st.markdown(
-        f"Mean distance between a patch and those that it attends to. Most local: L{local[0]} H{local[1]}, "
-        f"{found[local]:.1f} pixels. Most global: L{wide[0]} H{wide[1]}, {found[wide]:.1f} pixels."
-    )
-    plot(
-        figures.distance_dots(found), height=300, key="patch-distances",
-        alt="Attention distance in pixels of every head, by layer.",
-    )  # fmt: skip
-    st.caption(about.text(__file__, "How far each head attends"))

@@ -1,15 +1,13 @@
-"""A probe as a classification head: train, save, open again."""
+"""A probe as a classification head: train it, use it with the sentence, save its weights."""
 
 import streamlit as st
 
 from encoder import classify
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
-from pages.components.lazy import expander
-from pages.core.access import limits
 from pages.core.view import View
 from pages.core.widgets import class_head, file_name
-from pages.core.words import errors_said, plain
+from pages.core.words import plain
 from pages.probes import work
 from pages.probes.params import VIEWS
 
@@ -38,31 +36,12 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject)
 
 
 def opened(view: View) -> None:
-    """What the model's head, or the opened one, says about the reader's sentence; the upload of a saved head."""
-    model = class_head.model_of(view)
-    if model.classifier is not None:
-        st.header("Your sentence, classified", anchor=False)
-        if class_head.name():
-            st.caption(f"Head: {plain(class_head.name())}")
-        class_head.draw(view)
-        if class_head.name():
-            st.button("Close this head", icon=":material/close:", key="probes:close", on_click=class_head.drop)
-    part = expander("Open a saved head", "probes-open")
-    if part is None:
+    """What the model's head, or the one in use, says about the reader's sentence."""
+    if class_head.model_of(view).classifier is None:
         return
-    with part:
-        given = st.file_uploader(
-            "A head that this page saved",
-            type=["safetensors"],
-            max_upload_size=limits.PROBE_HEAD.value // 10**6,
-            key="probes:head",
-        )
-        if given is None:
-            return
-        if st.session_state.get("probes:opened") != given.file_id:  # closed, it opens again when it is uploaded again
-            with errors_said():
-                found, made_with = classify.head_from_bytes(given.getvalue())
-                classify.with_head(view.loaded, found)
-                st.session_state["probes:opened"] = given.file_id
-                class_head.put(found, made_with, given.name)
-                st.rerun()
+    st.header("Your sentence, classified", anchor=False)
+    if class_head.name():
+        st.caption(f"Head: {plain(class_head.name())}")
+    class_head.draw(view)
+    if class_head.name():
+        st.button("Close this head", icon=":material/close:", key="probes:close", on_click=class_head.drop)

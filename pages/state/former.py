@@ -36,8 +36,8 @@ BOTH = "pre_post"
 OF_MASKED = ("masked_words", "predict")
 #: Values of former pages that the page of now has no use for: a view with them opens without.
 DROPPED = frozenset(
-    "block change_of cover cross_encoder hidden knock_out_query maps masked moved_norms order picture points says "
-    "second stage temperature third".split()
+    "atlas_against block change_of cover cross_encoder hidden knock_out_query maps masked moved_norms order picture "
+    "points says second stage temperature third".split()
 )
 #: Values of parts that are gone: a view with one opens its page.
 GONE = frozenset({("find", "map")})

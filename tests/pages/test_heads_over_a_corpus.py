@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import corpus
 from encoder.measure.heads import head_measures
-from tests.pages.apps import assert_well, charts, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -23,20 +22,14 @@ def atlas() -> corpus.Atlas:
     return corpus.open_atlas(corpus.bundled_atlases()["minilm"])
 
 
-def legend(app: AppTest) -> list[str | None]:
-    """Names of the series of all charts."""
-    return [trace.get("name") for chart in charts(app) for trace in chart]
-
-
 def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.TextEncoder, atlas: corpus.Atlas) -> None:
-    app = visit("head_types", find="corpus", text=TEXT, layer="1", head="9", atlas_against="twin-pre")
+    app = visit("head_types", find="corpus", text=TEXT, layer="1", head="9")
     assert_well(app)
     here = float(head_measures(minilm.trace(TEXT))["previous"][1, 9])
     mean = float(atlas.array("previous")[1, 9])
     assert f"**{here:.2f}** here, **{mean:.2f}**" in written(app)
     below = corpus.standing(atlas, "previous", 1, 9, here)
     assert f"{below:.0%} of the texts" in written(app)
-    assert {"all-MiniLM-L6-v2, 2,000 sentences of WordNet", "twin-pre, 2,000 sentences of WordNet"} <= set(legend(app))
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     np.testing.assert_array_equal(names["mean"], atlas.array("previous"))
@@ -75,7 +68,6 @@ def test_an_atlas_of_another_model_has_no_number_of_this_sentence(atlas: corpus.
         model="twin-pre",
         atlas="minilm",
         atlas_head="5.11",
-        atlas_against="minilm",
     )
     assert_well(app)
     assert f"**L5 H11**, on the previous token: **{atlas.array('previous')[5, 11]:.2f}**" in written(app)
@@ -105,10 +97,6 @@ def test_a_server_offers_the_folders_of_its_operator_alone(
     app = visit("head_types", find="corpus", text=TEXT, atlas="server:mine")
     assert_well(app)
     assert "here" in written(app)
-    shutil.copytree(atlas.folder, root / "later")
-    app = visit("head_types", find="corpus", text=TEXT, atlas="server:mine", atlas_against="server:later")
-    assert_well(app)
-    assert [one for one in legend(app) if one] == ["mine (of this server)", "later (of this server)"]
     for name in ("broken", "newer", "link"):
         app = visit("head_types", find="corpus", text=TEXT, atlas=f"server:{name}")
         assert not app.exception

@@ -51,8 +51,6 @@ SEARCH_TEXTS = Limit("texts that are searched", 10_000, own=200_000)
 SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
 PROBE_FILE = Limit("a file of texts on the page Probes", 10_000_000, "bytes")
 PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
-# Room for 10,000 classes of 1,024 numbers.
-PROBE_HEAD = Limit("a file with a head on the page Probes", 50_000_000, "bytes")
 TRAINING_RUNS = Limit("runs of training at the same time", 4)
 
 ROOM_HOURS = Limit("hours after which a room closes by itself", 12)
