@@ -22,6 +22,11 @@ HEADS = {"mlm_head": "mlm_head.", "classifier": "classifier."}
 
 def browser_model(model: TextEncoder | ImageEncoder, precision: Precision = "float16") -> bytes:
     """The file of a model. Raises EncoderError for one whose tokenizer is not BERT's WordPiece."""
+    return gzip.compress(unpacked(model, precision), mtime=0)
+
+
+def unpacked(model: TextEncoder | ImageEncoder, precision: Precision = "float16") -> bytes:
+    """The same file before it is compressed, as the engine reads it."""
     tensors = {name: value.detach().float().cpu().numpy() for name, value in model.encoder.state_dict().items()}
     about: dict[str, Any] = {"name": model.name, "precision": precision,
                              "config": dataclasses.asdict(model.encoder.config)}  # fmt: skip
@@ -42,7 +47,7 @@ def browser_model(model: TextEncoder | ImageEncoder, precision: Precision = "flo
             stored[f"{name}.scale"] = scale.astype(np.float32)
         else:
             stored[name] = value.astype(np.float16)
-    return gzip.compress(save(stored, {"about": json.dumps(about)}), mtime=0)
+    return save(stored, {"about": json.dumps(about)})
 
 
 def _vocabulary(model: TextEncoder) -> dict[str, Any]:

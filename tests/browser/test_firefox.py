@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import http.server
 import json
 import shutil
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import encoder
-from docs.browser_model import browser_model
+from docs.browser_model import unpacked
 from tests import firefox
 from tests.browser.test_site import Quiet, site
 from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts
@@ -35,7 +34,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[firefox.Firefox]:
 @pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
 def test_fifty_texts_give_the_numbers_of_python(name: str, page: firefox.Firefox, tmp_path: Path) -> None:
     shutil.copytree(BROWSER, tmp_path / "browser")
-    (tmp_path / "model.bin").write_bytes(gzip.decompress(browser_model(encoder.load(name), "float16")))  # type: ignore[arg-type]
+    (tmp_path / "model.bin").write_bytes(unpacked(encoder.load(name)))  # type: ignore[arg-type]
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

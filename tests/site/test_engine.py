@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 from PIL import Image
 
 import encoder
-from docs.browser_model import browser_model
+from docs.browser_model import unpacked
 from encoder.export.model_picture import model_picture
 from encoder.inputs import digits
 from encoder.javascript import joined
@@ -34,7 +33,7 @@ def texts(count: int) -> list[str]:
 
 def in_browser(name: str, expression: str, folder: Path, *, precision: str = "float16", **given: Any) -> Any:
     """The value of an expression over `model` (a Model of the site) and `given`."""
-    (folder / "model.bin").write_bytes(gzip.decompress(browser_model(encoder.load(name), precision)))  # type: ignore[arg-type]
+    (folder / "model.bin").write_bytes(unpacked(encoder.load(name), precision))  # type: ignore[arg-type]
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     module = folder / "module.js"
     module.write_text(
@@ -104,23 +103,20 @@ def test_the_picture_of_the_model_has_the_arrays_of_python(tmp_path: Path) -> No
     assert {name: found["header"][name] for name in shared} == {name: picture.header[name] for name in shared}
 
 
-@pytest.mark.parametrize(
-    ("edits", "ours"),
-    [
+def test_switches_make_the_edits_of_python(tmp_path: Path) -> None:
+    text = "She sat on the bank of the river."
+    cases: list[tuple[dict[str, Any], list[Any]]] = [
         ({"causal": True}, [encoder.edits.CausalMask()]),
         ({"noPositions": True}, [encoder.edits.DropPositions()]),
         ({"heads": [[1, 2]]}, [encoder.edits.AblateHead(1, 2)]),
         ({"sublayers": [[0, "ffn"]]}, [encoder.edits.Zero("ffn_out", layer=0)]),
         ({"placement": "post"}, []),
-    ],
-)
-def test_switches_make_the_edits_of_python(edits: dict[str, Any], ours: list[Any], tmp_path: Path) -> None:
-    text = "She sat on the bank of the river."
-    found = in_browser("twin-pre", "Array.from(model.read(given.text, given.edits).trace.output)", tmp_path,
-                       text=text, edits=edits)  # fmt: skip
+    ]
+    each = "given.edits.map((edits) => Array.from(model.read(given.text, edits).trace.output))"
+    found = in_browser("twin-pre", each, tmp_path, text=text, edits=[edits for edits, _ in cases])
     model = encoder.load("twin-pre")
-    model = model.with_norm_placement(edits.get("placement", "pre"))
-    close(found, model.trace(text, edits=ours).output)
+    for output, (edits, ours) in zip(found, cases, strict=True):
+        close(output, model.with_norm_placement(edits.get("placement", "pre")).trace(text, edits=ours).output)
 
 
 def test_hidden_words_and_classes_have_the_probabilities_of_python(tmp_path: Path) -> None:
