@@ -316,7 +316,7 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
 def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
     teacher, code = school.teacher()
     teacher.app.session_state["lazy:desk-test"] = teacher.app.session_state["lazy:desk-end"] = True
-    students = [school.student(code) for _ in range(2)]
+    students = [school.student(code) for _ in range(3)]
     for form, right in (("A", 2), ("B", 8)):
         teacher.run().click(f"desk:test:{form}")
         asked = school.room(code).question
@@ -331,14 +331,14 @@ def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None
             student.run(lambda student=student: next(
                 one for one in student.app.button if one.label == "Send all answers").click().run())  # fmt: skip
             assert "sent" in words(student.app)
-        assert len(school.store.answers(code, asked.id)) == 2
+        assert len(school.store.answers(code, asked.id)) == 3
         teacher.run()
         assert not [one for one in teacher.app.button if one.key in ("room:reveal", "room:again")]
         teacher.click("room:close-question")
     assert desk.export(school.room(code)).count(b"\n") == 1, "the concept test has a table without names"
     said = words(teacher.run().app)
     assert "**0.75**, 95% interval 0.75 to 0.75" in said
-    assert "of 2 students" in said
+    assert "of 3 students" in said
     assert teacher.app.button(key="desk:test:A").disabled
     teacher.click("desk:close")
     assert school.store.find(code) is None, "the answers are deleted with the room"
