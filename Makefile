@@ -79,12 +79,14 @@ tools: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m tests.ensure_servers
 
-# Types take as long as all else before the tests, on one core.
+# Types take as long as all else before the tests, on one core. Servers and commands that tests start, and the second
+# run of pytest, read what the first process compiled, also where the environment forbids Python to write it.
 test: $(VENV)/installed-test
 	@$(MAKE) --no-print-directory --jobs=2 types rules tools
 	@status=0; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
+	export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=; \
+	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
+	$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
 	exit $$status
 
 wheel: $(VENV)/installed-test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import socket
@@ -43,6 +44,16 @@ CHROMIUM_FLAGS = [
     "--js-flags=--single-threaded-gc",  # threads that collect garbage cost a tenth of all, with two busy cores
 ]
 START_SECONDS = 120  # for a server's start on a busy machine, not a claim about speed
+
+
+def pytest_configure() -> None:
+    """Collecting tests makes millions of objects that stay: the garbage collector leaves them out, then and later."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

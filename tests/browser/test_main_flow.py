@@ -131,32 +131,6 @@ def test_the_sentence_is_edited_in_place_above_the_page(visit: Callable[..., Pag
     wait_for_query(page, text="four five\n")
 
 
-def test_a_sentence_survives_a_session_that_the_server_has_dropped(
-    serve: Callable[..., AbstractContextManager[Server]], browser: Browser
-) -> None:
-    with serve(STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL="1") as server:
-        page = browser.new_page()
-        sockets = []
-
-        def between(socket) -> None:
-            sockets.append((socket, socket.connect_to_server()))
-
-        page.route_web_socket(re.compile("_stcore/stream"), between)
-        page.goto(f"{server.url}/heads")
-        settle(page)
-        type_sentence(page, "a sentence of my own")
-        [own, servers] = sockets.pop()
-        servers.close()
-        own.close()
-        page.wait_for_timeout(3000)  # longer than the server keeps a session
-        page.wait_for_selector('[data-test-connection-state="CONNECTED"]')
-        open_page(page, "Positions")
-        page.get_by_role("heading", name="Positions", level=1).wait_for()
-        wait_for_query(page, text="a sentence of my own")
-        expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("a sentence of my own")
-        page.close()
-
-
 def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     page = visit("/heads")
     type_sentence(page, "first words")
@@ -177,11 +151,11 @@ def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:
     page.wait_for_function("() => location.pathname === '/heads' && location.search.includes('head=4')")
 
 
-def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(
+def test_a_new_server_hears_a_link_to_a_former_page_and_drops_a_session_whose_sentence_survives(
     serve: Callable[..., AbstractContextManager[Server]], browser: Browser
 ) -> None:
-    """`tests/pages/test_frame.py` knows all former addresses."""
-    with serve() as server:
+    """`tests/pages/test_frame.py` knows all former addresses; here one is the first that the server hears."""
+    with serve(STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL="1") as server:
         page = browser.new_page()
         complaints: list[str] = []
         collect_complaints(page, server.url, complaints)
@@ -190,6 +164,25 @@ def test_a_link_to_a_former_page_is_the_first_that_a_server_hears(
         page.get_by_role("heading", name="Norms", exact=True).wait_for()
         expect(page.get_by_text("does not seem to exist")).to_have_count(0)
         assert query(page) == {"layer": "1"}
-        page.context.close()
         assert not complaints
         assert "Traceback" not in server.log()
+
+        sockets = []
+
+        def between(socket) -> None:
+            sockets.append((socket, socket.connect_to_server()))
+
+        page.route_web_socket(re.compile("_stcore/stream"), between)
+        page.goto(f"{server.url}/heads")
+        settle(page)
+        type_sentence(page, "a sentence of my own")
+        [own, servers] = sockets.pop()
+        servers.close()
+        own.close()
+        page.wait_for_timeout(3000)  # longer than the server keeps a session
+        page.wait_for_selector('[data-test-connection-state="CONNECTED"]')
+        open_page(page, "Positions")
+        page.get_by_role("heading", name="Positions", level=1).wait_for()
+        wait_for_query(page, text="a sentence of my own")
+        expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("a sentence of my own")
+        page.context.close()

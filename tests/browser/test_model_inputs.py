@@ -133,6 +133,11 @@ def test_a_long_text_has_a_strip_and_a_window_that_pans(visit: Open) -> None:
     wait_for_query(tab, **{"from": "0"})
     expect(names.first).to_contain_text("[CLS]")
     expect(tab.locator(".enc-model-legend")).to_contain_text(str(trace.n_tokens))
+    tab.set_viewport_size({"width": 390, "height": 844})  # fewer tokens have room than the server sends
+    tab.locator(".enc-model-turned").wait_for()
+    strip.focus()
+    tab.keyboard.press("End")
+    expect(names.last).to_contain_text("[SEP]")
 
 
 @pytest.mark.parametrize("width", [390, 640])  # a phone; a small window, magnified to 200%

@@ -137,6 +137,8 @@ def test_the_files_hold_every_entry_in_its_form() -> None:
 
 #: An author or authors with a year, not the words of a link.
 AUTHOR_YEAR = re.compile(r"(?<![\[\w])[A-Z][\w’-]+(?: et al\.|(?:, [A-Z]\w+)* and [A-Z][\w’-]+),? \(?(?:19|20)\d\d")
+#: Two sentences whose similarity is split in a moment.
+SHORT = {"text": "a cat", "similar_to": "a dog"}
 #: Views that name works: page and values; of parts that are closed at first, the names.
 NAMING_WORKS = [
     ("contribution", {"beyond": part}, ()) for part in ("moves", "rollout", "plane", "deletion", "class")
@@ -146,7 +148,7 @@ NAMING_WORKS = [
     ("positions", {"model": "scratch", "positions": "sinusoidal"}, ()), ("norms", {"norm_part": "others"}, ()),
     ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
     ("interventions", {"intervention": "patching"}, ()),
-    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", {}, ("late",)),
+    ("pre_post", {}, ()), ("training", {}, ()), ("similarity", SHORT, ("late",)),
     ("predict", {"model": "twin-post", "text": "the [MASK] sat"}, ()), ("by_hand", {}, ()),
 ]  # fmt: skip
 

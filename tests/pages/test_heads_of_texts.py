@@ -13,7 +13,6 @@ from pages.components.lazy import KEY
 from pages.core.access import visitors
 from pages.core.view.view import FIRST_SENTENCE
 from pages.head_types.params import EXAMPLE_PAIRS
-from pages.similarity.params import OTHER_SENTENCE
 from tests.load.conftest import checkpoint as checkpoint  # a fixture
 from tests.load.conftest import quiet_transformers as quiet_transformers
 from tests.load.reference import sentence
@@ -51,9 +50,11 @@ def test_late_interaction():
     from tests.pages.apps import PATIENCE
 
     model = encoder.load("minilm", device="cpu")
-    found = similarity.late_interaction(model, FIRST_SENTENCE, OTHER_SENTENCE)
+    texts = "The cat sat", "A kitten rested"
+    found = similarity.late_interaction(model, *texts)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     app.session_state[f"{KEY}late"] = True
+    app.query_params["text"], app.query_params["similar_to"] = texts
     app._page_hash = calc_hash("similarity")
     app.run()
     assert_well(app)

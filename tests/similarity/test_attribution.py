@@ -80,7 +80,8 @@ def test_every_architecture_agrees_with_full_jacobians(variant: TextEncoder, ref
         with pytest.raises(EncoderError, match="reference"):
             similarity.attribute(variant, TINY_A, TINY_B, reference=reference)
         return
-    for layer in range(variant.config.n_layers):
+    # A reference is the other end of the same path: the first layer, below all others, shows that it is used.
+    for layer in range(variant.config.n_layers if reference == "pad" else 1):
         found = similarity.attribute(variant, TINY_A, TINY_B, layer, steps=3, reference=reference)
         expected = attributed(variant, TINY_A, TINY_B, layer, 3, reference)
         np.testing.assert_allclose(found.matrix, expected, atol=1e-5 * max(1.0, np.abs(expected).max()))
@@ -138,13 +139,15 @@ def test_normalising_changes_nothing(make_tiny: Callable[..., TextEncoder]):
 @given(a=TEXTS, b=TEXTS, layer=st.integers(0, 3), reference=st.sampled_from(similarity.REFERENCES))
 def test_the_sum_and_the_symmetry_of_any_texts(a: str, b: str, layer: int, reference: str):
     model = tiny()
-    found = similarity.attribute(model, a, b, layer, steps=96, reference=reference)
+    found = similarity.attribute(model, a, b, layer, reference=reference)
     assert found.error < similarity.TOLERANCE
     assert found.matrix.sum() == pytest.approx(found.expected_sum, abs=similarity.TOLERANCE)
     assert found.cosine == pytest.approx(cosine(model, a, b), abs=1e-6)
-    turned = similarity.attribute(model, b, a, layer, steps=96, reference=reference)
-    np.testing.assert_allclose(turned.matrix, found.matrix.T, atol=1e-12)
-    np.testing.assert_allclose(turned.references, [found.references[place] for place in (1, 0, 2)], atol=1e-12)
+    some, turned = (
+        similarity.attribute(model, *texts, layer, steps=8, reference=reference) for texts in ((a, b), (b, a))
+    )
+    np.testing.assert_allclose(turned.matrix, some.matrix.T, atol=1e-12)
+    np.testing.assert_allclose(turned.references, [some.references[place] for place in (1, 0, 2)], atol=1e-12)
 
 
 @given(steps=st.integers(1, 64), power=st.integers(0, 12))
