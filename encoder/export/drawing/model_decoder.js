@@ -51,7 +51,6 @@ export function crossLines(view) {
       group.append(line);
     })
   );
-  group.append(svg("g", { class: "enc-model-strongest" }));
   return group;
 }
 
@@ -77,7 +76,8 @@ export function nameStrongest(view) {
   }
   if (!group || !isShown) return group?.replaceChildren();
   const [x, y] = place.point(...sourcePoint(view, key));
-  group.replaceChildren(svg("text", { x: x + 6, y: y - 5 }, `${label} ${threeDigits(weight)}`));
+  const at = place.turned ? { x: x + 6, y: y - 5 } : { x: x - 4, y: y - 4, "text-anchor": "end" }; // not on the names
+  group.replaceChildren(svg("text", at, `${label} ${threeDigits(weight)}`));
 }
 
 // The end of the decoder: the token that follows each one, with its probability.

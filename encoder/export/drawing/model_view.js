@@ -229,7 +229,7 @@ export class ModelView extends Drawing {
     else if (isClosed) picture.append(this.bands(), this.embeddings());
     else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
     if (this.main && !header.curves) picture.append(crossLines(this));
-    picture.append(this.names(), drawEnd(this));
+    picture.append(this.names(), drawEnd(this), svg("g", { class: "enc-model-strongest" }));
     this.drawing.replaceChildren(picture);
     this.input.paintSoon();
     placeChips(this);
