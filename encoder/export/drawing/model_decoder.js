@@ -76,8 +76,8 @@ export function nameStrongest(view) {
   }
   if (!group || !isShown) return group?.replaceChildren();
   const [x, y] = place.point(...sourcePoint(view, key));
-  const at = place.turned ? { x: x + 6, y: y - 5 } : { x: x - 4, y: y - 4, "text-anchor": "end" }; // not on the names
-  group.replaceChildren(svg("text", at, `${label} ${threeDigits(weight)}`));
+  const where = place.turned ? { x: x + 6, y: y - 5 } : { x: x - 4, y: y - 4, "text-anchor": "end" }; // not on the names
+  group.replaceChildren(svg("text", where, `${label} ${threeDigits(weight)}`));
 }
 
 // The end of the decoder: the token that follows each one, with its probability.
