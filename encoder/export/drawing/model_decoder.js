@@ -19,8 +19,21 @@ export function readDecoder(view, { decoder }, arrays) {
   const names = Object.keys(arrays).filter((name) => name.startsWith(DECODER_PREFIX));
   const own = Object.fromEntries(names.map((name) => [name.slice(DECODER_PREFIX.length), arrays[name]]));
   view.decoder ??= new view.constructor(view.row, view);
+  view.decoder.playOutput ??= playButtonOf(view);
   view.decoder.component = view.component;
   view.decoder.read({ header: decoder, arrays: own });
+}
+
+// Plays the steps of the output only.
+function playButtonOf(view) {
+  const title = "Output: play it token by token";
+  const button = make("button", { type: "button", "aria-label": title, title }, "▶ Output");
+  button.addEventListener("click", () => {
+    view.show(view.story.findIndex(({ output }) => output !== undefined) - 1);
+    view.play();
+  });
+  view.playButton.after(button);
+  return button;
 }
 
 // What is drawn of a picture with two rivers: one is open, the other has thin layers only.

@@ -772,7 +772,7 @@ export class ModelView extends Drawing {
   }
 
   destroy() {
-    if (this.main) [this.next, this.heads, this.legend].forEach((element) => element.remove());
+    if (this.main) [this.next, this.heads, this.legend, this.playOutput].forEach((element) => element.remove());
     else this.pause();
     this.decoder?.destroy();
     clearTimeout(this.asked);
