@@ -5,15 +5,13 @@ Shapes: T tokens of the target (queries i), S tokens of the input (keys j), K wi
 
 from dataclasses import replace
 
-import numpy as np
 import torch
 
 from encoder.errors import EncoderError
-from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
 from encoder.explain.place import Place
 from encoder.explain.score import AS_MODEL, Score
-from encoder.explain.softmax import Softmax
+from encoder.explain.softmax import Softmax, softmax_of
 from encoder.explain.source import array
 from encoder.explain.weighted_sum import WeightedSum
 from encoder.trace.decoder import DecoderTrace
@@ -39,14 +37,9 @@ def cross_softmax(trace: DecoderTrace, place: Place) -> Softmax:
     place = _checked(trace, place)
     i = place.query
     recorded = trace.cross_scores(place.layer, place.head)[i]
-    scores, allowed = array(recorded), array(recorded > torch.finfo(recorded.dtype).min) > 0
+    allowed = (recorded > torch.finfo(recorded.dtype).min).cpu().numpy()
     weights = array(trace.cross_attention(place.layer, place.head)[i])
-    exponentials = arithmetic.exponentials(scores, allowed)
-    return Softmax(
-        place=place, variant=AS_MODEL, scores=scores, allowed=allowed, top=float(scores[allowed].max()),
-        exponentials=exponentials, sink=0.0, total=float(exponentials.sum()), weights=weights,
-        entropy=float(arithmetic.entropy(weights)), uniform=float(np.log(allowed.sum())),
-    )  # fmt: skip
+    return softmax_of(place, AS_MODEL, array(recorded), allowed, weights)
 
 
 def cross_weighted_sum(trace: DecoderTrace, place: Place) -> WeightedSum:

@@ -79,13 +79,20 @@ def softmax(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Softmax:
     """The row of token i."""
     place = place.checked(trace.config, trace.n_tokens)
     matrix = score_matrix(trace, place, variant, slice(place.query, place.query + 1))
-    scores, allowed, weights = matrix.scores[0], matrix.allowed[0], matrix.weights[0]
+    sinks = trace.contexts[place.layer].sinks
+    sink = None if sinks is None else float(sinks[place.head])
+    return softmax_of(place, variant, matrix.scores[0], matrix.allowed[0], matrix.weights[0], sink)
+
+
+def softmax_of(
+    place: Place, variant: Variant, scores: Floats, allowed: Bools, weights: Floats, learned: float | None = None
+) -> Softmax:
+    """The step of a row of scores and weights; learned: the score of a learned sink."""
     if not allowed.any():  # a padding token with nothing to attend to: uniform weights
         scores, allowed = np.zeros_like(scores), np.ones_like(allowed)
     exponentials = arithmetic.exponentials(scores, allowed)
-    top, sinks = float(scores[allowed].max()), trace.contexts[place.layer].sinks
-    sink = 0.0 if sinks is None else math.exp(float(sinks[place.head]) - top)
-    total = float(exponentials.sum()) + sink
+    top = float(scores[allowed].max())
+    sink = 0.0 if learned is None else math.exp(learned - top)
     return Softmax(
         place=place,
         variant=variant,
@@ -94,7 +101,7 @@ def softmax(trace: Trace, place: Place, variant: Variant = AS_MODEL) -> Softmax:
         top=top,
         exponentials=exponentials,
         sink=sink,
-        total=total,
+        total=float(exponentials.sum()) + sink,
         weights=weights,
         entropy=float(arithmetic.entropy(weights)),
         uniform=float(np.log(allowed.sum())),

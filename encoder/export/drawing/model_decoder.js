@@ -20,8 +20,21 @@ export function readDecoder(view, { decoder }, arrays) {
   const names = Object.keys(arrays).filter((name) => name.startsWith(DECODER_PREFIX));
   const own = Object.fromEntries(names.map((name) => [name.slice(DECODER_PREFIX.length), arrays[name]]));
   view.decoder ??= new view.constructor(view.row, view);
+  view.decoder.playOutput ??= playButtonOf(view);
   view.decoder.component = view.component;
   view.decoder.read({ header: decoder, arrays: own });
+}
+
+// Plays the steps of the output only.
+function playButtonOf(view) {
+  const title = "Output: play it token by token";
+  const button = make("button", { type: "button", "aria-label": title, title }, "▶ Output");
+  button.addEventListener("click", () => {
+    view.show(view.story.findIndex(({ output }) => output !== undefined) - 1);
+    view.play();
+  });
+  view.playButton.after(button);
+  return button;
 }
 
 // What is drawn of a picture with two rivers: one is open, the other has thin layers only.
@@ -52,7 +65,6 @@ export function crossLines(view) {
       group.append(line);
     })
   );
-  group.append(svg("g", { class: "enc-model-strongest" }));
   return group;
 }
 
@@ -78,7 +90,8 @@ export function nameStrongest(view) {
   }
   if (!group || !isShown) return group?.replaceChildren();
   const [x, y] = place.point(...sourcePoint(view, key));
-  group.replaceChildren(svg("text", { x: x + 6, y: y - 5 }, `${label} ${threeDigits(weight)}`));
+  const where = place.turned ? { x: x + 6, y: y - 5 } : { x: x - 4, y: y - 4, "text-anchor": "end" }; // not on the names
+  group.replaceChildren(svg("text", where, `${label} ${threeDigits(weight)}`));
 }
 
 // The end of the decoder: the token that follows each one, with its probability.

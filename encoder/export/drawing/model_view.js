@@ -238,7 +238,7 @@ export class ModelView extends Drawing {
     else if (isClosed) picture.append(this.bands(), this.embeddings());
     else picture.append(this.bands(), this.embeddings(), this.lines(), glyphs(header, place), this.parts());
     if (this.main && !header.curves) picture.append(crossLines(this));
-    picture.append(this.names(), drawEnd(this));
+    picture.append(this.names(), drawEnd(this), svg("g", { class: "enc-model-strongest" }));
     this.drawing.replaceChildren(picture);
     this.input.paintSoon();
     placeChips(this);
@@ -798,7 +798,7 @@ export class ModelView extends Drawing {
   }
 
   destroy() {
-    if (this.main) [this.next, this.heads, this.legend].forEach((element) => element.remove());
+    if (this.main) [this.next, this.heads, this.legend, this.playOutput].forEach((element) => element.remove());
     else this.pause();
     this.decoder?.destroy();
     clearTimeout(this.asked);
