@@ -119,23 +119,21 @@ def test_the_picture_of_the_model_has_the_arrays_of_python(tmp_path: Path) -> No
     assert {name: found["header"][name] for name in shared} == {name: picture.header[name] for name in shared}
 
 
-@pytest.mark.parametrize(
-    ("edits", "ours"),
-    [
+def test_switches_make_the_edits_of_python(tmp_path: Path) -> None:
+    text = "She sat on the bank of the river."
+    cases: list[tuple[dict[str, Any], list[Any]]] = [
         ({"causal": True}, [encoder.edits.CausalMask()]),
         ({"noPositions": True}, [encoder.edits.DropPositions()]),
         ({"heads": [[1, 2]]}, [encoder.edits.AblateHead(1, 2)]),
         ({"sublayers": [[0, "ffn"]]}, [encoder.edits.Zero("ffn_out", layer=0)]),
         ({"placement": "post"}, []),
-    ],
-)
-def test_switches_make_the_edits_of_python(edits: dict[str, Any], ours: list[Any], tmp_path: Path) -> None:
-    text = "She sat on the bank of the river."
-    found = in_browser("twin-pre", "Array.from((await model.read(given.text, given.edits)).trace.output)", tmp_path,
-                       text=text, edits=edits)  # fmt: skip
+    ]
+    one = "async (edits) => Array.from((await model.read(given.text, edits)).trace.output)"
+    found = in_browser("twin-pre", f"await Promise.all(given.edits.map({one}))", tmp_path,
+                       text=text, edits=[edits for edits, _ in cases])  # fmt: skip
     model = encoder.load("twin-pre")
-    model = model.with_norm_placement(edits.get("placement", "pre"))
-    close(found, model.trace(text, edits=ours).output)
+    for output, (edits, ours) in zip(found, cases, strict=True):
+        close(output, model.with_norm_placement(edits.get("placement", "pre")).trace(text, edits=ours).output)
 
 
 def test_hidden_words_and_classes_have_the_probabilities_of_python(tmp_path: Path) -> None:
