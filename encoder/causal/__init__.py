@@ -9,6 +9,7 @@ Expensive ones have a generator that yields progress and can be closed: `iter_ea
 """
 
 from encoder.causal import occlusion
+from encoder.causal.cross import context_edit, falls_when_replaced
 from encoder.causal.effects import (
     Progress,
     ablate_each_head,
@@ -42,10 +43,8 @@ from encoder.causal.patching import (
     Where,
     both_outcomes,
     carried_share,
-    context_edit,
     differing,
     displacement,
-    falls_when_replaced,
     patch_edit,
     patch_request,
 )

@@ -1,8 +1,6 @@
 """Activation patching of two texts that align: the edit for a place, the share of the difference, and its spread.
 
-And of the vectors that a decoder uses: what its output loses when one of them is another.
-
-Shapes: L layers, H heads, T tokens, D d_model; S tokens of the input of a decoder, T of its output, n runs.
+Shapes: L layers, H heads, T tokens, D d_model.
 """
 
 from typing import Literal, get_args
@@ -11,12 +9,9 @@ import numpy as np
 import torch
 
 from encoder.causal.outcomes import Outcome, outcomes_of
-from encoder.causal.variants import run_variants
-from encoder.edits import Edit, Mean, Replace, Run
+from encoder.edits import Edit, Replace, Run
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from encoder.measure.cross import MOST_SOURCE, target_of
-from encoder.model.attend import Memory
 from encoder.trace.trace import Trace
 
 Where = Literal["residual", "attention_out", "ffn_out", "head"]
@@ -96,31 +91,3 @@ def displacement(plain: Trace, edited: Trace) -> np.ndarray:
         x, moved = (trace.before_layer(layer).double() for trace in (plain, edited))
         rows.append((moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny))
     return torch.stack(rows).cpu().numpy()
-
-
-def context_edit(place: int, own: Run | str, other: Run | str | None = None) -> Edit:
-    """The edit that replaces the encoder's vector of one token by that of another input at the same place.
-
-    own, other: the input and the other one, or their traces; without `other` it becomes the mean of all vectors.
-    """
-    return Mean("output", (own,), positions=(place,)) if not other else Replace("output", other, positions=(place,))
-
-
-@torch.no_grad()
-def falls_when_replaced(model: NamedEncoder, trace: Trace, other: Trace | None = None) -> np.ndarray:
-    """[T, S]: how much each output token's log probability falls when one vector of the encoder is replaced.
-
-    trace: with a target; other: of the input that the vectors come from, NaN beyond its length; None: the mean of the
-    input's vectors. Raises EncoderError without a target, and for an input that is too long.
-    """
-    target, n_source = target_of(trace), trace.n_tokens
-    if n_source > MOST_SOURCE:
-        raise EncoderError(f"Replacing each vector needs an input of up to {MOST_SOURCE} tokens: choose a shorter one.")
-    n_replaced = n_source if other is None else min(n_source, other.n_tokens)
-    variants = [(context_edit(place, trace, other),) for place in range(n_replaced)]
-    falls = torch.full((n_source, len(target.output_log_probabilities)), torch.nan, dtype=torch.float64)
-    ids = (*target.ids, target.next_ids[-1])
-    for places, outputs in run_variants(model, trace, variants):
-        now = model.decoder.log_probabilities(ids, Memory(outputs, None))[:, target.output_rows]
-        falls[places] = target.output_log_probabilities - now.double().cpu()
-    return falls.T.numpy()

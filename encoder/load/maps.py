@@ -19,8 +19,7 @@ from encoder.load.places import MAPS_ENDINGS
 from encoder.load.weights import read_tensor
 from encoder.model.config import MAX_LAYERS
 from encoder.model.device import free_memory
-from encoder.trace.attention_maps import AttentionMaps, CrossAttention, attentions
-from encoder.trace.decoder import of_cross_maps
+from encoder.trace.attention_maps import AttentionMaps, attentions
 
 NAME = "attentions"
 COLUMNS = ("layer", "head", "query", "key", "weight")
@@ -28,7 +27,7 @@ COLUMNS = ("layer", "head", "query", "key", "weight")
 MOST_TOKENS, MOST_HEADS = 8_192, 1_024
 
 
-def open_maps(path: Path) -> AttentionMaps | CrossAttention | None:
+def open_maps(path: Path) -> AttentionMaps | None:
     """The maps in a file; None for a file of something else. Raises LoadError for maps that are broken."""
     if path.suffix not in MAPS_ENDINGS:
         return None
@@ -46,10 +45,8 @@ def load_maps(path: Path) -> MapsEncoder | None:
     found = open_maps(path)
     if found is None:
         return None
-    if isinstance(found, CrossAttention):
-        crossed = of_cross_maps(found)
-        return CrossMapsEncoder(name=path.stem, encoder=crossed.encoder, maps=crossed, notes=found.notes)
-    return MapsEncoder(name=path.stem, encoder=found.encoder, maps=found, notes=found.notes)
+    kind = MapsEncoder if found.decoder is None else CrossMapsEncoder
+    return kind(name=path.stem, encoder=found.encoder, maps=found, notes=found.notes)
 
 
 def _safetensors(path: Path) -> tuple[Tensor, Sequence[str], Sequence[str] | None] | None:

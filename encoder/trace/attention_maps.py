@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +18,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
+from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
 #: What attention maps cannot show, in one sentence.
@@ -101,37 +101,32 @@ def _logarithm(weights: Tensor) -> Tensor:
     return weights.log().clamp(min=torch.finfo(torch.float32).min)
 
 
-@dataclass(frozen=True, eq=False)
-class CrossAttention:
-    """Attention of T tokens to S tokens of another input. maps [L, H, T, S]; tokens [T]: queries; keys [S].
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossMaps(DecoderTrace):
+    """Cross-attention maps [L, H, T, S] in the place of a decoder's pass: nothing else is known of it."""
 
-    Measures and pages compare a token with itself and its neighbours, so they need one list of tokens for both axes.
-    `figures.attention_heatmap(cross.attention(0, 2), cross.tokens, key_labels=cross.keys)` draws a map.
-    """
+    @property
+    def precision(self) -> str:
+        """The number type of the maps."""
+        return "float32"
 
-    maps: Tensor
-    tokens: tuple[str, ...]
-    keys: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    @property
+    def output_labels(self) -> tuple[str, ...]:
+        """The tokens of the rows."""
+        return self.labels
 
-    def attention(self, layer: int, head: int) -> Tensor:
-        """[T, S]. Raises EncoderError for a layer or head that is not there."""
-        for what, value, count in zip(("layer", "head"), (layer, head), self.maps.shape, strict=False):
-            if not 0 <= value < count:
-                raise EncoderError(f"No {what} {value} in these maps: choose 0 to {count - 1}.")
-        return self.maps[layer, head]
-
-    def entropy(self) -> Tensor:
-        """[L, H]: the mean over queries of the entropy of a row, divided by log S: 0 one key, 1 all keys alike."""
-        surprise: Tensor = torch.special.entr(self.maps).sum(-1).mean(-1)
-        return surprise / max(float(np.log(len(self.keys))), 1e-9)
+    def _cross(self, layer: int, heads: slice) -> tuple[Tensor, Tensor]:
+        """Logarithms of the weights, and the weights."""
+        found = self.values["attentions"][layer, heads]
+        return _logarithm(found), found
 
 
-def attentions(maps: Any, tokens: Sequence[str], keys: Sequence[str] | None = None) -> AttentionMaps | CrossAttention:
+def attentions(maps: Any, tokens: Sequence[str], keys: Sequence[str] | None = None) -> AttentionMaps:
     """Attention maps of any model -> a Trace of them, for heads, measures, pictures and export.
 
     maps: an array or tensor [L, H, T, T], or a list of L layers, each [H, T, T] or [1, H, T, T], as transformers gives
-    them; tokens [T]. With `keys` [S], maps [L, H, T, S] are cross-attention. Raises EncoderError for shapes or weights
+    them; tokens [T]. With `keys` [S], maps [L, H, T, S] are cross-attention: the Trace is of the keys, without maps of
+    its own, and `cross_attention(layer, head)` and `decoder` have these. Raises EncoderError for shapes or weights
     that do not fit. Rows that do not sum to 1 are kept, and `notes` says so.
     """
     weights, rows = _as_maps(maps), _as_tokens(tokens, "tokens")
@@ -143,7 +138,8 @@ def attentions(maps: Any, tokens: Sequence[str], keys: Sequence[str] | None = No
         )
     notes = _notes(weights)
     if keys is not None:
-        return CrossAttention(weights, rows, columns, notes)
+        crossed = CrossMaps(**fields_of(rows, weights, attentions=weights), memory_labels=columns)
+        return AttentionMaps(**fields_of(columns, weights), notes=notes, decoder=crossed)
     causal = len(rows) > 1 and not bool(weights.triu(1).any())
     return AttentionMaps(**fields_of(rows, weights, causal, attentions=weights), notes=notes)
 

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from encoder.model import attend
 from encoder.model.attend import AttentionContext, Memory
-from encoder.trace.attention_maps import AttentionMaps, CrossAttention, fields_of
 from encoder.trace.trace import Trace
 
 
@@ -100,11 +99,6 @@ class DecoderTrace(Trace):
         """[L, H, T, S]: every cross-attention map."""
         return torch.stack([self.layer_cross_attention(layer) for layer in range(self.config.n_layers)])
 
-    @property
-    def cross_maps(self) -> CrossAttention:
-        """The cross-attention maps with the labels of both axes, as `encoder.attentions` gives them."""
-        return CrossAttention(self.cross_attentions, self.labels, self.memory_labels)
-
     def without_padded_memory(self, n_real: int) -> "DecoderTrace":
         """The same pass without the padding of the input: its first n_real tokens are real. Nothing is copied."""
         ends = ("memory", "cross.k", "cross.v")
@@ -126,29 +120,3 @@ class DecoderTrace(Trace):
         context = self.cross_contexts[layer]
         scores = self._edited(context.float32_scores(q, k, every, heads), "cross.scores", layer, every, heads)
         return scores, self._edited(context.pattern(scores, heads=heads), "cross.pattern", layer, every, heads)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CrossMaps(DecoderTrace):
-    """Cross-attention maps [L, H, T, S] in the place of a decoder's pass: nothing else is known of it."""
-
-    @property
-    def precision(self) -> str:
-        """The number type of the maps."""
-        return "float32"
-
-    @property
-    def output_labels(self) -> tuple[str, ...]:
-        """The tokens of the rows."""
-        return self.labels
-
-    def _cross(self, layer: int, heads: slice) -> tuple[Tensor, Tensor]:
-        """Logarithms of the weights, and the weights."""
-        found = self.values["cross"][layer, heads]
-        return found.log().clamp(min=torch.finfo(torch.float32).min), found
-
-
-def of_cross_maps(cross: CrossAttention) -> AttentionMaps:
-    """A Trace of the keys without attention of its own; its `decoder` has the maps."""
-    rows = CrossMaps(**fields_of(cross.tokens, cross.maps, cross=cross.maps), memory_labels=cross.keys)
-    return AttentionMaps(**fields_of(cross.keys, cross.maps), notes=cross.notes, decoder=rows)

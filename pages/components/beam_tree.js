@@ -43,8 +43,9 @@ class TreeView extends Drawing {
     const state = stateOf(node);
     const button = make("button", { type: "button", class: `enc-beam enc-beam-${state}`, tabindex: "-1" });
     button.classList.toggle("enc-beam-best", node.best);
-    button.append(make("bdi", {}, node.label), make("small", {}, probability(node)));
-    button.setAttribute("aria-label", this.words(node));
+    // What a screen reader hears contains what is visible.
+    const said = make("span", { class: "enc-aloud" }, ` ${this.words(node)}`);
+    button.append(make("bdi", {}, node.label), " ", make("small", {}, probability(node)), said);
     return button;
   }
 

@@ -5,8 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.causal.cross import CrossScores, score_cross, target_of
 from encoder.inputs import dates
-from encoder.measure.cross import CrossScores, score_cross, target_of
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot
@@ -77,7 +77,7 @@ def _maps(view: View, trace: Trace, target: DecoderTrace) -> Export:
                 on_event=on_click(row=lambda one: selection.open_head(*divmod(one, n_heads))),
             )  # fmt: skip
     if view.loaded.decoder is not None:
-        _tests(view, trace, step, labels)
+        _tests(view, trace)
     return _export(view, trace, labels, maps.numpy())
 
 
@@ -97,7 +97,7 @@ def choose_token(target: DecoderTrace) -> int:
     return chosen or 0
 
 
-def _tests(view: View, trace: Trace, step: int, labels: tuple[str, ...]) -> None:
+def _tests(view: View, trace: Trace) -> None:
     """Attention that looks right, where the right tokens are known, and tokens and heads that matter."""
     found = view.derived(("cross scores", target_text(view)), lambda _: _scores(view, trace, target_text(view)))
     if found is None:
@@ -128,15 +128,6 @@ def _tests(view: View, trace: Trace, step: int, labels: tuple[str, ...]) -> None
                 key=f"cross-{unit}", height=190, alt=f"{name}, for {n_layers} x {n_heads} heads.",
                 on_event=on_click(cell=selection.open_head),
             )  # fmt: skip
-    st.markdown(f"Fall of the log probability of {plain(labels[step])} when no token attends to an input token:")
-    hidden = found.when_hidden[[step]]
-    plot(
-        figures.pair_map(
-            hidden, [labels[step]], trace.labels, titles=("", "hidden token"), measure="nats",
-            limits=(0.0, max(1.0, float(hidden.max()))), colours=view.colours,
-        ),
-        key="cross-hidden", height=170, alt=f"What hiding each input token costs output token {step}.",
-    )  # fmt: skip
     st.caption(
         "One input is not a proof. A head whose weights look right may not matter, since other heads carry the same; "
         "hiding a token also changes what is unusual for the model."

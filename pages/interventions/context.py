@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from encoder import causal, figures
+from encoder.causal.cross import MOST_SOURCE, changes, target_of
 from encoder.figures.layers import effect_map
-from encoder.measure.cross import MOST_SOURCE, changes, target_of
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot
 from pages.core.inputs import edited

@@ -117,13 +117,15 @@ def test_rows_that_do_not_sum_to_one_are_named():
 def test_cross_attention_is_drawn_with_its_own_keys():
     maps = torch.randn(2, 3, 4, 7).softmax(-1)
     found = encoder.attentions(maps, list("abcd"), keys=list("uvwxyz!"))
-    assert torch.equal(found.attention(1, 2), maps[1, 2])
-    drawn = encoder.figures.attention_heatmap(found.attention(1, 2), found.tokens, key_labels=found.keys).data[0]
-    assert np.asarray(drawn.z).shape == (4, 7)
-    uniform = encoder.attentions(torch.full((1, 1, 4, 7), 1 / 7), list("abcd"), keys=list("uvwxyz!"))
-    assert float(uniform.entropy()) == pytest.approx(1.0)
-    with pytest.raises(EncoderError, match="0 to 2"):
-        found.attention(0, 3)
+    assert torch.equal(found.cross_attention(1, 2), maps[1, 2])
+    assert torch.equal(found.decoder.cross_attentions, maps)
+    assert torch.allclose(found.cross_scores(1, 2).softmax(-1), maps[1, 2])
+    cross = found.decoder
+    drawn = encoder.figures.attention_heatmap(cross.cross_attention(1, 2), cross.labels, key_labels=found.labels)
+    assert np.asarray(drawn.data[0].z).shape == (4, 7)
+    for refused in (lambda: found.cross_attention(0, 3), lambda: found.attention(0, 0)):
+        with pytest.raises(EncoderError):
+            refused()
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ def test_broken_files_are_one_sentence(tmp_path: Path):
         ("not-json", {"attentions": maps}, {"tokens": "["}),
         ("few-tokens", {"attentions": maps}, {"tokens": '["a"]'}),
         ("whole-numbers", {"attentions": maps.long()}, {"tokens": '["a", "b"]'}),
-        ("cross", {"attentions": maps[:, :, :1].contiguous()}, {"tokens": '["a"]', "keys": '["b", "c"]'}),
+        ("cross", {"attentions": maps[:, :, :1].contiguous()}, {"tokens": '["a"]', "keys": '["b"]'}),
         ("weights", {"other": maps}, {}),
     ):
         save_file(tensors, tmp_path / f"{name}.safetensors", metadata=metadata)

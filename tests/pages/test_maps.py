@@ -53,9 +53,9 @@ def test_heads_draws_every_view_of_a_head(view: str, file: str, monkeypatch: pyt
 @pytest.fixture(scope="module")
 def cross_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     decoder = encoder.load("dates-pre", device="cpu").trace("5 May 2001", target="2001-05-05").decoder
-    cross, path = decoder.cross_maps, tmp_path_factory.mktemp("maps") / "dates.safetensors"
-    names = {"tokens": json.dumps(cross.tokens), "keys": json.dumps(cross.keys)}
-    save_file({"attentions": cross.maps.contiguous()}, path, metadata=names)
+    path = tmp_path_factory.mktemp("maps") / "dates.safetensors"
+    names = {"tokens": json.dumps(decoder.labels), "keys": json.dumps(decoder.memory_labels)}
+    save_file({"attentions": decoder.cross_attentions.contiguous()}, path, metadata=names)
     return str(path)
 
 

@@ -13,11 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import torch
 
-from encoder.edits import AblateHead, Edit, MaskKeys
+from encoder.causal.effects import ablate_each_head
+from encoder.causal.outcomes import TargetProbability
+from encoder.causal.variants import Variant, run_variants
+from encoder.edits import Edit, MaskKeys, Mean, Replace, Run
+from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.measure.head_alignment import AlignmentScores, Pair, scores_of_rows
+from encoder.model.attend import Memory
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 
@@ -28,20 +34,14 @@ MOST_SOURCE = 256
 @dataclass(frozen=True, eq=False)
 class CrossScores:
     """attention: the heads' weights against an alignment; deletion [1, 1]: the token whose hiding costs an output token
-    most, against the same; when_hidden [T, S], when_off [L, H, T]: the fall of each output token's log probability,
-    when a source token is hidden, and when a cross-attention head is switched off.
+    most, against the same; when_hidden [T, S]: the fall of each output token's log probability, when a source token is
+    hidden; without_head [L, H]: the fall of the whole output's, when a cross-attention head is switched off.
     """
 
     attention: AlignmentScores
     deletion: AlignmentScores
     when_hidden: np.ndarray
-    when_off: np.ndarray
-
-    @property
-    def without_head(self) -> np.ndarray:
-        """[L, H]: the fall of the whole output's log probability without each head."""
-        found: np.ndarray = self.when_off.sum(-1)
-        return found
+    without_head: np.ndarray
 
 
 def score_cross(model: TextEncoder, trace: Trace, pairs: Sequence[Pair]) -> CrossScores:
@@ -65,7 +65,7 @@ def score_cross(model: TextEncoder, trace: Trace, pairs: Sequence[Pair]) -> Cros
         attention=scores_of_rows(rows, lambda row: maps[:, :, row], usable),
         deletion=scores_of_rows(rows, lambda row: hidden[None, None, row], usable),
         when_hidden=hidden,
-        when_off=falls_when_off(model, trace),
+        without_head=-ablate_each_head(model.decoder, target, TargetProbability(), cross=True).numpy(),
     )
 
 
@@ -76,38 +76,51 @@ def target_of(trace: Trace) -> DecoderTrace:
     return trace.decoder
 
 
-def falls_when_hidden(model: TextEncoder, trace: Trace) -> np.ndarray:
+def falls_when_hidden(model: NamedEncoder, trace: Trace) -> np.ndarray:
     """[T, S]: how much each output token's log probability falls when no other token attends to a source token.
 
     Its own vector is hidden from the decoder, and it from the rest of the input. Raises EncoderError for a trace with
     edits, without a text, or too long.
     """
-    if trace.source is None or trace.edits or trace.n_tokens > MOST_SOURCE:
-        raise EncoderError(f"Hiding tokens needs a text of up to {MOST_SOURCE} tokens, without edits: choose another.")
-    columns = [
-        _fall(model, trace, (MaskKeys((token,)),), (MaskKeys((token,), cross=True),)) for token in range(trace.n_tokens)
-    ]
-    return np.stack(columns, axis=-1)
+    if trace.source is None:
+        raise EncoderError("Hiding tokens needs a text: choose another model.")
+    return _falls(model, trace, [(MaskKeys((key,)),) for key in range(trace.n_tokens)], hides=True)
 
 
-def falls_when_off(model: TextEncoder, trace: Trace) -> np.ndarray:
-    """[L, H, T]: how much each output token's log probability falls without one cross-attention head."""
-    config = target_of(trace).config
-    return np.stack(
-        [
-            [_fall(model, trace, (), (AblateHead(layer, head, cross=True),)) for head in range(config.n_heads)]
-            for layer in range(config.n_layers)
-        ]
-    )
+def context_edit(place: int, own: Run | str, other: Run | str | None = None) -> Edit:
+    """The edit that replaces the encoder's vector of one token by that of another input at the same place.
+
+    own, other: the input and the other one, or their traces; without `other` it becomes the mean of all vectors.
+    """
+    return Mean("output", (own,), positions=(place,)) if not other else Replace("output", other, positions=(place,))
 
 
-def _fall(model: TextEncoder, trace: Trace, edits: tuple[Edit, ...], of_decoder: tuple[Edit, ...]) -> np.ndarray:
-    """[T]: the log probabilities of the output minus those with edits of the encoder and of the decoder."""
-    target = target_of(trace)
-    source = model.trace_tokens(trace.source, edits=edits) if edits and trace.source is not None else trace
-    again = model.decode(source, target.next_ids[target.n_prompt - 1 :], edits=(*target.edits, *of_decoder))
-    found: np.ndarray = (target.output_log_probabilities - target_of(again).output_log_probabilities).numpy()
-    return found
+def falls_when_replaced(model: NamedEncoder, trace: Trace, other: Trace | None = None) -> np.ndarray:
+    """[T, S]: how much each output token's log probability falls when one vector of the encoder is replaced.
+
+    trace: with a target; other: of the input that the vectors come from, NaN beyond its length; None: the mean of the
+    input's vectors. Raises EncoderError without a target, and for an input that is too long.
+    """
+    n_replaced = trace.n_tokens if other is None else min(trace.n_tokens, other.n_tokens)
+    return _falls(model, trace, [(context_edit(place, trace, other),) for place in range(n_replaced)])
+
+
+@torch.no_grad()
+def _falls(model: NamedEncoder, trace: Trace, variants: list[Variant], *, hides: bool = False) -> np.ndarray:
+    """[T, S]: the fall of each output token's log probability for each variant of the encoder's pass, NaN beyond them.
+
+    hides: the decoder does not attend to the vector of the variant's number.
+    """
+    target, n_source = target_of(trace), trace.n_tokens
+    if n_source > MOST_SOURCE or trace.edits or target.edits:
+        raise EncoderError(f"This needs an input of up to {MOST_SOURCE} tokens, without edits: choose another.")
+    falls = torch.full((n_source, len(target.output_log_probabilities)), torch.nan, dtype=torch.float64)
+    ids, visible = (*target.ids, target.next_ids[-1]), ~torch.eye(n_source, dtype=torch.bool, device=trace.mask.device)
+    for places, outputs in run_variants(model, trace, variants):
+        memory = Memory(outputs, visible[places] if hides else None)
+        now = model.decoder.log_probabilities(ids, memory)[:, target.output_rows]
+        falls[places] = target.output_log_probabilities - now.double().cpu()
+    return falls.T.numpy()
 
 
 def changes(before: DecoderTrace, after: DecoderTrace) -> pd.DataFrame:
