@@ -70,24 +70,21 @@ def parts() -> dict[str, str]:
 
 def vectors(part: str) -> None:
     """How the model encodes positions: the vectors that it adds, their similarity, or what depends on the offset."""
-    said = st.container()
     with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
         tables = position_vectors()
         kind = chosen_encoding(view, tables)
     added = tables.get(config.position)
     if part == "similar":
-        with said:
-            similarity(view, tables, kind)
+        similarity(view, tables, kind)
         return
-    with said:
-        references.markdown(encoding_in_words(added))
-        if more := details():
-            st.caption(more)
+    if added is not None:  # else the sines are for comparison only
+        encodings(view, tables, kind)
+    references.markdown(encoding_in_words(added))
+    if more := details():
+        st.caption(more)
+    offset_pictures()
     if added is None:
-        offset_pictures()
-    encodings(view, tables, kind)
-    if added is not None:
-        offset_pictures()
+        encodings(view, tables, kind)
 
 
 def position_vectors() -> Tables:

@@ -228,7 +228,7 @@ def test_an_open_part_fits_the_window_and_says_that_more_follows(visit: Callable
 
 def test_a_button_of_a_part_says_what_the_part_is(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2")
-    for name in ("Weighted sum of values", "All heads through W_O", "The feed-forward layer"):
+    for name in ("Weighted sum of values", "All heads through W_O", "Feed-forward: the feed-forward layer"):
         chip = page.get_by_role("button", name=name)
         chip.focus()
         expect(page.locator(".enc-tip:popover-open")).to_contain_text(chip.get_attribute("aria-description") or "?")
