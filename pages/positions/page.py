@@ -19,7 +19,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets import Export, title
 from pages.core.words import about, formulas, plain, references, token_names
-from pages.positions.encodings import Tables, chosen_encoding, encodings, patch_positions, similarity
+from pages.positions.encodings import Tables, chosen_encoding, chosen_product, encodings, patch_positions, similarity
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.params import Params
 from pages.state import next_page, state
@@ -73,6 +73,8 @@ def vectors(part: str) -> None:
     with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
         tables = position_vectors()
         kind = chosen_encoding(view, tables)
+        if part == "similar":
+            chosen_product()
     added = tables.get(config.position)
     if part == "similar":
         similarity(view, tables, kind)
