@@ -31,7 +31,7 @@ NEW = {
         "Does order matter?", "positions", {"text": "The dog bites the man."}, "Reverse the words: the vectors change."
     ),
     "norm": Way(
-        "What does the norm do?", "pre_post", {"text": BANKS, "model": "twin-pre", "sides": "stream"},
+        "What does LayerNorm do?", "pre_post", {"text": BANKS, "model": "twin-pre", "sides": "stream"},
         "Pre-norm: vectors grow by layer. Post-norm: they do not.",
     ),
 }  # fmt: skip

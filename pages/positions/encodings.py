@@ -27,6 +27,16 @@ def chosen_encoding(view: View, tables: Tables) -> str:
     return "sinusoidal" if chosen == "sines" else next(iter(tables), "")
 
 
+def chosen_product() -> None:
+    """The control for the measure of similarity."""
+    state.segmented(
+        Params.product,
+        "Similarity",
+        {"cosine": "cosine", "dot": "dot product"},
+        help="Cosine: the dot product divided by both norms. 1: same direction; 0: orthogonal; −1: opposite.",
+    )
+
+
 def encodings(view: View, tables: Tables, kind: str) -> None:
     """The vectors of an encoding as a map."""
     config = view.loaded.config
@@ -104,13 +114,7 @@ def similarity(view: View, tables: Tables, shown: str) -> None:
     if not tables:
         st.info("This model adds no position vectors, so they cannot be compared.")
         return
-    unit = state.segmented(
-        Params.product,
-        "Similarity",
-        {"cosine": "cosine", "dot": "dot product"},
-        help="Cosine: the dot product divided by both norms. 1: same direction; 0: orthogonal; −1: opposite.",
-    )
-    cosine = unit == "cosine"
+    cosine = state.get(Params.product) == "cosine"
     unit = "cosine" if cosine else "dot product"
     products, curves = {}, {}
     for kind, table in tables.items():

@@ -19,7 +19,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import token_rows
 from pages.core.widgets import Export, title
 from pages.core.words import about, formulas, plain, references, token_names
-from pages.positions.encodings import Tables, chosen_encoding, encodings, patch_positions, similarity
+from pages.positions.encodings import Tables, chosen_encoding, chosen_product, encodings, patch_positions, similarity
 from pages.positions.offsets import disentangled, grid_bias, relative_bias, rotary
 from pages.positions.params import Params
 from pages.state import next_page, state
@@ -70,24 +70,23 @@ def parts() -> dict[str, str]:
 
 def vectors(part: str) -> None:
     """How the model encodes positions: the vectors that it adds, their similarity, or what depends on the offset."""
-    said = st.container()
     with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
         tables = position_vectors()
         kind = chosen_encoding(view, tables)
+        if part == "similar":
+            chosen_product()
     added = tables.get(config.position)
     if part == "similar":
-        with said:
-            similarity(view, tables, kind)
+        similarity(view, tables, kind)
         return
-    with said:
-        references.markdown(encoding_in_words(added))
-        if more := details():
-            st.caption(more)
+    if added is not None:  # else the sines are for comparison only
+        encodings(view, tables, kind)
+    references.markdown(encoding_in_words(added))
+    if more := details():
+        st.caption(more)
+    offset_pictures()
     if added is None:
-        offset_pictures()
-    encodings(view, tables, kind)
-    if added is not None:
-        offset_pictures()
+        encodings(view, tables, kind)
 
 
 def position_vectors() -> Tables:

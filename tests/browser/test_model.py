@@ -173,7 +173,7 @@ def test_a_former_address_opens_the_same_part(visit: Callable[..., Page], addres
 def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1", reduced_motion="reduce")
     answer = page.locator(".stMain p", has_text=re.compile("^In L"))
-    said = re.compile(r"In (L\d+ H\d+).*?, (\S+) attends to (\S+): (\S+)\. Rank")
+    said = re.compile(r"In (L\d+ H\d+).*?, (\S+) attends to (\S+): (.+?)\. Rank")
     before = said.match(answer.inner_text())
     norms = ".enc-model-norm.enc-{}"
     expect(page.locator(norms.format("post"))).to_have_count(2)
@@ -228,7 +228,7 @@ def test_an_open_part_fits_the_window_and_says_that_more_follows(visit: Callable
 
 def test_a_button_of_a_part_says_what_the_part_is(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2")
-    for name in ("Weighted sum of values", "All heads through W_O", "The feed-forward layer"):
+    for name in ("Weighted sum of values", "All heads through W_O", "Feed-forward: the feed-forward layer"):
         chip = page.get_by_role("button", name=name)
         chip.focus()
         expect(page.locator(".enc-tip:popover-open")).to_contain_text(chip.get_attribute("aria-description") or "?")

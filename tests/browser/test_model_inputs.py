@@ -24,7 +24,8 @@ pytestmark = pytest.mark.browser
 
 Open = Callable[..., "Page"]
 #: The token whose band is drawn strongly, or nothing.
-LIT = "() => document.querySelector('.enc-model-bands path.enc-on')?.dataset.token ?? null"
+LIT = """() => ['preview', 'on'].map((state) => document.querySelector(`.enc-model-bands path.enc-${state}`))
+  .find(Boolean)?.dataset.token ?? null"""
 #: Elements of the picture that reach beyond the window, by their text.
 TOO_WIDE = """() => [...document.querySelectorAll('.enc-model *')].filter((one) => {
   const { left, right, width } = one.getBoundingClientRect();

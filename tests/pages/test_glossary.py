@@ -143,9 +143,10 @@ SHORT = {"text": "a cat", "similar_to": "a dog"}
 NAMING_WORKS = [
     ("contribution", {"beyond": part}, ()) for part in ("moves", "rollout", "plane", "deletion", "class")
 ] + [
-    ("model", {"start": "1"}, ("teachers",)), ("heads", {}, ()), ("heads", {"layer": "5", "head": "3"}, ()),
-    ("positions", {}, ()), ("positions", {"model": "scratch", "positions": "rotary"}, ()),
-    ("positions", {"model": "scratch", "positions": "sinusoidal"}, ()), ("norms", {"norm_part": "others"}, ()),
+    ("model", {"start": "1"}, ("model-ways",)), ("heads", {}, ()), ("heads", {"layer": "5", "head": "3"}, ()),
+    *(("positions", {"positions_part": "encoding", **values}, ()) for values in (
+        {}, {"model": "scratch", "positions": "rotary"}, {"model": "scratch", "positions": "sinusoidal"})),
+    ("positions", {}, ()), ("norms", {"norm_part": "others"}, ()),
     ("feed_forward", {}, ()), ("interventions", {}, ("connections",)),
     ("interventions", {"intervention": "patching"}, ()),
     ("pre_post", {}, ()), ("training", {}, ()), ("similarity", SHORT, ("late",)),

@@ -376,7 +376,7 @@ export class ModelView extends Drawing {
   offWords() {
     const { header, place } = this;
     const [x, y] = place.point(place.parts.softmax, place.middle);
-    return svg("text", { x, y, class: "enc-model-off", "text-anchor": "middle" }, `head ${header.head} is off: unused`);
+    return svg("text", { x, y, class: "enc-model-off", "text-anchor": "middle" }, `head ${header.head} is off`);
   }
 
   // What the sublayers of the open layer add, and the strongest neurons of the selected token.
