@@ -177,6 +177,7 @@ class Attention(nn.Module):
 
         a and b are the logistic function of two sums of four outputs for the head's part of x; c is learned.
         """
+        assert self.bias_gain is not None, "every gate has one"
         parts = x.view(*x.shape[:-1], self.config.n_heads, -1).transpose(1, 2)  # [B, H, T, D / H]
         a, b = torch.sigmoid(w_bias_gate(parts).unflatten(-1, (2, 4)).sum(-1)).chunk(2, dim=-1)
         return a * (b * self.bias_gain - 1.0) + 2.0

@@ -121,7 +121,8 @@ def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
     def cut(module: Any, given: Any, found: Any) -> Any:
-        found.last_hidden_state = found.last_hidden_state[:, : found.attentions[0].shape[-1]]
+        n_tokens = found.last_hidden_state.shape[1] // module.config.squeeze_factor
+        found.last_hidden_state = found.last_hidden_state[:, :n_tokens]
         return found
 
     model.encoder.upsample = nn.Identity()

@@ -222,7 +222,7 @@ SEW = WAV2VEC2.but(
     ),
     prefixes=("sew.", ""),
     classifiers={},
-    dropped=WAV2VEC2.dropped | {r"encoder\.upsample\..*": "the layer that divides tokens into steps again"},
+    dropped={**WAV2VEC2.dropped, r"encoder\.upsample\..*": "the layer that divides tokens into steps again"},
 )  # fmt: skip
 
 
