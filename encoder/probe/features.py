@@ -4,7 +4,7 @@ Shapes: N texts, B texts of a batch, T tokens, L layers, D d_model.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -36,7 +36,7 @@ class Features:
     model: the name of the model; n_layers: L; n_cut: texts of which the first MOST_TOKENS tokens were read only.
     """
 
-    vectors: dict[View, np.ndarray]
+    vectors: dict[View, np.ndarray] = field(repr=False)
     model: str
     n_layers: int
     n_cut: int = 0

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -34,8 +34,8 @@ class Score:
     """Held-out predictions of one probe. predicted [N]: places in `classes`; right [N] bool."""
 
     classes: tuple[str, ...]
-    predicted: np.ndarray
-    right: np.ndarray
+    predicted: np.ndarray = field(repr=False)
+    right: np.ndarray = field(repr=False)
 
     @property
     def accuracy(self) -> float:

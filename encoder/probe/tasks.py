@@ -5,7 +5,7 @@ Shapes: N texts.
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -38,9 +38,9 @@ TITLES = {
 class Task:
     """texts, labels: N each; spans: (start, end) characters of the word that a label belongs to, None: of the text."""
 
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...] | None = None
+    texts: tuple[str, ...] = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    spans: tuple[tuple[int, int], ...] | None = field(default=None, repr=False)
     title: str = ""
 
     def __len__(self) -> int:

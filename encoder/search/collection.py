@@ -6,7 +6,7 @@ Shapes: N texts, E width of a sentence vector.
 import hashlib
 import io
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,8 @@ class Collection:
     n_cut: texts that were longer than the model accepts; their vectors are those of their beginnings.
     """
 
-    texts: tuple[str, ...]
-    vectors: np.ndarray
+    texts: tuple[str, ...] = field(repr=False)
+    vectors: np.ndarray = field(repr=False)
     model: str
     n_cut: int = 0
 

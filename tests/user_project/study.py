@@ -48,6 +48,14 @@ def probes(model: TextEncoder) -> list[float]:
     return [score.accuracy for score in curve.scores]
 
 
+def dates(name: str, text: str) -> str:
+    found = opened(name).generate(text, beams=2)
+    cross = found.trace.decoder
+    assert cross is not None
+    probabilities: list[float] = [step.log_probability for step in found.steps]
+    return f"{found.text} {found.log_probability == sum(probabilities)} {cross.n_tokens}"
+
+
 def files(model: TextEncoder, text: str, folder: Path) -> int:
     view = export.map(model.trace(text), 0, 2, options=export.Options(special="zero"))
     view.frame().to_csv(folder / "head.csv", index=False)
@@ -60,6 +68,7 @@ def main() -> None:
     model = opened("twin-pre")
     texts = ["The cat sat on the mat.", "A kitten rested on a rug."]
     print(heads(model, texts[0]), causes(model, "The cat sat.", "The dog sat."), meaning(model, texts))
+    print(dates("dates-pre", "21/3/98"))
     print(files(model, texts[0], Path.cwd()))
 
 
