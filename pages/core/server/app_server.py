@@ -1,6 +1,6 @@
 """Serves this app by Streamlit's `st.App`: `python serve.py run app.py --server.port=...`, as encoder/cli/app.py does.
 
-Only public parts of Streamlit are used, but for quicker.py, which changes one version of it and is not needed:
+Only public parts of Streamlit are used:
 
 - `st.navigation` outside a session says that the app has its own navigation. Otherwise Streamlit takes the folder
   pages/ for its older kind of multipage app until the first visit, and a first visitor who opens a link to a page reads
@@ -139,10 +139,6 @@ def main(arguments: Sequence[str]) -> None:
     logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.ERROR)
     with contextlib.suppress(Exception):  # no page is not a navigation, which does not matter here
         st.navigation([])
-    with contextlib.suppress(ImportError, AttributeError):  # another Streamlit: the app works without
-        from pages.core.server import quicker
-
-        quicker.begin(st.__version__, os.environ)
     warm.begin(os.environ)
     # The server listens to signals itself, and sends them on when it has stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
