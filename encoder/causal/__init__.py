@@ -49,15 +49,13 @@ from encoder.causal.patching import (
     patch_request,
 )
 from encoder.causal.prune import PruneCurve, prune_curve
-from encoder.causal.tokens import TokenEffects, token_effects
 from encoder.measure.ranking import RankCorrelation, rank_correlation
 
 __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
-    "SentenceVector", "Similarity", "TargetProbability", "TokenEffects", "TokenVector", "Where", "ablate_each_head",
-    "as_outcome", "both_outcomes", "carried_share", "context_edit", "differing", "displacement", "falls_when_replaced",
+    "SentenceVector", "Similarity", "TargetProbability", "TokenVector", "Where", "ablate_each_head", "as_outcome",
+    "both_outcomes", "carried_share", "context_edit", "differing", "displacement", "falls_when_replaced",
     "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch", "knock_out", "knock_out_edits",
-    "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch",
-    "patch_edit", "patch_request", "prune_curve", "rank_correlation", "register", "registered", "token_effects",
-    "word_changes",
+    "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch", "patch_edit", "patch_request",
+    "prune_curve", "rank_correlation", "register", "registered", "word_changes",
 ]  # fmt: skip

@@ -14,9 +14,7 @@ from torch import Tensor
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
-from encoder.explain.ffn import NEAR_ZERO
 from encoder.explain.place import Place
-from encoder.explain.source import array, hidden_of, sublayer_input
 from encoder.measure.stream import sublayer_updates
 from encoder.trace.trace import Trace
 
@@ -58,23 +56,6 @@ class LayerNeurons:
     activation: Floats
     active: Floats
     selected: Floats
-
-
-def through_layers(trace: Trace, token: int, neuron: int, threshold: float = NEAR_ZERO) -> LayerNeurons:
-    """One token's neurons in each layer; off: 0 for ReLU, otherwise closer to 0 than `threshold`.
-
-    Neurons of two layers with the same number have nothing in common, unless the layers share their weights.
-    """
-    place = Place(query=token, neuron=neuron).checked(trace.config, trace.n_tokens)
-    limit = 0.0 if trace.config.activation in ("relu", "relu2") and not trace.config.gated else threshold
-    rows = []
-    for layer in range(trace.config.n_layers):
-        hidden = array(hidden_of(trace, layer, sublayer_input(trace, layer, "ffn", place.query))[2])
-        strongest = int(np.abs(hidden).argmax())
-        rows.append((strongest, hidden[strongest], float((np.abs(hidden) > limit).mean()), hidden[neuron]))
-    strongest_of, activation, active, selected = zip(*rows, strict=True)
-    numbers = (np.array(values, dtype=np.float32) for values in (activation, active, selected))
-    return LayerNeurons(np.array(strongest_of), *numbers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,13 @@
 Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 """
 
-import pandas as pd
-
 from encoder.encoders.text import TextEncoder
 from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
 from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.similarity import similarity_heatmap
-from encoder.similarity import Attribution, MethodComparison, WordScores, word_scores
+from encoder.similarity import Attribution, WordScores, word_scores
 
 #: Cells in the report's list of the largest.
 LARGEST = 10
@@ -74,19 +72,6 @@ def sections(found: Attribution, deletion: WordScores | None = None) -> list[Sec
         note = "Change: the cosine minus the cosine without the word. A text without a word may be unusual."
         parts.append(Section("Leaving words out", sentences=[note], table=word_frame(word_scores(found), deletion)))
     return parts
-
-
-def method_frame(measured: MethodComparison) -> pd.DataFrame:
-    """A row for each word of both texts: the change of the cosine without it, and a column for each measure."""
-    deletion = measured.deletion
-    return pd.DataFrame(
-        {
-            "text": ["A"] * len(deletion.words_a) + ["B"] * len(deletion.words_b),
-            "word": deletion.words_a + deletion.words_b,
-            "change": deletion.both,
-            **{name: scores.both for name, scores in measured.scores.items()},
-        }
-    )
 
 
 def texts(found: Attribution) -> str:

@@ -1,6 +1,6 @@
 """Heads over a corpus. Shapes: L layers downwards, H heads to the right, B bars."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,7 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, colour_bar, margin, neutral_layout, plain_axis
 from encoder.figures.colours import sequential
 from encoder.figures.layers import layer_map
-from encoder.figures.marks import ring
-from encoder.figures.plotly_traces import LEGEND, heatmap
+from encoder.figures.plotly_traces import heatmap
 
 #: Heads in a row up to which each cell has its number.
 MOST_NUMBERED = 16
@@ -86,35 +85,4 @@ def offset_shares(offsets: Sequence[int], shares: Sequence[float], reach: int = 
     )
     axis = plain_axis("offset: key − query") | {"type": "category"}
     figure.update_layout(xaxis=axis, yaxis=plain_axis("share of attention") | {"rangemode": "tozero"})
-    return figure
-
-
-def heads_by_layer(atlases: Mapping[str, Means], unit: str, selected: tuple[int, int] | None = None) -> go.Figure:
-    """Every head of each atlas as a point with its interval, above its layer. Atlases of any shape.
-
-    unit: name of the measure; selected: (layer, head) with a ring, in every atlas that has it.
-    """
-    figure = go.Figure(layout=neutral_layout(margin=margin(30), legend=LEGEND))
-    room = 0.8 / len(atlases)
-    for number, (name, one) in enumerate(atlases.items()):
-        n_layers, n_heads = one.mean.shape
-        layer, head = (grid.ravel() for grid in np.indices(one.mean.shape))
-        first = -0.4 + room * number
-        across = layer + first + room * (head + 0.5) / n_heads
-        mean, low, high = (values.ravel() for values in (one.mean, one.low, one.high))
-        figure.add_scatter(
-            x=across, y=mean, name=name, mode="markers", marker={"size": 8, "symbol": one.symbol, "color": one.shade},
-            error_y={
-                "type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low, "thickness": 1.5,
-                "width": 0,
-            },
-            customdata=np.stack([layer, head], -1),
-            hovertemplate=f"{name}, L%{{customdata[0]}} H%{{customdata[1]}}: %{{y:.3f}}<extra></extra>",
-        )  # fmt: skip
-        if selected is not None and selected[0] < n_layers and selected[1] < n_heads:
-            place = selected[0] * n_heads + selected[1]
-            figure.add_trace(ring((across[place], mean[place])))
-    most = max(one.mean.shape[0] for one in atlases.values())
-    axis = plain_axis("layer") | {"tickvals": list(range(most)), "zeroline": False}
-    figure.update_layout(xaxis=axis, yaxis=plain_axis(unit))
     return figure

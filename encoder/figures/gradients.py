@@ -50,33 +50,6 @@ def layer_gradients(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def squared_norms(frame: pd.DataFrame, *, bounds: bool) -> go.Figure:
-    """Squared norm of the residual stream over D after every layer, means over the seeds, with Lemma 2's bounds.
-
-    frame: with placement, layer, squared_norm, lower, upper. bounds: whether the lemma applies to this setting.
-    """
-    figure = _by_layer(frame, "squared_norm", "squared norm / D")
-    figure.update_yaxes(rangemode="tozero")
-    if not bounds:
-        return figure
-    for placement, rows in frame.groupby("placement", sort=False):
-        shade = PLACEMENT_COLOURS[str(placement)]
-        means = rows.groupby("layer")[["lower", "upper"]].mean()
-        name = f"Lemma 2, {PLACEMENT_NAMES[str(placement)]}"
-        if placement == "post":
-            figure.add_scatter(
-                x=means.index.to_numpy(), y=means.lower.to_numpy(), name=name, mode="lines", hoverinfo="skip",
-                line={"color": shade, "width": 1.5, "dash": "dot"},
-            )  # fmt: skip
-            continue
-        around = np.concatenate([means.upper.to_numpy(), means.lower.to_numpy()[::-1]])
-        figure.add_scatter(
-            x=np.concatenate([means.index.to_numpy(), means.index.to_numpy()[::-1]]), y=around, name=name, mode="lines",
-            fill="toself", fillcolor=colour.faded(shade, 0.15), line={"width": 0}, hoverinfo="skip",
-        )  # fmt: skip
-    return figure
-
-
 def _log_axis(values: pd.Series) -> dict[str, object]:
     """A logarithmic axis of at least one power of ten, so that a flat line looks flat. Ticks at 1, 2 and 5."""
     low, high = (float(np.log10(end)) for end in (values.min(), values.max()))

@@ -99,22 +99,6 @@ def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
     return layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), labels)
 
 
-def displacement_map(
-    moved: object, labels: Sequence[str], colours: str = "viridis", selected: tuple[int, int] | None = None
-) -> go.Figure:
-    """How far a patch moves each vector, relative to its norm: the input of each layer, and the output as last row.
-
-    moved [L + 1, T]; selected: (row, token) with a frame. Raises ValueError for shapes or labels that do not fit.
-    """
-    values = as_array(moved, name="moved", ndim=2)
-    bar, limits = colour_bar("change / norm", nticks=5), (0.0, float(values.max()) or 1.0)
-    hover = "row %{y}, %{x}: moved by %{z:.3g} of its norm"
-    figure = layer_map(heatmap(values, limits, colour.sequential(colours), bar, hover), labels, selected)
-    names = [*(f"into L{layer}" for layer in range(len(values) - 1)), "output"]
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, title=None)
-    return figure
-
-
 def update_heatmap(
     sizes: object,
     labels: Sequence[str],

@@ -36,22 +36,6 @@ def patch_maps(maps: object, titles: Sequence[str], *, colours: str = "viridis",
     return figure
 
 
-def distance_dots(distances: object) -> go.Figure:
-    """distances [L, H] in pixels -> a dot for each head, layer by layer."""
-    values = as_array(distances, name="distances", ndim=2)
-    layers, heads = np.indices(values.shape)
-    dots = go.Scatter(
-        x=layers.ravel(), y=values.ravel(), mode="markers", customdata=heads.ravel(),
-        marker={"size": 9, "color": colour.SERIES[0], "opacity": 0.75},
-        hovertemplate="L%{x} H%{customdata}: %{y:.2f} pixels<extra></extra>",
-    )  # fmt: skip
-    figure = go.Figure(dots)
-    figure.update_layout(**neutral_layout(margin={"l": 50, "r": 10, "t": 10, "b": 40}))
-    figure.update_xaxes(title="layer", dtick=1)
-    figure.update_yaxes(title="pixels", rangemode="tozero")
-    return figure
-
-
 def norm_dots(norms: object, outliers: object) -> go.Figure:
     """norms [L + 1, P] of patches -> a dot for each patch, layer by layer; outliers bool [L + 1, P] are marked.
 

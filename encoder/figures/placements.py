@@ -60,25 +60,6 @@ def layer_curves(
     return figure
 
 
-def norm_curves(rows: Mapping[str, tuple[Sequence[str], object, object]], title: str) -> go.Figure:
-    """A number a norm with its spread, a line for each placement.
-
-    rows: placement -> (names of the norms as the axis shows them, values [N], spread [N] or None). A norm that only one
-    placement has leaves a gap in the other's line.
-    """
-    order = max((list(names) for names, _, _ in rows.values()), key=len, default=[])
-    figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
-    for placement, (names, values, spread) in rows.items():
-        array = as_array(values, name=placement, ndim=1)
-        places = [order.index(name) for name in names]
-        bars = None if spread is None else {"type": "data", "array": as_array(spread, name="spread", ndim=1)}
-        x, hover = np.array(places, dtype=np.int32), f"{PLACEMENT_NAMES[placement]}, %{{customdata}}"
-        figure.add_trace(placement_curve(x, array, placement, hover, error_y=bars, customdata=list(names)))
-    figure.update_xaxes(_named_axis("norm", order, len(order)))
-    figure.update_yaxes(plain_axis(title))
-    return figure
-
-
 def intervals(found: Mapping[str, Mapping[str, Any]], title: str) -> go.Figure:
     """series -> name -> a value with `mean` and `half`: a point with its interval above each name, 0 to 1."""
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))

@@ -5,12 +5,11 @@ Shapes: R rows, tokens of the first text; C columns, tokens of the second; M mea
 
 from collections.abc import Sequence
 
-import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
 from encoder.figures.attention import SQUARE_ACROSS, SQUARE_DOWN, SQUARE_UP_TO
-from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, plain_axis, token_axis
+from encoder.figures.axes import as_array, check_labels, margin, neutral_layout, token_axis
 from encoder.figures.marks import band
 from encoder.figures.plotly_traces import signed_heatmap
 from encoder.figures.vectors import symmetric_limit
@@ -48,28 +47,3 @@ def similarity_heatmap(
         signed_heatmap(values, "signed", limit, "%{y} and %{x}: %{z:+.3g}", title),
         neutral_layout(margin=margin(8), xaxis=across, yaxis=down, shapes=frames, uirevision=f"{n_rows}x{n_columns}"),
     )
-
-
-def agreement_chart(names: Sequence[str], correlations: object, low: object, high: object) -> go.Figure:
-    """A rank correlation for each measure, the first at the top, with its interval.
-
-    names [M]; correlations, low, high [M]: -1 to 1. Raises ValueError for other shapes.
-    """
-    middle, least, most = (
-        as_array(values, name=name, ndim=1)
-        for name, values in (("correlations", correlations), ("low", low), ("high", high))
-    )
-    if not len(names) == len(middle) == len(least) == len(most):
-        raise ValueError(f"{len(names)} names, {len(middle)} correlations: specify as many of each.")
-    points = go.Scatter(
-        x=middle,
-        y=list(names),
-        mode="markers",
-        marker={"size": 11, "color": colour.EMPHASIS},
-        error_x={"array": most - middle, "arrayminus": middle - least, "color": colour.EMPHASIS, "thickness": 2},
-        customdata=np.stack([least, most], axis=1),
-        hovertemplate="%{y}: %{x:.2f}, 95%: %{customdata[0]:.2f} to %{customdata[1]:.2f}<extra></extra>",
-    )
-    across = plain_axis("rank correlation with leaving words out") | {"range": [-1.05, 1.05], "zerolinewidth": 2}
-    down = {"autorange": "reversed", "automargin": True, "type": "category"}
-    return go.Figure(points, neutral_layout(margin=margin(8), xaxis=across, yaxis=down, showlegend=False))

@@ -129,10 +129,3 @@ def layer_shares(trace: Trace, layer: int) -> LayerShares:
         opening=opening.index(True) if True in opening else None,
         words=tuple(place for place, inside in enumerate(tokens.is_content(trace)) if inside),
     )
-
-
-def token_shares(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """[T] twice: each token's share of the attention and of the norm-weighted attention, mean over layers and heads."""
-    layers = [layer_shares(trace, layer) for layer in range(trace.config.n_layers)]
-    attention = np.mean([layer.attention_share for layer in layers], axis=0)
-    return attention, np.mean([layer.norm_weighted_share for layer in layers], axis=0)

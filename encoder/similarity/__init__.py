@@ -1,11 +1,11 @@
-"""Why are two texts alike? The cosine of two sentence vectors, split into pairs of tokens, and simpler measures.
+"""Why are two texts alike? The cosine of two sentence vectors, split into pairs of tokens.
 
     >>> exact = similarity.attribute(model, "a cat", "a kitten", layer=model.config.n_layers)    # of the output vectors
     >>> exact.matrix.shape                                    # [T_a, T_b], adds up to the cosine
     (4, 4)
     >>> found = similarity.attribute(model, "a cat", "a kitten")    # at the embeddings; less reference terms
 
-`attribution` has the split, `paths` the integrated derivatives, `simple_measures` the simpler measures, `of_class` the
+`attribution` has the split, `paths` the integrated derivatives, `scores` those of words, `of_class` the
 same question for a class of a classification head, `late` ColBERT's MaxSim.
 """
 
@@ -21,21 +21,11 @@ from encoder.similarity.attribution import (
 from encoder.similarity.late import LateInteraction, late_interaction
 from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
 from encoder.similarity.paths import REFERENCES, Reference
-from encoder.similarity.simple_measures import (
-    Agreement,
-    MethodComparison,
-    WordScores,
-    agreement,
-    compare_methods,
-    leave_words_out,
-    method_scores,
-    word_scores,
-)
+from encoder.similarity.scores import WordScores, leave_words_out, word_scores
 from encoder.similarity.words import Cells, token_cells, word_cells
 
 __all__ = [
-    "REFERENCES", "TOLERANCE", "Agreement", "Attribution", "Cells", "ClassAttribution", "LateInteraction",
-    "MethodComparison", "Progress", "Reference", "WordScores", "agreement", "attribute", "attribute_class",
-    "attribute_gradually", "cell_error", "compare_methods", "iter_attribute_class", "late_interaction",
-    "leave_words_out", "method_scores", "splits_exactly", "token_cells", "word_cells", "word_scores",
+    "REFERENCES", "TOLERANCE", "Attribution", "Cells", "ClassAttribution", "LateInteraction", "Progress", "Reference",
+    "WordScores", "attribute", "attribute_class", "attribute_gradually", "cell_error", "iter_attribute_class",
+    "late_interaction", "leave_words_out", "splits_exactly", "token_cells", "word_cells", "word_scores",
 ]  # fmt: skip

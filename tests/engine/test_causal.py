@@ -25,7 +25,6 @@ from encoder.causal import (
     likeliest_word,
     patch,
     rank_correlation,
-    token_effects,
 )
 from encoder.causal.variants import run_variants
 from encoder.edits import (
@@ -241,23 +240,6 @@ def test_the_likeliest_word_is_one_that_can_be_typed():
 def test_an_outcome_by_name():
     assert as_outcome("sentence") == SentenceVector()
     assert as_outcome(TokenVector(1)) == TokenVector(1)
-
-
-def test_token_effects():
-    model = tiny()
-    plain = model.trace(CLEAN)
-    found = token_effects(model, plain)
-    assert found.places == tuple(range(1, T - 1))
-    before = sentence(model, plain)
-    hidden = sentence(model, model.trace(CLEAN, edits=[MaskKeys((4,))]))
-    assert found.effects[3] == pytest.approx(float(torch.cosine_similarity(hidden, before, dim=0)) - 1, abs=2e-6)
-    received = torch.stack([plain.layer_attention(layer) for layer in range(L)]).mean((0, 1, 2))
-    np.testing.assert_allclose(found.measures["attention"], received[1:-1], atol=1e-6)
-    assert set(found.measures) == set(found.correlations) == {"attention", "norm_weighted", "rollout"}
-    for name, one in found.correlations.items():
-        assert one == rank_correlation(found.measures[name], np.abs(found.effects))
-    with pytest.raises(EncoderError, match="5 or more"):
-        token_effects(model, model.trace("the cat"))
 
 
 def test_rank_correlation():

@@ -21,7 +21,6 @@ from encoder.causal import (
     leave_out_each_sublayer,
     occlusion,
     patch,
-    token_effects,
 )
 from encoder.causal.variants import run_variants
 from encoder.edits import AblateHead, MaskKeys, Noise, Replace, Scale, UniformAttention, Zero
@@ -72,7 +71,6 @@ def test_outcomes_of_a_class_and_of_the_vector(name: str):
     assert float(ablate_each_head(model, plain, SentenceVector())[3, 0]) == pytest.approx(cosine - 1, abs=1e-5)
     assert leave_out_each_sublayer(model, plain).shape == (2, 4)
     assert knock_out(model, plain, 0, TokenVector(0)).shape == (4, plain.n_tokens)
-    assert len(token_effects(model, plain).places) == plain.n_tokens - len(plain.layout.before)
     source = model.trace(other)
     shares = patch(model, source, plain, Similarity(source))
     assert shares.shape == (4, plain.n_tokens)

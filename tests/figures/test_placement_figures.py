@@ -56,16 +56,6 @@ def test_layer_curves(n_layers: int) -> None:
     assert below.layout.yaxis.range[0] <= -2  # nothing is cut off
 
 
-def test_norm_curves_leave_a_gap_where_a_placement_has_no_such_norm() -> None:
-    names = ["embedding", "L0 attention", "L0 FFN"]
-    figure = placements.norm_curves(
-        {"post": (names, [1, 2, 3], None), "pre": ([*names, "final"], [4, 5, 6, 7], [0.1] * 4)}, "mean"
-    )
-    assert list(named(figure, "post-norm").x) == [0, 1, 2]
-    assert list(named(figure, "pre-norm").x) == [0, 1, 2, 3]
-    assert list(named(figure, "pre-norm").error_y.array) == pytest.approx([0.1] * 4)
-
-
 def test_recorded_curves_bridge_gaps() -> None:
     figure = placements.recorded_curves({"a run": ("post", "dash", [0, 25, 50], [3.0, np.nan, 2.0])}, "loss", log=True)
     assert list(figure.data[0].x) == [0, 50]
@@ -89,10 +79,6 @@ def test_gradients_over_depth() -> None:
 def test_gradients_and_norms_by_layer(depth: int) -> None:
     frame = gradient_frame((depth,))
     assert named(gradients.layer_gradients(frame), "post-norm").y == pytest.approx([1.5] * depth)
-    with_bounds = gradients.squared_norms(frame, bounds=True)
-    band = named(with_bounds, "Lemma 2, pre-norm")
-    assert sorted(band.y) == pytest.approx(sorted([*(2 + np.arange(depth)), *(1 + np.arange(depth) / 2)]))
-    assert len(gradients.squared_norms(frame, bounds=False).data) == 2
 
 
 def test_words_as_bars() -> None:

@@ -25,23 +25,3 @@ def test_the_rank_of_a_cell_counts_the_larger_ones(make_tiny: Callable[..., Text
     for row in range(4):
         for column in range(4):
             assert order[cells.rank(row, column) - 1] == cells.matrix[row, column]
-
-
-def test_all_measures_are_compared_with_leaving_words_out(minilm: TextEncoder):
-    found = similarity.attribute(minilm, "The cat sat on the mat", "A kitten rested on a rug", 6)
-    measured = similarity.compare_methods(minilm, found)
-    for name, agreement in measured.agreements.items():
-        again = similarity.agreement(measured.scores[name], measured.deletion)
-        assert agreement == again
-    best = measured.agreements[measured.best]
-    assert all(best.correlation >= one.correlation for one in measured.agreements.values())
-    for name, one in measured.agreements.items():
-        assert (name in measured.rivals) == (name != measured.best and one.high >= best.low)
-
-
-def test_few_words_are_not_correlated(minilm: TextEncoder):
-    measured = similarity.compare_methods(minilm, similarity.attribute(minilm, "cat", "dog", 6))
-    assert not measured.agreements
-    assert measured.best is None
-    assert measured.rivals == []
-    assert len(measured.deletion.both) == 2
