@@ -44,7 +44,6 @@ from encoder.causal.patching import (
     both_outcomes,
     carried_share,
     differing,
-    displacement,
     patch_edit,
     patch_request,
 )
@@ -54,8 +53,8 @@ from encoder.measure.ranking import RankCorrelation, rank_correlation
 __all__ = [
     "OUTCOMES", "ClassProbability", "MaskedWord", "Named", "Outcome", "Progress", "PruneCurve", "RankCorrelation",
     "SentenceVector", "Similarity", "TargetProbability", "TokenVector", "Where", "ablate_each_head", "as_outcome",
-    "both_outcomes", "carried_share", "context_edit", "differing", "displacement", "falls_when_replaced",
-    "iter_each_head", "iter_effects", "iter_knock_out", "iter_patch", "knock_out", "knock_out_edits",
-    "leave_out_each_sublayer", "likeliest_word", "occlusion", "outcomes_of", "patch", "patch_edit", "patch_request",
-    "prune_curve", "rank_correlation", "register", "registered", "word_changes",
+    "both_outcomes", "carried_share", "context_edit", "differing", "falls_when_replaced", "iter_each_head",
+    "iter_effects", "iter_knock_out", "iter_patch", "knock_out", "knock_out_edits", "leave_out_each_sublayer",
+    "likeliest_word", "occlusion", "outcomes_of", "patch", "patch_edit", "patch_request", "prune_curve",
+    "rank_correlation", "register", "registered", "word_changes",
 ]  # fmt: skip

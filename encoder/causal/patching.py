@@ -6,7 +6,6 @@ Shapes: L layers, H heads, T tokens, D d_model.
 from typing import Literal, get_args
 
 import numpy as np
-import torch
 
 from encoder.causal.outcomes import Outcome, outcomes_of
 from encoder.edits import Edit, Replace, Run
@@ -82,12 +81,3 @@ def carried_share(effects: np.ndarray, before: float, after: float) -> np.ndarra
             "outcome or other inputs."
         )
     return np.asarray(effects / difference)
-
-
-def displacement(plain: Trace, edited: Trace) -> np.ndarray:
-    """[L + 1, T]: |x' - x| / |x|, how far an edit moves each vector: the input of each layer, then the output."""
-    rows = []
-    for layer in range(plain.config.n_layers + 1):
-        x, moved = (trace.before_layer(layer).double() for trace in (plain, edited))
-        rows.append((moved - x).norm(dim=-1) / x.norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny))
-    return torch.stack(rows).cpu().numpy()

@@ -47,18 +47,6 @@ def neuron_map(hidden: Floats, order: NDArray[np.integer], most: int) -> NeuronM
 
 
 @dataclass(frozen=True, eq=False)
-class LayerNeurons:
-    """One token in the FFN of each layer. strongest [L]: the neuron with the largest absolute activation; activation
-    [L]: its activation; active [L]: share of neurons that are not off; selected [L]: activation of one neuron number.
-    """
-
-    strongest: NDArray[np.integer]
-    activation: Floats
-    active: Floats
-    selected: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class UpdateSizes:
     """|f(x)| / |x| for each layer and token, [L, T] each: the norm of a sublayer's update over that of its residual
     stream."""

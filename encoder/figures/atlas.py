@@ -18,13 +18,11 @@ MOST_NUMBERED = 16
 
 @dataclass(frozen=True)
 class Means:
-    """One atlas: means and the ends of their intervals, [L, H] each; symbol: of its points, in plotly's names."""
+    """One atlas: means and the ends of their intervals, [L, H] each."""
 
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    symbol: str = "circle"
-    shade: str = colour.SERIES[0]
 
 
 def corpus_map(

@@ -6,8 +6,8 @@
     >>> texts[place]
     'It costs too much.'
 
-`encoder.inputs.read` reads the texts of a file, `collection` embeds, searches, saves and loads them, and `rerank`
-orders hits by a cross-encoder. A search is exact: 14 ms among 100,000 texts.
+`encoder.inputs.read` reads the texts of a file, and `collection` embeds, searches, saves and loads them. A search is
+exact: 14 ms among 100,000 texts.
 """
 
 from encoder.inputs.read import FORMATS, Limits, Reading, read_texts
@@ -21,10 +21,8 @@ from encoder.search.collection import (
     to_parquet,
     to_safetensors,
 )
-from encoder.search.rerank import TOP, Reranked, check_cross_encoder, iter_rerank, rerank
 
 __all__ = [
-    "BATCH", "FORMATS", "TOP", "Collection", "Limits", "Reading", "Reranked",
-    "check_cross_encoder", "embed", "embed_gradually", "from_files", "iter_rerank",
-    "nearest", "read_texts", "rerank", "to_parquet", "to_safetensors",
+    "BATCH", "FORMATS", "Collection", "Limits", "Reading", "embed", "embed_gradually", "from_files", "nearest",
+    "read_texts", "to_parquet", "to_safetensors",
 ]  # fmt: skip

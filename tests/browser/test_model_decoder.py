@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 import encoder
+from encoder.causal.cross import score_cross
 from encoder.figures.numbers import three_digits
 from encoder.inputs import dates
-from encoder.measure.cross import score_cross
 from tests.browser.test_every_page import ALL, violations, wait_until_uncut
 from tests.conftest import query, wait_for_query
 
