@@ -36,8 +36,8 @@ const PART_STOPS = {
 const DECODER_STOPS = {
   pre: {
     "norm-attention": 0.035,
-    k: 0.075,
-    v: 0.105,
+    k: 0.085,
+    v: 0.13,
     softmax: 0.18,
     q: 0.25,
     mixing: 0.285,
@@ -166,7 +166,7 @@ function chipPlaces(header, place) {
   const after = {
     ids: place.turned ? 12 : place.embed * 0.42,
     embedding: place.embed + 34,
-    final: place.stages.at(-1) - 12,
+    final: place.stages.at(-1) - (header.decoder && !place.turned ? 30 : 12), // an encoder next to its decoder ends there
   };
   const end = place.ending + (place.turned ? 6 : 24);
   const all = { ...after, output: end, class: end, next: end, ...place.parts };
