@@ -25,7 +25,7 @@ MOST_LABELS = 100
 #: default is left out, too: a later version with one more field gives the same hash.
 IMPLIED = frozenset(
     "vocab_size d_head embedding_width n_segments final_norm attention_bias qkv_bias key_bias ffn_bias ffn_in_bias "
-    "n_kv_heads pooler dropout attention_dropout".split()
+    "n_kv_heads qk_norm_gain pooler dropout attention_dropout".split()
 )
 
 

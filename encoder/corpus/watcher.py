@@ -75,7 +75,7 @@ class Watcher:
         elif name == "k":
             assert layer is not None
             self._heads(layer, self._q, value)
-        elif name.endswith("norm.input"):
+        elif name.endswith("norm.input") and name not in ("q_norm.input", "k_norm.input"):  # of the residual stream
             norm = name.removesuffix(".input")
             full = norm if layer is None else f"layers.{layer}.{norm}"
             mean = value.float().mean(-1, keepdim=True)

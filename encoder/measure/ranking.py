@@ -62,6 +62,9 @@ def token_blocks(first: int, count: int, block: int, n_tokens: int) -> list[rang
 
 # --- two measures of the same things ----------------------------------------------------------------------------------
 
+#: Fewer pairs have no rank correlation worth a number.
+FEWEST = 5
+
 
 @dataclass(frozen=True)
 class RankCorrelation:

@@ -302,7 +302,7 @@ UNSUPPORTED = [
     ("mpnet", "relative_attention_num_buckets", 16),
     ("albert", "inner_group_num", 2),
     ("albert", "embedding_size", 40),
-    ("modernbert", "hidden_activation", "relu2"),
+    ("modernbert", "hidden_activation", "mish"),
     ("modernbert", "rope_scaling", {"rope_type": "longrope", "factor": 4.0}),
     ("modernbert", "rope_parameters", {"full_attention": {"rope_type": "longrope", "factor": 2.0}}),
     ("modernbert", "rope_parameters", "fast"),

@@ -225,7 +225,7 @@ def test_every_pages_files_and_lines_agree(
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
     wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "interventions": 1}.get(page, 0)
-    wanted = max(wanted, {"map": 1, "stream": 7}.get(query.get("find", query.get("sides")), 0))
+    wanted = max(wanted, {"map": 1, "stream": 4}.get(query.get("find", query.get("sides")), 0))
     assert html.count('id="figure-') >= wanted  # its pictures, not its numbers only
 
 
@@ -272,7 +272,7 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
     query, typed, more = told[-1]
     assert query == dict(app.query_params.items()) or query == {k: v[0] for k, v in app.query_params.items()}
     assert query["text"] == "a b"
-    assert {"text", "pair", "text_b", "template", "source", "patch_with", "cross_encoder"} <= set(typed)
+    assert {"text", "pair", "text_b", "template", "source", "patch_with"} <= set(typed)
     assert more["note"] == ""
     visit(text="word " * 2_000)
     query, _, more = told[-1]

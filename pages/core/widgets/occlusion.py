@@ -14,6 +14,7 @@ from encoder import causal
 from encoder.causal import Outcome, occlusion
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import signed
+from encoder.measure.ranking import FEWEST
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
@@ -150,7 +151,7 @@ def draw_curves(found: Occlusion, alone: np.ndarray, weights: dict[str, np.ndarr
 
 def agreement(alone: np.ndarray, weights: np.ndarray, name: str) -> str:
     """How well weights [P] predict the fall of each part by itself."""
-    if len(alone) < causal.tokens.FEWEST:
+    if len(alone) < FEWEST:
         return ""
     rank = causal.rank_correlation(weights, alone)
     if rank.value != rank.value:  # NaN: all values of a side are equal
