@@ -189,11 +189,11 @@ def crossover(config: EncoderConfig) -> Crossover:
     ffn = 6 if config.gated else 4
     projections, ffn_share = d * (h + g) / h, ffn / 4 * d * f / (h * k)
     n = projections + ffn_share
-    gate = "" if ffn == 4 else r"\frac{3}{2}\cdot"
+    gate = "" if ffn == 4 else r"1.5\, "
     return Crossover(
         n,
         rf"\begin{{gathered}} 4\,n^2 H K = 4\,n\,D (H {{+}} G) K + {ffn}\,n\,D F \\[6pt] \Longleftrightarrow\; "
-        rf"n = \frac{{D (H {{+}} G)}}{{H}} + {gate}\frac{{D F}}{{H K}} \end{{gathered}}",
+        rf"n = D (H {{+}} G) / H + {gate} D F / (H K) \end{{gathered}}",
         rf"n = {_grouped(round(projections))} + {_grouped(round(ffn_share))} = {_grouped(round(n))}",
     )
 

@@ -36,7 +36,9 @@ def test_a_digit_of_the_output_leads_to_its_word_of_the_input(visit: Callable[..
     word, weight = trace.labels[int(row.argmax())], three_digits(float(row.max()))
     assert word == "march"
 
-    page = visit(f"/?start=1&model=dates-pre&layer={layer}&head={head}&text={DATE.replace(' ', '+')}", width=1280)
+    page = visit(
+        f"/?start=1&model=dates-pre&layer={layer}&head={head}&text={DATE.replace(' ', '+')}", width=1280, height=1100
+    )
     expect(page.locator(OUTPUTS)).to_have_count(len(trace.decoder.next_ids))
     page.locator(OUTPUTS).nth(MONTH).click()
     wait_for_query(page, output_token=str(MONTH))

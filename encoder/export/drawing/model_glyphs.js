@@ -6,7 +6,7 @@ const PART_STOPS = {
   pre: {
     "norm-attention": 0.045,
     k: 0.1,
-    v: 0.14,
+    v: 0.15,
     softmax: 0.255,
     q: 0.375,
     mixing: 0.42,
@@ -18,8 +18,8 @@ const PART_STOPS = {
     "add-ffn": 0.95,
   },
   post: {
-    k: 0.035,
-    v: 0.075,
+    k: 0.03,
+    v: 0.08,
     softmax: 0.19,
     q: 0.31,
     mixing: 0.355,
@@ -214,7 +214,7 @@ function lanesOf(places, { lanes, turned }, scale) {
   const ends = [-Infinity, -Infinity];
   const found = {};
   for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
-    const half = turned ? 12.5 * scale : (CHIPS[key][0].length * 3.4 + 7) * scale; // of the button's extent
+    const half = (turned ? 12.5 : Math.max(12, CHIPS[key][0].length * 3.4 + 7)) * scale; // of the button's extent
     const start = lanes ? x - half : Infinity;
     const lane = start >= ends[0] || start < ends[1] ? 0 : 1;
     Object.assign(found, { [key]: lane });
