@@ -232,6 +232,9 @@ class Uploader(Person):
         visitor = self.visitor
         if not await self.does("a file", lambda: visitor.upload("search:file", "texts.txt", file)):
             return
+        if "view:query" not in visitor.ids:  # the run was left before its end, as where the page works for long
+            self.soak.note("a file, left early", visitor.run_seconds, visitor.silence)
+            return
         wanted = self.chance.choice(lines)
         if not await self.does("a query", lambda: visitor.fill("view:query", wanted), query=wanted):
             return
