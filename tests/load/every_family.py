@@ -289,7 +289,7 @@ TEXTS = {
         "Marian",
         {**BART, "pad_token_id": 0, "scale_embedding": True},
         encode=lambda model: model.encoder,
-        softer="shared",
+        softer="shared|q_proj",
     ),
     "m2m100": Case("M2M100, NLLB", "M2M100", BART, encode=lambda model: model.encoder, special=ROBERTA),
     "modernbert decoder": Case(
