@@ -20,6 +20,7 @@ from pages.heads.padding import ROUNDING
 from tests.pages.apps import assert_well, sentences, visit, words
 from tests.pages.test_export import run
 from tests.pages.test_heads_page import SINK
+from tests.test_report import drawn
 
 CAT = "The cat sat on the mat"  # 8 tokens
 PADDED = {"text": CAT, "pad": "14", "layer": "1", "head": "3"}
@@ -138,7 +139,11 @@ def test_lines_and_text_follow(kind: str, padding: str, files: dict[str, Callabl
     assert "padded to 14" in table.attrs["Tokens"]
     tokens = table["key_token"] if kind == "lines" else table["token"]
     assert ("[PAD]" in set(tokens)) == (padding == "1")
-    assert kind == "lines" or "[PAD]" in files["html"]().decode() or padding == "0"
+    html = files["html"]().decode()
+    if kind == "lines":
+        assert ("[PAD]" in drawn(html)[0]["keyTokens"]) == (padding == "1")
+    else:
+        assert "[PAD]" in html or padding == "0"
 
 
 def test_measures_sinks_and_the_grid_are_those_of_the_text_alone():
