@@ -118,7 +118,7 @@ const CHIPS = {
   ffn: [
     "Feed-forward",
     "The feed-forward layer",
-    "The feed-forward layer processes each token by itself: two matrices, and an activation between them.",
+    "The feed-forward layer processes each token by itself: matrices with an activation between them.",
   ],
   "add-ffn": [
     "+",
