@@ -62,12 +62,13 @@ def derivative(f: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Tensor, Tangen
         (pulled,) = torch.autograd.grad(y, x, w, create_graph=True)  # J^T w, [N, T, D]
 
     def tangent(d: Tensor) -> Tensor:
-        each = len(d) == len(x)  # a direction for each point, else all directions at one point
-        (out,) = torch.autograd.grad(
-            pulled, w, d if each else d.unsqueeze(1), retain_graph=True, is_grads_batched=not each
-        )
-        image: Tensor = out if each else out[:, 0]
-        return image
+        def image(d: Tensor) -> Tensor:
+            return torch.autograd.grad(pulled, w, d, retain_graph=True)[0]
+
+        if len(d) == len(x):  # a direction for each point
+            return image(d)
+        images: Tensor = torch.func.vmap(image)(d.unsqueeze(1))[:, 0]  # all directions at one point
+        return images
 
     return y.detach(), tangent
 
