@@ -191,3 +191,22 @@ def token_at(layout: SoundLayout, column: int, band: int = 0) -> int:
 def names(shown: Sequence[Piece]) -> tuple[str, ...]:
     """ "0.42-0.62 s" for each."""
     return tuple(f"{piece.start:.2f}-{piece.end:.2f} s" for piece in shown)
+
+
+@dataclass(frozen=True)
+class Word:
+    """places: of its tokens in the output; over: the mean of their weights; most: the time with the largest ones."""
+
+    text: str
+    places: tuple[int, ...]
+    over: OverTime
+    most: Piece
+
+
+def written_words(target: DecoderTrace, layout: SoundLayout, head: tuple[int, int] | None = None) -> list[Word]:
+    """The words of a decoder's output over a sound; head as in `written_over_time`."""
+    weights, found = written_over_time(target, head), []
+    for text, places in target.output_words:
+        over = over_time(weights[list(places)].mean(axis=0), layout)
+        found.append(Word(text, places, over, pieces(over, 1)[0]))
+    return found

@@ -1,7 +1,5 @@
 """Heads, cross-attention to a sound: the words that the decoder writes, and to which times each one attends."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,27 +13,7 @@ from pages.core.view.output import Output, target_text
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, plain
 from pages.heads import sound
-from pages.state import Head, state
-
-
-@dataclass(frozen=True)
-class Word:
-    """places: of its tokens in the output; over: the mean of their weights; most: the time with the largest ones."""
-
-    text: str
-    places: tuple[int, ...]
-    over: sounds.OverTime
-    most: sounds.Piece
-
-
-def words_of(view: View, target: DecoderTrace, head: Head | None) -> list[Word]:
-    """The words of the output. head: whose weights; None: the mean of all heads."""
-    layout, weights = sounds.sound_layout(view.trace), sounds.written_over_time(target, head)
-    found = []
-    for text, places in target.output_words:
-        over = sounds.over_time(weights[list(places)].mean(axis=0), layout)
-        found.append(Word(text, places, over, sounds.pieces(over, 1)[0]))
-    return found
+from pages.state import state
 
 
 def draw(view: View, target: DecoderTrace) -> Export:
@@ -47,7 +25,7 @@ def draw(view: View, target: DecoderTrace) -> Export:
         )
         with st.container(width=320):
             st.audio(wav_bytes(view.given), format="audio/wav")
-    words = words_of(view, target, place if over == "head" else None)
+    words = sounds.written_words(target, sounds.sound_layout(view.trace), place if over == "head" else None)
     names = {one.places[0]: f"{plain(one.text)} · {sounds.names([one.most])[0]}" for one in words}
     at = state.newest(Output.step)
     if at is not None and at not in names:  # a token inside a word, or of a longer output
@@ -80,7 +58,7 @@ def draw(view: View, target: DecoderTrace) -> Export:
     return _export(view, words, word, weights, found)
 
 
-def _export(view: View, words: list[Word], word: Word, weights: np.ndarray, found: sound.Heard) -> Export:
+def _export(view: View, words: list[sounds.Word], word: sounds.Word, weights: np.ndarray, found: sound.Heard) -> Export:
     """The words with their times; the picture of all heads for the selected word."""
 
     def frame() -> pd.DataFrame:
