@@ -214,6 +214,11 @@ def answers(page: Page, token: Locator, verb: str) -> None:
     page.mouse.move(1, 1)
     expect(token).to_have_class(re.compile("enc-selected"))
     expect(said).to_have_text(looked_at)
+    page.emulate_media(color_scheme="dark")  # what the reader selected outlives the theme
+    expect(page.locator(".drawing")).to_have_css("background-color", "rgb(20, 22, 28)")
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(token).to_have_class(re.compile("enc-selected"))
+    expect(said).to_have_text(looked_at)
     page.keyboard.press("Escape")
     expect(page.locator(".enc-selected")).to_have_count(0)
     step = "ArrowDown" if "attends" in verb else "ArrowRight"

@@ -106,6 +106,28 @@ def test_clicks_in_a_notebook_open_what_the_kernel_computes(tab: Page) -> None:
     expect(tab.locator(".enc-root")).to_have_count(0)
 
 
+def test_an_update_between_press_and_release_loses_no_click(tab: Page) -> None:
+    trace = encoder.load("minilm", device="cpu").trace(TEXT)
+    widget = encoder.show(trace, layer=3, head=1)
+    answer = mounted(tab, widget)
+    for head in (7, 4):
+        tab.locator(".enc-model-heads button").nth(head).hover()
+        tab.mouse.down()
+        answer()  # makes all buttons again
+        tab.mouse.up()
+        answer()
+        assert widget.head == head
+        expect(tab.locator(".enc-model-legend")).to_contain_text(f"L3 H{head}")
+    tab.locator(".enc-model-heads button").nth(9).hover()
+    tab.mouse.down()
+    widget.head = 2  # from Python
+    answer()
+    expect(tab.locator(".enc-model-legend")).to_contain_text("L3 H4")
+    tab.mouse.move(1, 1)  # a drag has begun: it shows what came
+    expect(tab.locator(".enc-model-legend")).to_contain_text("L3 H2")
+    tab.mouse.up()
+
+
 def test_views_of_a_head_are_widgets_too(tab: Page) -> None:
     trace = encoder.load("minilm", device="cpu").trace("The cat sat on the mat.")
     widget = encoder.show(export.lines(trace, [(0, 2), (1, 8)]))

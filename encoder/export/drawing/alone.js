@@ -22,9 +22,8 @@ for (const place of document.querySelectorAll(".drawing")) {
     view.draw();
   };
 
-  const draw = () => view.update({ data, parentElement: place, answer });
-  draw();
-  darkTheme.addEventListener("change", draw);
+  view.update({ data, parentElement: place, answer });
+  darkTheme.addEventListener("change", () => view.restyle());
 }
 
 // A notebook's frame is as high as its page.

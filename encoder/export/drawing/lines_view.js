@@ -54,7 +54,7 @@ export class LinesView extends Drawing {
     this.root.style.setProperty("--enc-bar", this.theme.dark ? "rgb(255 255 255 / 18%)" : "rgb(0 0 0 / 11%)");
     const onPrimary = luminance(rgb(this.theme.primary)) > 0.18 ? "#111" : "#fff";
     this.root.style.setProperty("--enc-on-primary", onPrimary);
-    this.selected = [new Set(header.queries), new Set(header.keys)];
+    if (!this.isRestyled) this.selected = [new Set(header.queries), new Set(header.keys)];
     this.body.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_ON_TOKENS, KEYS_FOR_TOKENS)}`);
     this.fillTop();
     this.fillSides();

@@ -115,7 +115,8 @@ export class ModelView extends Drawing {
     if (!before) this.scale = 0;
     if (moved) this.changed = this.largestChange(before, arrays, header);
     else if (!before || this.header.effect !== header.effect) this.changed = "";
-    Object.assign(this, { header, arrays, theme: readTheme(this.parent), query: header.query, keyToken: header.key });
+    Object.assign(this, { header, arrays, theme: readTheme(this.parent) });
+    if (!(this.main ?? this).isRestyled) Object.assign(this, { query: header.query, keyToken: header.key });
     this.story = story(header, arrays);
     if (this.side === undefined || header.side !== this.followedSide) this.side = header.side;
     this.followedSide = header.side;
@@ -181,7 +182,8 @@ export class ModelView extends Drawing {
     let isFirst = true;
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
-      const share = Math.max(0, Math.min(1, (now - start) / MOVE_MS));
+      // The last frame makes all parts again, which would lose a click that has begun.
+      const share = Math.max(0, Math.min(this.pressed ? 0.99 : 1, (now - start) / MOVE_MS));
       this.slid = moved ? share : 1;
       this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
       isFirst || share === 1 ? this.draw() : this.drawMoving(moved);

@@ -16,10 +16,11 @@ export default {
     const darkScheme = matchMedia("(prefers-color-scheme: dark)");
     draw();
     model.on("change:block", draw);
-    darkScheme.addEventListener("change", draw);
+    const restyle = () => view.restyle();
+    darkScheme.addEventListener("change", restyle);
     return () => {
       model.off("change:block", draw);
-      darkScheme.removeEventListener("change", draw);
+      darkScheme.removeEventListener("change", restyle);
       view.destroy();
     };
   },

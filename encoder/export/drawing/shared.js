@@ -89,6 +89,8 @@ export const eventId = () => (lastEvent = Math.max(lastEvent + 1, Date.now()));
 const RESENT = 5000;
 const MOST_RESENT = 4;
 
+const STILL = 4; // pixels: a pressed pointer that moves farther drags
+
 // Calls at most once a frame.
 export function everyFrame(action) {
   let frame = 0;
@@ -154,8 +156,24 @@ export class Drawing {
     this.tip = new Tip(this.root);
     this.removed = new AbortController();
     parent.append(this.root);
-    this.listenToSize(type, () => this.theme && this.theme.scale !== readTheme(parent).scale && this.onType());
+    this.listenToSize(type, () => this.theme && this.theme.scale !== readTheme(parent).scale && this.restyle());
     this.listen(window, "scroll", () => this.hideTip(), { capture: true, passive: true });
+    this.listenToPress();
+  }
+
+  // A click needs the same element under press and release: an update waits for the release, or until a drag begins.
+  listenToPress() {
+    this.pressed = null; // [x, y] of the window
+    this.listen(this.root, "pointerdown", ({ x, y }) => void (this.pressed = [x, y]), { capture: true });
+    this.listen(window, "pointermove", ({ x, y }) => {
+      if (this.pressed && Math.hypot(x - this.pressed[0], y - this.pressed[1]) > STILL) this.release();
+    }, { capture: true });
+    for (const end of ["pointerup", "pointercancel"]) this.listen(window, end, () => this.release(), { capture: true });
+  }
+
+  release() {
+    this.pressed = null;
+    if (this.waiting) setTimeout(() => this.waiting && this.update(...this.waiting)); // the click comes first
   }
 
   hideTip() {
@@ -174,9 +192,9 @@ export class Drawing {
     this.removed.signal.addEventListener("abort", () => observer.disconnect());
   }
 
-  // Presentation mode was entered or left: other type, same data.
-  onType() {
-    this.update(this.component);
+  // Another theme, or presentation mode was entered or left: what the reader chose in the same data stays.
+  restyle() {
+    if (!this.waiting) this.update(this.component, true);
   }
 
   // An element that takes the keyboard: keys that the drawing uses go no further.
@@ -188,8 +206,10 @@ export class Drawing {
     });
   }
 
-  async update(component) {
-    this.component = component;
+  async update(component, isRestyled = false) {
+    this.waiting = this.pressed ? [component, isRestyled] : null;
+    if (this.waiting || this.removed.signal.aborted) return;
+    Object.assign(this, { component, isRestyled });
     try {
       await this.read(unpack(component.data), component);
       this.root.classList.toggle("enc-drawn", this.isReady !== false);

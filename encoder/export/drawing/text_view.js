@@ -51,13 +51,12 @@ export class TextView extends Drawing {
   read({ header, arrays }) {
     this.header = header;
     this.isTo = header.direction === "to";
-    this.values = arrays.values.data;
+    if (!this.isRestyled) Object.assign(this, { values: arrays.values.data, selected: new Set(header.selected) });
     this.means = arrays.means?.data; // the values where nothing is selected
     const [rows, columns] = [arrays.rows.data, arrays.columns.data]; // unit -> place in the map, -1: none
     [this.sources, this.targets] = this.isTo ? [rows, columns] : [columns, rows];
     this.weights = arrays.weights ?? null;
     this.theme = readTheme(this.parent);
-    this.selected = new Set(header.selected);
     const { query, key } = this.theme;
     this.root.style.setProperty("--enc-from", this.isTo ? query : key);
     this.hue = rgb(this.isTo ? key : query);
