@@ -11,8 +11,7 @@ from pages.components.lazy import expander, popover
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
-from pages.core.view import first_view, selection
-from pages.core.view.output import Output
+from pages.core.view import first_view, output, selection
 from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
@@ -70,12 +69,17 @@ def main() -> None:
     else:
         export.export(view, trace, state.read(Params))
     links.next_page("heads", "Heads, all heads of your sentence")
-    notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
     if trace.decoder is not None:
-        values = {"stack": "cross", "layer": view.layer, "head": view.head, "output_token": state.newest(Output.step)}
+        values = {
+            "stack": "cross",
+            "layer": view.layer,
+            "head": view.head,
+            "output_token": state.newest(output.Output.step),
+        }
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
-        notes = notes if decoder.of(trace) is None else ()
-    worth.caption(" ".join(note for note in notes if note))
+    if decoder.of(trace) is None:
+        notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
+        worth.caption(" ".join(note for note in notes if note))
 
 
 def answer(view: View, trace: Trace) -> DeltaGenerator:
@@ -92,8 +96,8 @@ def answer(view: View, trace: Trace) -> DeltaGenerator:
 
 
 def inside(view: View) -> View:
-    """The view with a layer and a head that the model has; a link may ask for others."""
-    config = view.loaded.config
+    """The view with a layer and a head that the open river has; a link may ask for others."""
+    config = output.config_shown(view.loaded, state.newest(Params.side) == "decoder")
     place = {"layer": min(view.layer, config.n_layers - 1), "head": min(view.head, config.n_heads - 1)}
     for name, value in place.items():
         if value != getattr(view, name):

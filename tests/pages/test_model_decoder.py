@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +12,10 @@ from streamlit.testing.v1 import AppTest
 from encoder.figures.numbers import three_digits
 from encoder.trace.trace import Trace
 from pages.components.events import model_event
+from pages.core.access import visitors
 from pages.core.stores import cache, model_store
 from pages.model.params import STEPS
+from tests.load import decoders, reference
 from tests.pages.apps import assert_well, visit, words
 from tests.test_components import unpack
 
@@ -79,3 +83,16 @@ def test_events_of_the_second_river_have_its_limits() -> None:
     assert (event["side"], event["query"], event["source"]) == ("decoder", 10, 29)
     assert model_event("select", {"side": "decoder", "query": 11}, header) is None
     assert model_event("select", {"query": 11}, header) is not None
+
+
+def test_a_decoder_deeper_than_its_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    case = decoders.CASES["t5"]
+    decoders.made(replace(case, fields=case.fields | {"num_decoder_layers": 5})).save_pretrained(tmp_path)
+    reference.write_tokenizer(tmp_path, "bert")
+    app = visit("model", start="1", model="other", source=str(tmp_path), text="w7 w8 w9", output="w5 w6", layer="4")
+    assert_well(app)
+    assert (picture(app)["decoder"]["layer"], picture(app)["layer"]) == (4, 2)
+    app.session_state["view:side"] = "encoder"
+    assert_well(app.run())
+    assert picture(app)["layer"] == 2  # its last

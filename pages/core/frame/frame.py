@@ -216,7 +216,8 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         with slots.norm:
             input_row.norm_controls(key)
         with slots.head:
-            input_row.head_controls(output.config_shown(model) if entry.maps else model.config, entry.uses)
+            of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
+            input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
         if model.takes == "text":
             with slots.windows:
                 key = long_text.controls(key, model)

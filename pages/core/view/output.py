@@ -50,10 +50,11 @@ class Change:
 AS_IT_IS = Change()
 
 
-def config_shown(model: NamedEncoder) -> EncoderConfig:
-    """The config whose layers and heads Heads offers: the decoder's, where it shows the decoder or cross-attention."""
-    of_decoder = model.decoder is not None and model.decoder.reads and state.newest(Output.stack) != "encoder"
-    found: EncoderConfig = model.decoder.config if of_decoder else model.config
+def config_shown(model: NamedEncoder, of_decoder: bool) -> EncoderConfig:
+    """The config whose layers and heads a page offers. of_decoder: the decoder's, where it writes from the vectors."""
+    found: EncoderConfig = (
+        model.decoder.config if of_decoder and model.decoder and model.decoder.reads else model.config
+    )
     return found
 
 
