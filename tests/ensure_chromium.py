@@ -1,4 +1,6 @@
-"""Find a Chromium for the browser tests, or install one: Debian's package, or else Playwright's own build.
+"""Find a Chromium for the browser tests, or install one: Debian's packages, or else Playwright's own build.
+
+A headless shell is the same engine without a window and the processes for it: the tests take about a third less time.
 
 `make test` runs this as a script; the tests import `find` from it.
 """
@@ -13,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 NAMES = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -48,8 +52,11 @@ def _candidates() -> Iterator[str]:
     yield from filter(None, map(shutil.which, NAMES))
     yield from (place for place in PLACES if Path(place).is_file())
     path = _playwrights_own()
-    if path and Path(path).is_file():
-        yield path
+    if path:
+        # .../chromium-1255/chrome-linux64/chrome has its shell in .../chromium_headless_shell-1255
+        yield from map(str, sorted(Path(path).parents[2].glob("chromium_headless_shell-*/*/*headless*shell*")))
+        if Path(path).is_file():
+            yield path
 
 
 def _playwrights_own() -> str | None:
@@ -74,6 +81,7 @@ def install() -> None:
     """Install a Chromium by the first way that works here; each way's own output tells what it does."""
     # A font as well: without any, canvases draw empty labels.
     for command in (
+        *debian_commands("chromium-headless-shell", "fonts-liberation"),
         *debian_commands("chromium", "fonts-liberation"),
         [sys.executable, "-m", "playwright", "install", "chromium"],
     ):

@@ -135,6 +135,7 @@ def test_the_bar_of_a_phone(visit: Callable[..., Page]) -> None:
 def test_the_search_opens_pages_heads_and_terms(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two+three")
     field = page.get_by_role("combobox", name=re.compile("Search"))
+    page.locator(".enc-find").wait_for(state="attached")  # its script listens to the keys
     page.keyboard.press("Control+k")
     field.fill("positi")
     options = page.get_by_role("listbox", name="Results").get_by_role("option")

@@ -3,7 +3,7 @@ import { make } from "./drawing.js";
 
 const [ABOVE_PANEL, BELOW_PANEL] = [56, 10]; // pixels of the window: the bar of the pages, and a margin
 const LEAST_PANEL = 192; // pixels; a lower window is scrolled
-const SIGN_HEIGHT = 36; // of the sign that more is below: higher than a row, so that it covers the next one
+const SIGN_HEIGHT = 36; // of the sign that more is below and the border under it: higher than a row, to cover the next
 const PANEL_ROWS =
   "header, p, h3, li, tr, nav, .enc-model-math, .enc-model-strips > *, .enc-model-options, .enc-model-check";
 

@@ -183,7 +183,7 @@ export class ModelView extends Drawing {
     const frame = (now) => {
       if (this.removed.signal.aborted || after !== this.arrays.stream.data) return;
       // The last frame makes all parts again, which would lose a click that has begun.
-      const share = Math.max(0, Math.min(this.pressed ? 0.99 : 1, (now - start) / MOVE_MS));
+      const share = Math.max(0, Math.min(this.press ? 0.99 : 1, (now - start) / MOVE_MS));
       this.slid = moved ? share : 1;
       this.shownStream = share === 1 ? after : after.map((value, at) => before[at] + (value - before[at]) * share);
       isFirst || share === 1 ? this.draw() : this.drawMoving(moved);

@@ -163,16 +163,16 @@ export class Drawing {
 
   // A click needs the same element under press and release: an update waits for the release, or until a drag begins.
   listenToPress() {
-    this.pressed = null; // [x, y] of the window
-    this.listen(this.root, "pointerdown", ({ x, y }) => void (this.pressed = [x, y]), { capture: true });
+    this.press = null; // [x, y] of the window
+    this.listen(this.root, "pointerdown", ({ x, y }) => void (this.press = [x, y]), { capture: true });
     this.listen(window, "pointermove", ({ x, y }) => {
-      if (this.pressed && Math.hypot(x - this.pressed[0], y - this.pressed[1]) > STILL) this.release();
+      if (this.press && Math.hypot(x - this.press[0], y - this.press[1]) > STILL) this.release();
     }, { capture: true });
     for (const end of ["pointerup", "pointercancel"]) this.listen(window, end, () => this.release(), { capture: true });
   }
 
   release() {
-    this.pressed = null;
+    this.press = null;
     if (this.waiting) setTimeout(() => this.waiting && this.update(...this.waiting)); // the click comes first
   }
 
@@ -207,7 +207,7 @@ export class Drawing {
   }
 
   async update(component, isRestyled = false) {
-    this.waiting = this.pressed ? [component, isRestyled] : null;
+    this.waiting = this.press ? [component, isRestyled] : null;
     if (this.waiting || this.removed.signal.aborted) return;
     Object.assign(this, { component, isRestyled });
     try {
