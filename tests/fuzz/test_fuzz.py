@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,15 @@ def test_tokenizers(originals: dict[str, Path]):
 def test_files():
     outcomes = {files.case(seed) for seed in range(400)}
     assert {"head", "run", "table", "export", "head refused", "run refused", "table refused"} == outcomes
+
+
+def test_a_hang_is_found_whatever_handles_errors(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoints, "PATIENCE", 1)
+    with (
+        pytest.raises(checkpoints.Found, match="more than 1 s"), checkpoints.bounded("a wait"),
+        contextlib.suppress(Exception),
+    ):  # fmt: skip
+        time.sleep(30)
 
 
 def test_memory_beyond_the_bound_is_found(monkeypatch: pytest.MonkeyPatch):
