@@ -258,6 +258,8 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "scaled token vectors": config.embedding_scale != 1.0,
         "rescaled for masked tokens": config.mask_id is not None,
         "registers": config.patches is not None and config.patches.registers > 0,
+        "detection tokens": config.patches is not None and config.patches.detection > 0,
+        "positions in each layer": config.layer_positions,
     }
     return tuple(word for word, there in words.items() if there)
 

@@ -71,9 +71,9 @@ class ImageEncoder(SignalEncoder):
     def layout(self) -> PatchGrid:
         """The grid of patches, the same for every image."""
         per_side = self.patches.image_size // self.patches.patch_size
-        before = (*(["[CLS]"] if self.patches.cls else []), *(["[DIST]"] if self.patches.distillation else []))
-        registers = tuple(f"[REG{index}]" for index in range(self.patches.registers))
-        return PatchGrid(per_side, per_side, self.patches.patch_size, before + registers)
+        names = {"cls": "[CLS]", "distillation": "[DIST]", "registers": "[REG{}]", "detection": "[DET{}]"}
+        before = (names[kind].format(index) for kind, count in self.patches.special.items() for index in range(count))
+        return PatchGrid(per_side, per_side, self.patches.patch_size, tuple(before))
 
     @property
     def tokens(self) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from encoder.explain import arithmetic
 from encoder.explain.arithmetic import Floats
-from encoder.explain.norm import Part, sublayers_of
 from encoder.explain.place import Place
 from encoder.explain.source import sublayer, value
+from encoder.model.config import Sublayer
 from encoder.trace.trace import Trace
 
 
@@ -25,7 +25,7 @@ class FlowStage:
     """
 
     layer: int | None
-    part: Part | None
+    part: Sublayer | None
     before: float
     update: float | None
     total: float
@@ -46,14 +46,14 @@ def token_flow(trace: Trace, token: int) -> TokenFlow:
     """The residual stream of one token, from the trace only."""
     token = Place(query=token).checked(trace.config, trace.n_tokens).query
     stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers)
-              for part in sublayers_of(trace.config)]  # fmt: skip
+              for part in trace.config.sublayers]  # fmt: skip
     if trace.config.final_norm:
         before, after = value(trace, "final_norm.input", token), value(trace, "output", token)
         stages.append(FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), _cosine(before, after)))
     return TokenFlow(token, _norm(value(trace, "embedding", token)), tuple(stages))
 
 
-def _stage(trace: Trace, layer: int, part: Part, token: int) -> FlowStage:
+def _stage(trace: Trace, layer: int, part: Sublayer, token: int) -> FlowStage:
     name, next_name, norm = sublayer(trace, layer, part)
     before, after = value(trace, name, token), value(trace, next_name, token)
     # In post-norm the norm's input is the sum; without a norm the next residual stream is the sum.

@@ -4,7 +4,6 @@ Shapes: T tokens, N tokens of several sentences, D d_model.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
@@ -17,12 +16,11 @@ from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.source import added_by, array, norm_of, sublayer, value
 from encoder.explain.weighted_sum import output_projection
-from encoder.model.config import EncoderConfig
+from encoder.model.config import EncoderConfig, Sublayer
 from encoder.trace.trace import Trace
 
-Part = Literal["attention", "cross", "ffn"]
 #: A sublayer in formulas.
-FUNCTIONS: dict[Part, str] = {
+FUNCTIONS: dict[Sublayer, str] = {
     "attention": r"\mathrm{Attention}",
     "cross": r"\mathrm{CrossAttention}",
     "ffn": r"\mathrm{FFN}",
@@ -91,7 +89,7 @@ class AddNorm:
     """
 
     place: Place
-    part: Part
+    part: Sublayer
     pre_norm: bool
     before: Floats
     update: Floats
@@ -150,12 +148,7 @@ def normalised(trace: Trace, name: str, token: int, component: int = 0) -> Norma
     )
 
 
-def sublayers_of(config: EncoderConfig) -> tuple[Part, ...]:
-    """The sublayers of a layer, in order: a decoder that reads an input has cross-attention."""
-    return ("attention", "cross", "ffn") if config.memory_width else ("attention", "ffn")
-
-
-def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
+def add_norm(trace: Trace, place: Place, part: Sublayer) -> AddNorm:
     """The residual sum of attention, cross-attention or FFN and its norm, in the order of the model."""
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
@@ -181,7 +174,7 @@ def add_norm(trace: Trace, place: Place, part: Part) -> AddNorm:
     )
 
 
-def update_of(trace: Trace, place: Place, part: Part) -> Floats:
+def update_of(trace: Trace, place: Place, part: Sublayer) -> Floats:
     """[D]: what a sublayer adds for token i, computed by its own step."""
     result = output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
     return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result
@@ -227,7 +220,7 @@ def three_norms(x: Floats, eps: float) -> dict[str, Floats]:
 
 
 def _formula(
-    place: Place, part: Part, config: EncoderConfig, has_norm: bool, before: Floats, update: Floats, total: Floats
+    place: Place, part: Sublayer, config: EncoderConfig, has_norm: bool, before: Floats, update: Floats, total: Floats
 ) -> Formula:
     i, c = place.query, place.component
     name = FUNCTIONS[part]

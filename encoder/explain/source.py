@@ -59,7 +59,7 @@ def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]
     and its norm or None."""
     before = f"layers.{layer}.after_{'cross' if part == 'ffn' and trace.config.memory_width else 'attention'}"
     if part == "attention":
-        before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
+        before = trace.entering(layer)
     has_norm = part != "attention" or trace.config.has_attention_norm(layer)
     return before, f"layers.{layer}.after_{part}", f"layers.{layer}.{part}_norm" if has_norm else None
 

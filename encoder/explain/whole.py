@@ -11,7 +11,6 @@ import torch
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
-from encoder.explain.norm import sublayers_of
 from encoder.explain.output import PoolingKind, pooling_weights
 from encoder.explain.place import Place
 from encoder.explain.source import array, hidden_of, sublayer_input
@@ -72,7 +71,7 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
     if rows.stop <= rows.start or rows.step != 1:
         raise EncoderError("The window holds no token: choose a first and a later last token.")
     layer, head = place.layer, place.head
-    stages = _stages(trace)
+    stages = (*trace.residual, *(("output",) if trace.config.final_norm else ()))
     scores = array(trace.scores(layer, head, rows))
     maps = array(trace.layer_attention(layer, rows))
     weights = maps[head]
@@ -105,13 +104,6 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
         shares=None if shares is None else np.pad(shares, (0, trace.n_tokens - len(shares)))[rows],
         vector=None if shares is None else shares @ array(trace.output[: trace.n_real]),
     )
-
-
-def _stages(trace: Trace) -> tuple[str, ...]:
-    """The hook points of the residual stream, in order: after the embeddings, after each sublayer, the output."""
-    parts = sublayers_of(trace.config)
-    inner = tuple(f"layers.{layer}.after_{part}" for layer in range(trace.config.n_layers) for part in parts)
-    return ("embedding", *inner, *(("output",) if trace.config.final_norm else ()))
 
 
 def _updates(trace: Trace, rows: slice) -> Floats:

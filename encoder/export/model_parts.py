@@ -15,7 +15,6 @@ from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.explain.arithmetic import Floats, softmax
 from encoder.explain.latex import COLOURS, Formula, calculation, fraction, number
-from encoder.explain.norm import Part as Sublayer
 from encoder.explain.output import ChosenPooling, PoolingKind, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.projection import Which
@@ -25,6 +24,7 @@ from encoder.explain.source import array
 from encoder.export.model_picture import DECODER
 from encoder.export.picture import Picture
 from encoder.figures.numbers import in_words, three_digits
+from encoder.model.config import Sublayer
 from encoder.model.layers import NORM_NAMES
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace

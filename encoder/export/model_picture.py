@@ -12,7 +12,6 @@ from typing import Literal
 import numpy as np
 
 from encoder.edits import CausalMask
-from encoder.explain.norm import sublayers_of
 from encoder.explain.output import ChosenPooling, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
@@ -181,7 +180,7 @@ def _sees(trace: Trace, layer: int) -> str:
 
 def _norms(trace: Trace, layer: int) -> list[str]:
     """The parts of the picture that are a norm: those of the open layer, and the last one."""
-    parts = {f"layers.{layer}.{part}_norm": f"norm-{part}" for part in sublayers_of(trace.config)}
+    parts = {f"layers.{layer}.{part}_norm": f"norm-{part}" for part in trace.config.sublayers}
     parts["final_norm"] = "final"
     return [part for name, part in parts.items() if name in trace.norms]
 

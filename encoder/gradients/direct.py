@@ -63,6 +63,7 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
     config = trace.config
     heads = torch.zeros(config.n_layers, config.n_heads, dtype=torch.float64)
     ffn, bias = torch.zeros(2, config.n_layers, dtype=torch.float64)
+    embedding = 0.0
     if trace.encoder.final_norm is not None:
         walk.through(trace.encoder.final_norm, trace.values["final_norm.input"])
     for layer in reversed(range(config.n_layers)):
@@ -73,7 +74,7 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
         if not block.pre_norm and block.attention_norm is not None:
             walk.through(block.attention_norm, trace.values[f"layers.{layer}.attention_norm.input"])
         heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
-    embedding = walk.along(trace.values["embedding"])
+        embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
     total = float((trace.output.double() * direction.double()).sum())
     return DirectEffect(heads, ffn, bias, embedding, walk.biases, total)
 

@@ -23,13 +23,7 @@ OF_CLASSES = ("architectures", "id2label", "num_labels", "problem_type")
 
 
 def load_joint(
-    name: str,
-    folder: Path,
-    files: WeightFiles,
-    fields: Fields,
-    joint: Joint,
-    device: torch.device,
-    dtype: torch.dtype,
+    name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, device: torch.device, dtype: torch.dtype
 ) -> JointEncoder | ImageEncoder:
     """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
     numbers = [name for name in (joint.scale, joint.bias) if name]
@@ -49,14 +43,8 @@ def load_joint(
     for part, found in (("text", text.dense), ("image", image.vector_head)):
         if not found:
             raise LoadError(f"The checkpoint lacks what makes one vector of its {part} tower: download it again.")
-    return JointEncoder(
-        name,
-        text,
-        image,
-        scale=float(torch.tensor(scale).exp()),
-        bias=bias,
-        compares="sigmoid" if joint.bias else "softmax",
-    )
+    compares: Any = "sigmoid" if joint.bias else "softmax"
+    return JointEncoder(name, text, image, scale=float(torch.tensor(scale).exp()), bias=bias, compares=compares)
 
 
 def tower_fields(fields: Fields, kind: str) -> Fields:

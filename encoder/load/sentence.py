@@ -218,11 +218,7 @@ def read_prompts(folder: Path, kinds: list[str]) -> tuple[dict[str, Any], tuple[
 
 
 def read_dense(
-    folder: Path,
-    weights: Callable[[Path], WeightFiles],
-    device: torch.device,
-    dtype: torch.dtype,
-    level: str = TEXT,
+    folder: Path, weights: Callable[[Path], WeightFiles], device: torch.device, dtype: torch.dtype, level: str = TEXT
 ) -> Dense:
     """A Dense module. weights: opens those of a folder; level: what it maps, TEXT or TOKEN.
 

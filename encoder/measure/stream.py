@@ -75,8 +75,8 @@ def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Te
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """
     post = trace.config.norm_placement == "post"
-    before = trace.streams[layer]
-    for sublayer in ("attention", *(["cross"] if trace.config.memory_width else []), "ffn"):
+    before = trace.values[trace.entering(layer)]
+    for sublayer in trace.config.sublayers:
         after = trace.values[f"layers.{layer}.after_{sublayer}"]
         # A first layer without a norm around its attention (ModernBERT) hands the sum on in either placement.
         total = trace.values.get(f"layers.{layer}.{sublayer}_norm.input", after) if post else after

@@ -42,7 +42,8 @@ class AttentionContext:
     distances, or None; cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key,
     or None; rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together; cache: keys
     and values of the tokens before, or None; memory [B, S, D]: the vectors of another input that keys and values are
-    made of, or None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None.
+    made of, or None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None;
+    added [T, D]: positions that the layer adds to its input, or None.
     """
 
     layer: int
@@ -68,6 +69,7 @@ class AttentionContext:
     memory: Tensor | None = None
     cross: AttentionContext | None = None
     bias_gate: Tensor | None = None
+    added: Tensor | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------
 
@@ -272,11 +274,15 @@ class Cache:
 
 @dataclass(frozen=True, eq=False)
 class LearnedScores:
-    """What the weights add to the scores of one layer. bias_table [buckets, H]; terms: DeBERTa's; sinks [H]."""
+    """What the weights add in one layer, to the scores and, positions [T, D], to the residual stream before them.
+
+    bias_table [buckets, H]; terms: DeBERTa's; sinks [H].
+    """
 
     bias_table: Tensor | None = None
     terms: PositionTerms | None = None
     sinks: Tensor | None = None
+    positions: Tensor | None = None
 
     def in_float32(self) -> LearnedScores:
         """The same table and sinks in float32; terms take the type of q and k."""
@@ -327,6 +333,7 @@ def contexts(
             _masks=masks,
             cache=cache,
             cross=cross[layer],
+            added=learned[layer].positions,
         )
         for layer in range(config.n_layers)
     )

@@ -27,6 +27,7 @@ NormPlacement = Literal["pre", "post"]
 NormKind = Literal["layer", "rms"]
 QKNorm = Literal["none", "head", "full"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
+Sublayer = Literal["attention", "cross", "ffn"]
 Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "gelu_rounded", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
@@ -42,7 +43,9 @@ class Patches:
     """Image input: square images, cut into square patches (ViT).
 
     distillation: whether a second special token, DeiT's, follows [CLS]; registers: special tokens after it that have no
-    position (Darcet et al. 2024); cls: whether there is a [CLS] (SigLIP: False); bias: of the patches' linear map.
+    position (Darcet et al. 2024); cls: whether there is a [CLS] (SigLIP: False); bias: of the patches' linear map;
+    detection: special tokens that find one object each, after those, with positions at the end of the table (YOLOS);
+    table: rows and columns of patches in the table of positions, which is scaled to the image's; None: they are equal.
     """
 
     image_size: int
@@ -52,15 +55,20 @@ class Patches:
     registers: int = 0
     cls: bool = True
     bias: bool = True
+    detection: int = 0
+    table: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         check_whole("registers", self.registers, 0, MAX_LAYERS)
+        check_whole("detection", self.detection, 0)
+        for length in self.table or ():
+            check_whole("table", length, 1)
         check_whole("image_size", self.image_size, 1)
         check_whole("patch_size", self.patch_size, 1, int(self.image_size))
         check_whole("channels", self.channels, 1)
         check_whole("the number of patches", self.count, 1)
-        if not self.cls and (self.distillation or self.registers):
-            raise ConfigError("Images without [CLS] have no other special tokens: set distillation and registers to 0.")
+        if not self.cls and (self.distillation or self.registers or self.detection):
+            raise ConfigError("Images without [CLS] have no other special tokens: set their numbers to 0.")
 
     @property
     def count(self) -> int:
@@ -74,13 +82,19 @@ class Patches:
 
     @property
     def n_positions(self) -> int:
-        """Rows of the table of positions: of [CLS], DeiT's token and the patches."""
-        return self.count + self.cls + self.distillation
+        """Rows of the table of positions: of [CLS], DeiT's token, the patches and the detection tokens."""
+        rows, columns = self.table or (self.side, self.side)
+        return rows * columns + self.cls + self.distillation + self.detection
 
     @property
     def n_tokens(self) -> int:
         """T: patches and special tokens of one image."""
-        return self.n_positions + self.registers
+        return self.count + sum(self.special.values())
+
+    @property
+    def special(self) -> dict[str, int]:
+        """The special tokens, in order: their kind and number."""
+        return {kind: int(getattr(self, kind)) for kind in ("cls", "distillation", "registers", "detection")}
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class EncoderConfig:
         attention_scale: by default 1/sqrt(K); memory_width: width of the vectors that a decoder's cross-attention
         reads, 0: no cross-attention; position_kernel, position_groups: the convolution that makes "convolutional"
         positions (Wav2Vec2); position_layers: the number of such convolutions with norms between them (Data2Vec), 0:
-        one without norms.
+        one without norms; layer_positions: each layer but the first adds a table of positions to its input (YOLOS).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in); experts: d_ffn is the width of all experts
         together, and a router chooses some of them for each token.
@@ -202,6 +216,7 @@ class EncoderConfig:
     position_kernel: int = 0
     position_groups: int = 1
     position_layers: int = 0
+    layer_positions: bool = False
 
     def __post_init__(self) -> None:
         fill = object.__setattr__  # how a frozen dataclass sets its own fields
@@ -275,8 +290,8 @@ class EncoderConfig:
                 "choose an even width."
             )
         check_whole("rotary_width", self.rotary_width, 1, self.d_head)
-        if (self.rotary_grid or self.relative_grid) and self.patches is None:
-            raise ConfigError("Only images have rows and columns: set rotary_grid and relative_grid to False.")
+        if (self.rotary_grid or self.relative_grid or self.layer_positions) and self.patches is None:
+            raise ConfigError("Only images have rotary_grid, relative_grid and layer_positions: set them to False.")
         if self.memory_width and (self.parallel or self.output_norms or not self.takes_text):
             raise ConfigError(
                 "Only a decoder of text, with its sublayers in turn, has cross-attention: set memory_width to 0."
@@ -330,6 +345,11 @@ class EncoderConfig:
     def takes_text(self) -> bool:
         """Whether the input is ids of tokens, and not an image or a sound."""
         return self.patches is None and self.spectrogram is None and self.convolutions is None
+
+    @property
+    def sublayers(self) -> tuple[Sublayer, ...]:
+        """The sublayers of a layer, in order: a decoder that reads an input has cross-attention."""
+        return ("attention", "cross", "ffn") if self.memory_width else ("attention", "ffn")
 
     @property
     def merged_steps(self) -> int:

@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from encoder.model.config import EncoderConfig
+from encoder.model.config import EncoderConfig, Patches
 from encoder.model.hooks import HookPoint
 from encoder.model.layers import LayerNorm
 from encoder.model.sound_embed import (
@@ -84,14 +84,28 @@ class Positions(nn.Module):
             return sinusoidal(torch.arange(n_tokens, device=inputs.device) + first, self.config.embedding_width)
         if self.table is None:
             return None
-        if self.config.patches is not None and self.config.patches.registers:  # registers have no position
-            cls, rest = self.table.weight[:1], self.table.weight[1:]
-            return torch.cat((cls, cls.new_zeros(self.config.patches.registers, cls.shape[1]), rest))
+        patches = self.config.patches
+        if patches is not None and (patches.registers or patches.detection or patches.table):
+            return rows_of_tokens(self.table.weight, patches)
         if self.config.pad_position is None:  # consecutive rows: a view of the table, no copy
             rows = self.table.weight.narrow(0, first + self.config.position_offset, n_tokens)
             return rows if torch.is_grad_enabled() else rows.detach()
         encoding: Tensor = self.table(self.indices(inputs, mask, n_tokens, first))
         return encoding
+
+
+def rows_of_tokens(table: Tensor, patches: Patches) -> Tensor:
+    """A table of an image's positions [n_positions, E] -> [T, E]: for each token its row; 0 for registers.
+
+    Rows of patches are scaled to the image's grid as YOLOS does (Fang et al. 2021).
+    """
+    n_first = patches.cls + patches.distillation
+    first, middle, last = table.tensor_split((n_first, len(table) - patches.detection))
+    if patches.table is not None:
+        image = middle.T.reshape(1, -1, *patches.table)  # [1, E, rows, columns]
+        image = nn.functional.interpolate(image, size=(patches.side, patches.side), mode="bicubic", align_corners=False)
+        middle = image[0].flatten(1).T
+    return torch.cat((first, table.new_zeros(patches.registers, table.shape[1]), last, middle))
 
 
 class PatchProjection(nn.Module):
@@ -103,14 +117,14 @@ class PatchProjection(nn.Module):
         size = config.patches.patch_size
         width, patches = config.embedding_width, config.patches
         self.projection = nn.Conv2d(patches.channels, width, kernel_size=size, stride=size, bias=patches.bias)
-        self.cls = nn.Parameter(torch.zeros(1, 1, width)) if patches.cls else None
-        self.distillation = nn.Parameter(torch.zeros(1, 1, width)) if patches.distillation else None
-        self.registers = nn.Parameter(torch.zeros(1, patches.registers, width)) if patches.registers else None
+        self.special = [name for name, count in patches.special.items() if count]
+        for name in self.special:
+            self.register_parameter(name, nn.Parameter(torch.zeros(1, patches.special[name], width)))
 
     def forward(self, pixels: Tensor) -> Tensor:
         patches = self.projection(pixels).flatten(2).transpose(1, 2)  # [B, P, E]
-        special = [part for part in (self.cls, self.distillation, self.registers) if part is not None]
-        return torch.cat((*(part.expand(len(patches), -1, -1) for part in special), patches), dim=1)  # [B, T, E]
+        special = (self.get_parameter(name).expand(len(patches), -1, -1) for name in self.special)
+        return torch.cat((*special, patches), dim=1)  # [B, T, E]
 
 
 def token_module(config: EncoderConfig) -> nn.Module:

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from encoder.model import attend
 from encoder.model.attend import AttentionContext, Cache, LearnedScores, Memory
 from encoder.model.config import EncoderConfig, NormPlacement
-from encoder.model.embed import Embedding
+from encoder.model.embed import Embedding, rows_of_tokens
 from encoder.model.hooks import HookPoint
 from encoder.model.layers import Block, LayerNorm
 from encoder.model.pauses import pause
@@ -45,6 +45,10 @@ class Encoder(nn.Module):
         apart = config.disentangled
         self.distances = nn.Embedding(2 * apart.span, config.d_model) if apart else None
         self.distance_norm = LayerNorm(config.d_model, config, "distance_norm") if apart and apart.norm else None
+        self.layer_positions: nn.Parameter | None = None
+        if config.layer_positions and config.patches is not None:
+            size = (config.n_layers - 1, 1, config.patches.n_positions, config.d_model)
+            self.layer_positions = nn.Parameter(torch.zeros(size))
         self.pooler = nn.Linear(config.d_model, config.d_model) if config.pooler else None
         self.hook_positions, self.hook_out = HookPoint("positions"), HookPoint("output")
         self.hook_memory = HookPoint("memory")
@@ -103,11 +107,6 @@ class Encoder(nn.Module):
         out: Tensor = self.hook_out(x)
         return out
 
-    def pooled_cls(self, output: Tensor) -> Tensor:
-        """BERT's pooler: tanh(W x_[CLS] + b). output [B, T, D] -> [B, D]. config.pooler must be True."""
-        assert self.pooler is not None, "this encoder has no pooler"
-        return torch.tanh(self.pooler(output[:, 0]))
-
     def with_norm_placement(self, norm_placement: NormPlacement) -> Encoder:
         """An encoder over the same weight tensors, with its norms moved and its final norm kept. Nothing is copied."""
         with unfilled():
@@ -134,7 +133,7 @@ class Encoder(nn.Module):
         return None if table is None else table.weight
 
     def learned_scores(self) -> list[LearnedScores]:
-        """What the weights add to the scores of each layer."""
+        """What the weights add to the scores of each layer, and to its input."""
         shape, vectors = self.config.disentangled, None
         if self.distances is not None:
             vectors = self.distances.weight
@@ -143,7 +142,10 @@ class Encoder(nn.Module):
         for layer in range(self.config.n_layers):
             attention = self.block(layer).attention
             terms = None if vectors is None or shape is None else attention.position_terms(vectors, shape)
-            found.append(LearnedScores(self.bias_table(layer), terms, attention.sinks))
+            added = None
+            if layer and self.layer_positions is not None and self.config.patches is not None:
+                added = rows_of_tokens(self.layer_positions[layer - 1, 0], self.config.patches)
+            found.append(LearnedScores(self.bias_table(layer), terms, attention.sinks, added))
         return found
 
 

@@ -308,10 +308,13 @@ class Block(nn.Module):
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
         self.hook_cross_out, self.hook_after_cross = HookPoint("cross_out"), HookPoint("after_cross")
+        self.hook_entering = HookPoint("entering")
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
         layer = context.layer
+        if context.added is not None:
+            x = self.hook_entering(x + context.added, layer)
         entering = x if self.parallel else None
         # A sublayer's output gets no variable: one would keep attention's in memory while the FFN runs.
         x = x + self.hook_attention_out(

@@ -221,10 +221,8 @@ class RecordedPass(Shown):
     @property
     def residual(self) -> Mapping[str, Tensor]:
         """The residual stream in order, [T, D] each: "embedding", "layers.0.after_attention", ..."""
-        names = ["embedding"]
-        for layer in range(self.config.n_layers):
-            between = [f"layers.{layer}.after_cross"] if self.config.memory_width else []
-            names += [f"layers.{layer}.after_attention", *between, f"layers.{layer}.after_ffn"]
+        places = ((layer, part) for layer in range(self.config.n_layers) for part in self.config.sublayers)
+        names = ("embedding", *(f"layers.{layer}.after_{part}" for layer, part in places))
         return MappingProxyType({name: self.values[name] for name in names})
 
     @property
@@ -232,6 +230,12 @@ class RecordedPass(Shown):
         """[T, D] L + 1 times: the residual stream after the embeddings, then after each layer (before a final norm)."""
         after = (self.values[f"layers.{layer}.after_ffn"] for layer in range(self.config.n_layers))
         return (self.values["embedding"], *after)
+
+    def entering(self, layer: int) -> str:
+        """The hook point of the residual stream that the sublayers of a layer read: the layer before, and the positions
+        that this one adds to it."""
+        before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
+        return f"layers.{layer}.entering" if layer and self.config.layer_positions else before
 
     @property
     def norms(self) -> Mapping[str, NormTrace]:

@@ -10,7 +10,7 @@ from encoder.measure import aggregate, patches
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, over_image, place, title
 from pages.core.widgets.occlusion import controls
-from pages.core.words import errors_said, plain, token_names
+from pages.core.words import errors_said, token_names
 from pages.heads.params import OVERLAYS, Params
 from pages.state import state
 
@@ -45,7 +45,7 @@ def _draw_weights(view: View, overlay: str) -> str:
     with answer.area():
         answer.draw(
             f"{token_names.bold(labels, token)} {VERBS[overlay]} {answer.largest(row, labels)}.",
-            f"On {', '.join(map(plain, grid.before))}, without a patch: {on_special}. {hint}",
+            f"On {token_names.some(grid.before)}, without a patch: {on_special}. {hint}",
             clear=None if view.i is None else selection.clear,
         )
         over_image.draw_weights(view, over, OVERLAYS[overlay], opacity=state.newest(Params.opacity))

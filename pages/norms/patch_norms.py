@@ -9,7 +9,7 @@ from encoder.measure import patches
 from encoder.measure.ranking import largest_cell
 from pages.components import plot
 from pages.core.view import View
-from pages.core.words import about
+from pages.core.words import about, token_names
 
 #: Maps side by side.
 MOST_ACROSS = 6
@@ -58,7 +58,8 @@ def _registers(view: View) -> None:
     """What each register attends to in the last layer; a sentence where the model has none."""
     tokens = patches.registers(view.trace)
     if not tokens:
-        st.markdown(f"This model has **no registers**: its only special tokens are {_names(view)}.")
+        special = token_names.some(patches.grid(view.trace).before) or "none"
+        st.markdown(f"This model has **no registers**: its only special tokens are {special}.")
         return
 
     def make(trace: Trace) -> np.ndarray:
@@ -73,8 +74,3 @@ def _registers(view: View) -> None:
         height=190 * -(-len(tokens) // MOST_ACROSS), key="register-maps",
         alt=f"What {len(tokens)} registers attend to, as small maps over the image.",
     )  # fmt: skip
-
-
-def _names(view: View) -> str:
-    before = patches.grid(view.trace).before
-    return " and ".join(name.replace("[", "\\[") for name in before) or "none"

@@ -85,7 +85,7 @@ def test_its_parts_add_up_from_layer_to_layer(trace: Trace) -> None:
     assert parts["next"]["value"] == pytest.approx(float(target.log_probabilities[MONTH].exp()), abs=1e-6)
     assert "softmax" in parts
     assert "output" not in parts
-    for part in explain.norm.sublayers_of(target.config):
+    for part in target.config.sublayers:
         step = explain.add_norm(target, AT, part)
         assert step.before + step.update == pytest.approx(step.total, abs=1e-4)
     other = with_parts(export.model(trace, LAYER, HEAD), target, AT, part="cross", source=1)

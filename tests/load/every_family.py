@@ -117,6 +117,21 @@ def in_order(pixels: Tensor) -> dict[str, Any]:
     return {"noise": torch.arange((pixels.shape[-1] // 4) ** 2, dtype=torch.float32)[None]}
 
 
+def detection_first(model: Any) -> Any:
+    """YOLOS with its detection tokens before the patches, as here."""
+
+    def moved(module: Any, given: Any, found: Any) -> Any:
+        n = module.config.num_detection_tokens
+        last = found.last_hidden_state.shape[1] - n
+        order = [0, *range(last, last + n), *range(1, last)]
+        found.last_hidden_state = found.last_hidden_state[:, order]
+        found.attentions = tuple(one[:, :, order][..., order] for one in found.attentions)
+        return found
+
+    model.register_forward_hook(moved)
+    return model
+
+
 def merged(model: Any) -> Any:
     """SEW without the layer that divides its tokens into steps again, and without the zeros after them."""
 
@@ -387,6 +402,15 @@ IMAGES = {
     "vit_mae": Case("ViT-MAE", "ViTMAE", {**IMAGE, "mask_ratio": 0.0}, more=in_order),
     "vit_msn": Case("ViT-MSN", "ViTMSN", IMAGE),
     "ijepa": Case("I-JEPA", "IJepa", IMAGE),
+    "yolos": Case(
+        "YOLOS", "Yolos", {**IMAGE, "image_size": [24, 40], "num_detection_tokens": 5}, encode=detection_first
+    ),
+    "yolos, positions once": Case(
+        "YOLOS",
+        "Yolos",
+        {**IMAGE, "image_size": [28, 24], "num_detection_tokens": 3, "use_mid_position_embeddings": False},
+        encode=detection_first,
+    ),
 }
 SOUNDS = {
     "ast": Case("AST", "AST", {**sounds.FAMILIES["ast"][1], "num_hidden_layers": 3}),

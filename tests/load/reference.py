@@ -182,3 +182,8 @@ def inputs_of(model: Any, texts: list[tuple[str, str | None]], family: str) -> d
         rows = [[*one.segments, *[0] * (longest - len(one))] for one in batch]
         inputs["token_type_ids"] = torch.tensor(rows)
     return inputs
+
+
+def pooled(ours: Any, output: torch.Tensor) -> torch.Tensor:
+    """BERT's pooler of an output [T, D]: tanh(W x_[CLS] + b), [1, D]."""
+    return torch.tanh(ours.pooler(output[:1]))

@@ -12,8 +12,14 @@ import torch
 from PIL import Image
 
 import encoder
+from encoder import edits, explain
+from encoder.causal.variants import run_variants
 from encoder.encoders.image import ImageEncoder
 from encoder.errors import LoadError
+from encoder.gradients.direct import direct_effect
+from encoder.model.config import Patches
+from encoder.model.embed import rows_of_tokens
+from tests.load import every_family
 from tests.load.reference import image_model_of, vit_of, write
 from tests.load.test_parity import compare, run
 
@@ -121,3 +127,60 @@ def test_a_middle_of_another_size_keeps_the_ratio(tmp_path: Path):
 def test_a_preparation_that_is_none(fields: dict[str, Any], tmp_path: Path):
     with pytest.raises(LoadError, match=r"preprocessor_config\.json"):
         loaded(vit_of("Model", 1), tmp_path / "model", **fields)
+
+
+@pytest.fixture
+def yolos(tmp_path: Path) -> ImageEncoder:
+    case = every_family.ALL["yolos"]
+    found = encoder.load(every_family.write(case, case.make(), tmp_path / "model"), device="cpu")
+    assert isinstance(found, ImageEncoder)
+    return found
+
+
+def test_positions_of_a_layer_are_in_its_steps(yolos: ImageEncoder, tmp_path: Path):
+    trace = yolos.trace_image(every_family.PIXELS[0])
+    assert trace.tokens[:7] == ("[CLS]", *(f"[DET{index}]" for index in range(5)), "r0 c0")
+    added = trace.values["layers.1.entering"] - trace.streams[1]
+    assert "layers.0.entering" not in trace.values
+    assert float(added.abs().max()) > 0.1
+    place = explain.Place(layer=1, query=4, component=5)
+    for part in trace.config.sublayers:  # the update is computed by the sublayer's own step
+        step = explain.add_norm(trace, place, part)
+        np.testing.assert_allclose(step.before + step.update, step.total, atol=1e-4)
+    parts = direct_effect(trace, torch.ones(trace.config.d_model))
+    assert parts.sum == pytest.approx(parts.total, rel=1e-4)
+    again = encoder.open_trace(trace.save(tmp_path / "trace.safetensors"))
+    torch.testing.assert_close(again.layer_attention(2), trace.layer_attention(2))
+    saved = encoder.load(encoder.save(yolos, tmp_path / "saved", layout="encoderscope"), device="cpu")
+    assert torch.equal(saved.trace_image(every_family.PIXELS[0]).output, trace.output)
+
+
+def test_effects_of_edits_keep_the_positions_of_later_layers(yolos: ImageEncoder):
+    trace = yolos.trace_image(every_family.PIXELS[0])
+    variants = [(edits.Zero("attention_out", layer=layer),) for layer in range(3)]
+    for indices, outputs in run_variants(yolos, trace, variants):
+        for index, output in zip(indices, outputs, strict=True):
+            edited = yolos.trace_image(every_family.PIXELS[0], edits=variants[index])
+            torch.testing.assert_close(output, edited.output, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("wrong", [{"image_size": 24}, {"image_size": [24, "40"]}, {"num_detection_tokens": -1},
+                                   {"image_size": [24, 44]}, {"image_size": [2, 40]}, {"patch_size": 0}])  # fmt: skip
+def test_sizes_that_do_not_fit_the_tables_of_positions(wrong: dict[str, Any], tmp_path: Path):
+    case = every_family.ALL["yolos"]
+    folder = every_family.write(case, case.make(), tmp_path / "model")
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **wrong}))
+    with pytest.raises(LoadError):
+        encoder.load(folder, device="cpu")
+
+
+def test_a_table_of_another_grid_is_scaled_as_the_reference_does():
+    """Of a square the rows stay; from a wide table, halves of a row come from two columns."""
+    square, wide = Patches(8, 2, detection=2), Patches(8, 2, detection=2, table=(4, 8))
+    rows = torch.arange(square.n_positions, dtype=torch.float32)[:, None]
+    assert rows_of_tokens(rows, square).flatten().tolist() == [0, 17, 18, *range(1, 17)]
+    table = torch.cat((rows[:1], torch.arange(8.0).repeat(4)[:, None], rows[-2:]))
+    found = rows_of_tokens(table, wide)[3:, 0].view(4, 4)
+    torch.testing.assert_close(found, found[:1].expand(4, 4))
+    assert found[0].diff().min() > 1.5

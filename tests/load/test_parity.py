@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from encoder import Trace
-from tests.load.reference import FAMILIES, inputs_of, sentence
+from tests.load.reference import FAMILIES, inputs_of, pooled, sentence
 
 TOLERANCE = 1e-5
 #: Words a text; with two special tokens T is 3, 11, 39 (past the window of 7) and 182 (past MPNet's 128).
@@ -97,7 +97,7 @@ def test_the_pooler(family: str, checkpoint: Callable):
     text = sentence(9)
     theirs = run(pair.theirs, **inputs_of(pair.ours, [(text, None)], family))
     with torch.no_grad():
-        close(pair.ours.encoder.pooled_cls(pair.ours.trace(text).output[None]), theirs.pooler_output, "pooled")
+        close(pooled(pair.ours.encoder, pair.ours.trace(text).output), theirs.pooler_output, "pooled")
 
 
 @each_family
@@ -229,7 +229,7 @@ def test_images(n_layers: int, qkv_bias: bool, checkpoint: Callable):
     one = pair.ours.trace_image(pixels[1])
     compare(one, theirs, 1)
     with torch.no_grad():
-        close(pair.ours.encoder.pooled_cls(one.output[None]), theirs.pooler_output[1:], "pooled")
+        close(pooled(pair.ours.encoder, one.output), theirs.pooler_output[1:], "pooled")
 
 
 @pytest.mark.parametrize(

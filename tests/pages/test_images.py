@@ -17,6 +17,7 @@ from encoder.inputs.image_files import MOST_BYTES
 from pages.components.draw_digit import bitmap_of
 from pages.components.patch_map import _event
 from pages.core.access import visitors
+from pages.core.words import token_names
 from tests.conftest import ROOT
 from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written
@@ -182,3 +183,10 @@ def test_what_a_browser_may_send():
     assert _event({"event": "select", "row": 3, "column": 0}, 4, 4) == {"event": "select", "row": 3, "column": 0}
     for wrong in ({"event": "select", "row": 4, "column": 0}, {"event": "select", "row": "1", "column": 0}, None, {}):
         assert _event(wrong, 4, 4) is None
+
+
+def test_a_few_of_many_special_tokens_are_named():
+    tokens = ("[CLS]", *(f"[DET{index}]" for index in range(100)))
+    assert token_names.some(tokens).replace("\\", "") == "[CLS], [DET0], …, [DET99]"
+    assert token_names.some(tokens[:4]).count(",") == 3
+    assert token_names.some(()) == ""

@@ -225,12 +225,9 @@ ERNIE_TASKS = BERT.but(
 )
 ERNIE = BERT.but(prefixes=("ernie.", ""), other=(lambda fields: fields.flag("use_task_id", False), ERNIE_TASKS))
 #: Xu et al. 2020. A text has no places on a page: all boxes are 0, and their vectors are part of the segments' vectors.
+BOXES = tuple(f"embeddings.{side}_position_embeddings.weight" for side in "xyxyhw")
 LAYOUTLM = BERT.but(
-    {
-        "embedding.segments.weight": Part(
-            SEGMENTS, plus=tuple(f"embeddings.{side}_position_embeddings.weight" for side in "xyxyhw")
-        )
-    },
+    {"embedding.segments.weight": Part(SEGMENTS, plus=BOXES)},
     prefixes=("layoutlm.", ""),
 )
 #: Hong et al. 2022. With all boxes 0, each query's scores change by one number, which the softmax ignores.

@@ -44,11 +44,7 @@ def siglip_image_head(fields: Fields, config: EncoderConfig) -> nn.Module:
     if not fields.flag("vision_use_head", True):
         raise LoadError("config.json has vision_use_head=false, and the weights have such a head: correct it.")
     head = VectorHeadConfig(
-        "attention",
-        n_heads=config.n_heads,
-        d_ffn=config.d_ffn,
-        activation=config.activation,
-        norm_eps=config.norm_eps,
+        "attention", n_heads=config.n_heads, d_ffn=config.d_ffn, activation=config.activation, norm_eps=config.norm_eps
     )
     return VectorHead(config.d_model, head)
 
@@ -105,10 +101,7 @@ CLIP_IMAGE = Family(
 
 SIGLIP_TEXT = CLIP_TEXT.but(
     config=TEXT_CONFIG.taking(**SIGLIP_USUAL, vocab_size=32_000, max_position_embeddings=64),
-    vector=VectorNames(
-        text_vector(bias=True, key="projection_size"),
-        both("linear", "{encoder}head"),
-    ),
+    vector=VectorNames(text_vector(bias=True, key="projection_size"), both("linear", "{encoder}head")),
     filled=True,
 )
 

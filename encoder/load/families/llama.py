@@ -90,11 +90,8 @@ def gemma3_fields(fields: Fields) -> dict[str, Any]:
     size = fields.integer("sliding_window", 4096) if SLIDING in kinds else 1
     reach = size // 2 if both_ways else size - 1
     bases = {FULL: ("rope_theta", 1_000_000.0), SLIDING: ("rope_local_base_freq", 10_000.0)}
-    return {
-        **windows_of(kinds, reach),
-        "causal": not both_ways,
-        **rotary_fields(fields, kinds, bases, scaled=(FULL,)),
-    }
+    rotary = rotary_fields(fields, kinds, bases, scaled=(FULL,))
+    return {**windows_of(kinds, reach), **rotary, "causal": not both_ways}
 
 
 def ultrabert_rotary(fields: Fields) -> dict[str, Any]:
@@ -141,8 +138,7 @@ def less_one(norms: dict[str, str | Part]) -> dict[str, str | Part]:
 
 
 HEADS = {
-    r"(model\.)?lm_head\.(weight|bias)": "a head that predicts the next token",
-    r"embed_out\.weight": "a head that predicts the next token",
+    r"((model\.)?lm_head|embed_out)\.(weight|bias)": "a head that predicts the next token",
     r"score\.weight": "a classification head",
     r"(classifier|dense|decoder|qa_outputs)\.[\w.]+": "a head",
     r".*\.rotary_emb\.inv_freq": "",
@@ -257,15 +253,15 @@ BLOOM = Family(
 )  # fmt: skip
 
 
-def positions_after_two(fields: Fields) -> dict[str, Any]:
-    """OPT's table of positions has two rows before the first."""
-    return {"max_positions": fields.integer("max_position_embeddings") + 2, "position_offset": 2}
+def rows_before(fields: Fields) -> dict[str, Any]:
+    """The tables of positions of OPT and BART have two rows before the first."""
+    return {"max_positions": fields.integer("max_position_embeddings", 1024) + 2, "position_offset": 2}
 
 
 #: Zhang et al. 2022.
 OPT = Family(
     config=PLAIN.but(
-        positions_after_two, d_ffn=Key("ffn_dim"), norm_eps=1e-5, activation=Key("activation_function", "relu"),
+        rows_before, d_ffn=Key("ffn_dim"), norm_eps=1e-5, activation=Key("activation_function", "relu"),
         pad_id=Key("pad_token_id", 1),
     ).refusing(
         do_layer_norm_before=(True, "choose a model with do_layer_norm_before=true"),

@@ -152,8 +152,7 @@ MODERNBERT = Family(
     },
     # Its classifiers share the dense map and norm of the masked-word head.
     dropped={
-        r"classifier\.(weight|bias)": "a classification head",
-        r"head\.(dense|norm)\.(weight|bias)": "a classification head",
+        r"(classifier|head\.dense|head\.norm)\.(weight|bias)": "a classification head",
         r"qa_outputs\.(weight|bias)": "a question-answering head",
     },
 )
@@ -163,11 +162,7 @@ MODERNBERT_DECODER = MODERNBERT.but(
     config=MODERN.but(windows_before, causal=True),
     head=None,
     classifiers={},
-    dropped={
-        **MODERNBERT.dropped,
-        r"lm_head\.[\w.]+": "a head that predicts the next token",
-        r"decoder\.(weight|bias)": "a head that predicts the next token",
-    },
+    dropped={**MODERNBERT.dropped, r"(lm_head|decoder)\.[\w.]+": "a head that predicts the next token"},
 )
 
 FAMILIES = {

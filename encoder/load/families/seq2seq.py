@@ -3,14 +3,13 @@
 from typing import Any
 
 from encoder.load.families.family import Family, LMNames
-from encoder.load.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, windows
-from encoder.load.families.names import both, cross, layer
+from encoder.load.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, rows_before, windows
+from encoder.load.families.names import Part, both, cross, layer
 from encoder.load.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
 
 DECODER = {
     r"(model\.)?(decoder|lm_head|classification_head|qa_outputs|classifier|score)\..*": "the decoder and its heads",
-    r"(model\.)?final_logits_bias": "",
-    r"encoder\.embed_tokens\.weight": "",
+    r"(model\.)?final_logits_bias|encoder\.embed_tokens\.weight": "",
 }
 #: Weights of the decoder that are elsewhere, too, or never used.
 COPIES = {
@@ -42,9 +41,22 @@ def scale_when_tied(fields: Fields) -> dict[str, Any]:
     return {"scale": max(1, fields.integer("d_model")) ** -0.5} if scaled else {}
 
 
-BLOCK = "encoder.block.{l}.layer"
+BLOCK, D_BLOCK = "encoder.block.{l}.layer", "decoder.block.{l}.layer"
 BIAS = "SelfAttention.relative_attention_bias.weight"
 T5_LAYER = "SelfAttention.q SelfAttention.k SelfAttention.v SelfAttention.o"
+
+
+def t5_stack(at: str) -> dict[str, str | Part]:
+    """What the names of T5's encoder and decoder share. at: what comes before each."""
+    return {
+        "embedding.tokens.weight": "shared.weight",
+        "relative_bias.weight": f"{at}.block.0.layer.0.{BIAS}",
+        "layers.{l}.attention.relative_bias.weight": f"{at}.block.{{l}}.layer.0.{BIAS}",
+        **layer(f"{at}.block.{{l}}.layer.0", T5_LAYER),
+        **both("final_norm", f"{at}.final_layer_norm"),
+    }
+
+
 #: Raffel et al. 2020, mT5 (Xue et al. 2021) and UMT5 (2023). Their biases by distance have no limit: where config.json
 #: has none, 4,096 tokens are taken.
 T5_PLAIN = Family(
@@ -57,18 +69,13 @@ T5_PLAIN = Family(
         relative_per_layer=lambda fields: fields.get("model_type") == "umt5", **PRE,
     ),
     names={
-        "embedding.tokens.weight": "shared.weight",
-        "relative_bias.weight": f"encoder.block.0.layer.0.{BIAS}",
-        "layers.{l}.attention.relative_bias.weight": f"{BLOCK}.0.{BIAS}",
-        **layer(f"{BLOCK}.0", T5_LAYER),
+        **t5_stack("encoder"),
         **layer(f"{BLOCK}.1", ffn="DenseReluDense.wi DenseReluDense.wo"),
         **layer(BLOCK, norms="0.layer_norm 1.layer_norm"),
-        **both("final_norm", "encoder.final_layer_norm"),
     },
     prefixes=("", "transformer."),
     dropped=DECODER,
 )  # fmt: skip
-D_BLOCK = "decoder.block.{l}.layer"
 T5_PLAIN = T5_PLAIN.but(
     lm=LMNames(config=scale_when_tied),
     decoder=Family(
@@ -77,14 +84,10 @@ T5_PLAIN = T5_PLAIN.but(
             memory_width=Key("d_model"), relative_one_sided=True,
         ),
         names={
-            "embedding.tokens.weight": "shared.weight",
-            "relative_bias.weight": f"decoder.block.0.layer.0.{BIAS}",
-            "layers.{l}.attention.relative_bias.weight": f"{D_BLOCK}.0.{BIAS}",
-            **layer(f"{D_BLOCK}.0", T5_LAYER),
+            **t5_stack("decoder"),
             **cross(layer(f"{D_BLOCK}.1", T5_LAYER.replace("Self", "EncDec"), norms="layer_norm")),
             **layer(f"{D_BLOCK}.2", ffn="DenseReluDense.wi DenseReluDense.wo"),
             **layer(D_BLOCK, norms="0.layer_norm 2.layer_norm"),
-            **both("final_norm", "decoder.final_layer_norm"),
         },
         dropped=COPIES,
     ),
@@ -101,11 +104,6 @@ T5 = T5_PLAIN.but(other=(lambda fields: feed_forward_of(fields).startswith("gate
 def scale_of(fields: Fields) -> float:
     """The factor of the tokens' vectors."""
     return fields.integer("d_model") ** 0.5 if fields.flag("scale_embedding", False) else 1.0
-
-
-def rows_before(fields: Fields) -> dict[str, Any]:
-    """BART's table of positions has two rows before the first."""
-    return {"max_positions": fields.integer("max_position_embeddings", 1024) + 2, "position_offset": 2}
 
 
 def sines(fields: Fields) -> dict[str, Any]:
@@ -127,28 +125,24 @@ WRITES: dict[str, Any] = {
 }  # fmt: skip
 BART_CONFIG = MARIAN_CONFIG.but(rows_before, pad_id=Key("pad_token_id", 1), embedding_norm=True)
 BART_ATTENTION = "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj"
-#: Lewis et al. 2020.
-BART = Family(
-    config=BART_CONFIG,
-    names={
+
+
+def bart_stack(at: str) -> dict[str, str | Part]:
+    """The names of BART's encoder or decoder, of Whisper's, too. at: what comes before each."""
+    return {
         "embedding.tokens.weight": "shared.weight",
-        "embedding.positions.table.weight": "encoder.embed_positions.weight",
-        **both("embedding.norm", "encoder.layernorm_embedding"),
-        **layer("encoder.layers.{l}", BART_ATTENTION, "fc1 fc2", "self_attn_layer_norm final_layer_norm"),
-        **both("final_norm", "encoder.layer_norm"),
-    },
-    prefixes=("model.", ""),
-    dropped=DECODER,
+        "embedding.positions.table.weight": f"{at}.embed_positions.weight",
+        **both("embedding.norm", f"{at}.layernorm_embedding"),
+        **layer(f"{at}.layers.{{l}}", BART_ATTENTION, "fc1 fc2", "self_attn_layer_norm final_layer_norm"),
+        **both("final_norm", f"{at}.layer_norm"),
+    }
+
+
+#: Lewis et al. 2020.
+BART = Family(config=BART_CONFIG, names=bart_stack("encoder"), prefixes=("model.", ""), dropped=DECODER)
+BART_DECODER = bart_stack("decoder") | cross(
+    layer("decoder.layers.{l}", BART_ATTENTION.replace("self", "encoder"), norms="encoder_attn_layer_norm")
 )
-#: The names of a decoder, of BART and of Whisper.
-BART_DECODER = {
-    "embedding.tokens.weight": "shared.weight",
-    "embedding.positions.table.weight": "decoder.embed_positions.weight",
-    **both("embedding.norm", "decoder.layernorm_embedding"),
-    **layer("decoder.layers.{l}", BART_ATTENTION, "fc1 fc2", "self_attn_layer_norm final_layer_norm"),
-    **cross(layer("decoder.layers.{l}", BART_ATTENTION.replace("self", "encoder"), norms="encoder_attn_layer_norm")),
-    **both("final_norm", "decoder.layer_norm"),
-}
 
 
 def writing(config: Reader, sines: bool = False) -> Family:

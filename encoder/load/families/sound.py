@@ -7,9 +7,9 @@ from encoder.inputs.sound import MOST_SECONDS
 from encoder.load.families.deberta import deberta_fields
 from encoder.load.families.family import ClassifierNames, Family, LMNames
 from encoder.load.families.names import both, layer
-from encoder.load.families.reader import PRE, SIGNAL, STANDARD, Fields, Key, unsupported
+from encoder.load.families.reader import PRE, SIGNAL, Fields, Key, unsupported
 from encoder.load.families.rotary import rotary_fields
-from encoder.load.families.seq2seq import BART_DECODER, WRITES, scale_of
+from encoder.load.families.seq2seq import BART_DECODER, MARIAN_CONFIG, WRITES, bart_stack
 from encoder.load.families.vit import VIT
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 
@@ -77,27 +77,21 @@ WHISPER = Family(
     names={
         **both("embedding.tokens.convolutions.0", "encoder.conv1"),
         **both("embedding.tokens.convolutions.1", "encoder.conv2"),
-        "embedding.positions.table.weight": "encoder.embed_positions.weight",
-        **layer("encoder.layers.{l}.self_attn", ATTENTION),
-        **layer("encoder.layers.{l}", ffn="fc1 fc2", norms="self_attn_layer_norm final_layer_norm"),
-        **both("final_norm", "encoder.layer_norm"),
+        **bart_stack("encoder"),
     },
     prefixes=("model.", ""),
     classifiers={"sequence": SOUND_CLASSIFIER},
     lm=LMNames("proj_out.weight"),
     decoder=Family(
-        config=STANDARD.but(
-            d_model=Key("d_model"), max_positions=Key("max_target_positions", 448), norm_eps=1e-5, key_bias=False,
-            activation=Key("activation_function", "gelu"), dropout=Key("dropout", 0.0),
-            attention_dropout=Key("attention_dropout", 0.0), embedding_scale=scale_of, **WRITES, **PRE,
-        ).allowing("is_encoder_decoder"),
+        config=MARIAN_CONFIG.but(
+            max_positions=Key("max_target_positions", 448), key_bias=False, dropout=Key("dropout", 0.0),
+            pad_id=Key("pad_token_id", 0), **WRITES, **PRE,
+        ),
         names=BART_DECODER | {"embedding.tokens.weight": "decoder.embed_tokens.weight"},
     ),
     dropped={
-        r"decoder\..*": "the decoder, which writes the text",
-        r"proj_out\.weight": "the decoder, which writes the text",
-        r"(projector|classifier)\.(weight|bias)": "a classification head",
-        r"layer_weights": "a classification head",
+        r"(decoder|proj_out)\..*": "the decoder, which writes the text",
+        r"(projector|classifier)\.(weight|bias)|layer_weights": "a classification head",
         r"masked_spec_embed": "",
     },
     sounds=True,
@@ -189,8 +183,7 @@ WAV2VEC2 = Family(
     dropped={
         r"masked_spec_embed": "",
         r"lm_head\.(weight|bias)": "a head that writes letters (CTC)",
-        r"(projector|classifier)\.(weight|bias)": "a classification head",
-        r"layer_weights": "a classification head",
+        r"(projector|classifier)\.(weight|bias)|layer_weights": "a classification head",
         r"(quantizer|project_hid|project_q)\..*": "the heads of pretraining",
         r"(tdnn|feature_extractor|objective)\..*": "a head that recognises speakers",
     },

@@ -127,8 +127,7 @@ BEIT = VIT.but(
     dropped={
         r"(classifier|lm_head)\.(weight|bias)": "a head",
         r"(pooler\.)?layernorm\.(weight|bias)": "the norm of the pooled vector",
-        r"embeddings\.mask_token": "",
-        r".*relative_position_index": "",
+        r"embeddings\.mask_token|.*relative_position_index": "",
     },
     renamed=VIT.renamed[1:],
 )
@@ -210,6 +209,28 @@ DINOV3_GATED = DINOV3.but(
     {**both(IN_GATE[0], f"{V3}.mlp.gate_proj"), **both(IN_GATE[1], f"{V3}.mlp.up_proj")}
 )  # fmt: skip
 
+
+def detection(fields: Fields) -> dict[str, Any]:
+    """YOLOS accepts images of any size, for which it scales its tables of positions. Here they are square, of the
+    shorter side of the images that the tables were made for."""
+    size, patch = fields.get("image_size", [512, 864]), max(1, fields.integer("patch_size", 16))
+    if not isinstance(size, list) or len(size) != 2:
+        raise unsupported("image_size", size, "specify height and width")
+    height, width = (Fields({"image_size": one}).integer("image_size") for one in size)
+    n_tokens, table = fields.integer("num_detection_tokens", 100), (height // patch, width // patch)
+    return grid(detection=n_tokens, table=table)(Fields({**fields, "image_size": min(height, width)}))
+
+
+#: Fang et al. 2021: ViT with detection tokens, whose outputs say where an object is. They come after the patches there,
+#: and before them here; no token's output depends on that order.
+YOLOS = VIT.but(
+    {"embedding.tokens.detection": "embeddings.detection_tokens", "layer_positions": "encoder.mid_position_embeddings"},
+    config=vit_config(detection, layer_positions=Key("use_mid_position_embeddings", True)),
+    classifiers={},
+    dropped={r"(class_labels_classifier|bbox_predictor)\..*": "heads that name and place objects"},
+    renamed=(*VIT.renamed, (r"(.*encoder)\.interpolation\.(mid_position_embeddings)", r"\1.\2")),
+)
+
 FAMILIES = {
     "beit": BEIT,
     # Baevski et al. 2022.
@@ -220,6 +241,7 @@ FAMILIES = {
     "dinov3_vit": DINOV3.but(other=(lambda fields: fields.flag("use_gated_mlp", False), DINOV3_GATED)),
     "ijepa": IJEPA,
     "vit": VIT,
+    "yolos": YOLOS,
     # He et al. 2022. The whole image is encoded: nothing is masked, as after its training. Its sines are saved as a
     # table.
     "vit_mae": VIT.but(dropped={**VIT.dropped, r"decoder\..*": "a head that reconstructs masked patches"}),

@@ -15,7 +15,7 @@ from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType, Thresholds
 from encoder.measure.heads import STRONG, HeadMeasures, head_measures
 from encoder.measure.tokens import Queries
 from pages.core.view.view import View
-from pages.core.words import plain
+from pages.core.words import token_names
 from pages.state import Param, choice, number, state
 
 #: Texts from this many tokens on take long to measure, so a spinner is shown.
@@ -68,7 +68,7 @@ def _in_words(one: Named, trace: Trace) -> Named:
     """A measure or a head type of separators, named after the special tokens of an image or a sound."""
     if one.name != "sep" or trace.layout is None:
         return one
-    names = ", ".join(plain(name) for name in trace.layout.before[1:])
+    names = token_names.some(trace.layout.before[1:])
     if isinstance(one, Definition):
         formula = one.formula.replace("[SEP]", "special")
         said = f"Mean weight on the special tokens after the first: {names}."

@@ -25,6 +25,11 @@ def bold(labels: Sequence[str], place: int, position: int | None = None) -> str:
     return f"**{word(labels[place])}**" + which(labels, place, position)
 
 
+def some(labels: Sequence[str]) -> str:
+    """The names in a row; of more than four the first two and the last: "[CLS], [DET0], …, [DET99]"."""
+    return ", ".join(map(markdown_plain, labels if len(labels) <= 4 else (*labels[:2], "…", labels[-1])))
+
+
 def quoted(labels: Sequence[str], place: int) -> str:
     """The same in quotation marks, for lists: a token may be a comma."""
     return f"“{markdown_plain(labels[place])}”" + which(labels, place)
