@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
@@ -26,6 +26,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
+from encoder.model.shown import Shown
 from encoder.trace.trace import Trace
 
 Signal = ImageEncoder | AudioEncoder
@@ -34,7 +35,7 @@ Compares = Literal["softmax", "sigmoid"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointEncoder:
+class JointEncoder(Shown):
     """Two towers, each an encoder with traces of its own, and how their vectors are compared.
 
     text, other: the towers, of texts and of images or sounds. The end of each, its `pool`, makes its vector: pooling
@@ -93,16 +94,6 @@ class JointEncoder:
         if not isinstance(self.other, AudioEncoder):
             raise EncoderError(f"{self.name} accepts images and text: use its towers image and text.")
         return self.other
-
-    @property
-    def text_projection(self) -> nn.Linear | None:
-        """The linear map after the pooling of a text's tokens, D -> E, or None."""
-        return self.text.dense[-1].linear if self.text.dense else None
-
-    @property
-    def image_projection(self) -> nn.Linear | None:
-        """The linear map after the pooling of the other tower's tokens, D -> E, or None."""
-        return None if self.other.vector_head is None else self.other.vector_head.projection
 
     @property
     def device(self) -> torch.device:
