@@ -308,6 +308,8 @@ def test_probes_of_a_file_with_labels(folder: Path, capsys: pytest.CaptureFixtur
 def test_images_have_classes_measures_and_effects(folder: Path, capsys: pytest.CaptureFixture):
     rows = json.loads(said(["classify", "digits-pre", "--file", "digit.png", "--json"], capsys))["rows"]
     assert max(rows, key=lambda row: row["probability"])["label"] == "5"
+    assert main.main(["classify", "digits-pre", "--file", "digit.png", "--out", "c.npz"]) == 0
+    assert np.load("c.npz")["labels"].tolist() == [row["label"] for row in rows]
     assert "head" in said(["ablate", "digits-pre", "--file", "digit.png", "--outcome", "class:5"], capsys)
     assert main.main(["trace", "minilm", "--file", "digit.png"]) == 1
     assert main.main(["embed", "digit-words", "--file", "digit.png", "--out", "v.npz"]) == 0

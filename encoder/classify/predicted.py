@@ -6,6 +6,7 @@ Shapes: T tokens, D d_model, C classes.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -13,6 +14,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.measure.tokens import sentences
 from encoder.model.classifier import Classifier, Kind
+from encoder.model.shown import Shown
 from encoder.trace.head_input import vectors_for
 from encoder.trace.trace import Trace
 
@@ -21,8 +23,8 @@ BEGINS, GOES_ON = ("B-", "S-", "U-"), ("I-", "E-", "L-")
 OUTSIDE = "O"
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Shown):
     """Classes of a text. labels, logits, probabilities: C each, in the head's order.
 
     probabilities: they sum to 1, or each is independent (several labels at once); a regression has scores instead.
@@ -32,6 +34,9 @@ class Prediction:
     logits: tuple[float, ...]
     probabilities: tuple[float, ...]
 
+    def __repr__(self) -> str:
+        return f"<Prediction of {len(self.labels):,} classes: {self.best}, {self.of(self.best):.4f}>"
+
     @property
     def best(self) -> str:
         """The label of the largest logit."""
@@ -40,6 +45,10 @@ class Prediction:
     def of(self, label: str) -> float:
         """The probability of a label."""
         return self.probabilities[self.labels.index(label)]
+
+    def table(self) -> pd.DataFrame:
+        """A row for each class, in the head's order: label, logit, probability."""
+        return pd.DataFrame({"label": self.labels, "logit": self.logits, "probability": self.probabilities})
 
 
 @dataclass(frozen=True)

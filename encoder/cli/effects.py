@@ -54,13 +54,12 @@ def ablated(item: inputs.Input) -> Result:
     model, trace, outcome = item.model, item.trace, outcome_of(item.options.outcome)
     if item.options.what == "heads":
         found = progress.last(causal.iter_each_head(model, trace, outcome), "runs").values.numpy()
-        names, picture = ("layer", "head"), still.of_heads("effect", found, signed=True)
-        places = [np.arange(count) for count in found.shape]
+        table = cells_of("layer", "head", numbers={"effect": found})
+        picture = still.of_heads("effect", found, signed=True)
     else:
         found = causal.leave_out_each_sublayer(model, trace, outcome).numpy()
-        names, places = ("sublayer", "layer"), [np.array(SUBLAYERS, dtype=object), np.arange(found.shape[1])]
-        picture = still.matrix("effect", found, SUBLAYERS, [f"L{layer}" for layer in places[1]], signed=True)
-    table = cells_of({names[0]: places[0]}, {names[1]: places[1]}, {"effect": found})
+        table = cells_of({"sublayer": np.array(SUBLAYERS, dtype=object)}, "layer", numbers={"effect": found})
+        picture = still.matrix("effect", found, SUBLAYERS, [f"L{at}" for at in range(found.shape[1])], signed=True)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
     return Result(
         lambda: [table], lambda: {"effects": found},
@@ -92,7 +91,7 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
     of_place = {"head": places} if options.where == "head" else {
         "position": places, "token": np.array(corrupted.trace.labels, dtype=object),
         "clean_token": np.array(clean.trace.labels, dtype=object)}  # fmt: skip
-    table = cells_of({"layer": np.arange(len(found))}, of_place, {"effect": found})
+    table = cells_of("layer", of_place, numbers={"effect": found})
     labels = [str(place) for place in places] if options.where == "head" else corrupted.trace.labels
     largest = table.sort_values("effect", key=abs, ascending=False, kind="stable")
     yield Result(
@@ -106,8 +105,6 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
 
 def probe(options: argparse.Namespace) -> Iterator[Result]:
     """The accuracy of a linear probe on each layer, next to that on a control task."""
-    import pandas as pd
-
     from encoder import probe
     from encoder.export import still
 
@@ -124,8 +121,7 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
     view: View = options.view or ("mean" if task.spans is None else "token")
     features = progress.shares(probe.iter_extract(model, task))
     found = progress.shares(probe.iter_by_layer(features, task, view, seed=options.seed))
-    table = pd.DataFrame({"layer": range(len(found.scores)), "accuracy": found.accuracy, "low": found.interval[:, 0],
-                          "high": found.interval[:, 1], "control": found.control})  # fmt: skip
+    table = found.table()
     layers = [*map(str, table["layer"][:-1]), "output"]
     numbers = table[["accuracy", "control"]].to_numpy().T
     yield Result(

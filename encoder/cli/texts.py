@@ -110,6 +110,7 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
 
 def classified(item: inputs.Input) -> Result:
     """The classes of an input, the labels of its tokens, or the words at its masks."""
+    import numpy as np
     import pandas as pd
 
     from encoder import classify
@@ -119,26 +120,23 @@ def classified(item: inputs.Input) -> Result:
     model, trace = item.model, item.trace
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
         most = min(LIKELIEST, model.config.vocab_size)
-        rows = [
+        table = pd.DataFrame([
             {"position": mask.position, "word": word, "probability": probability}
             for mask in model.predict_masked(trace, k=most)
             for word, probability in zip(mask.tokens, mask.probabilities, strict=True)
-        ]
+        ])  # fmt: skip
     elif classify.classifier_of(model).config.kind == "token":
-        rows = [
+        table = pd.DataFrame([
             {"position": tag.position, "token": trace.labels[tag.position], "label": tag.label,
              "probability": tag.probability} for tag in classify.tags(model, trace)
-        ]  # fmt: skip
+        ])  # fmt: skip
     else:
-        found = classify.predict(model, trace)
-        numbers = zip(found.labels, found.logits, found.probabilities, strict=True)
-        rows = [{"label": label, "logit": logit, "probability": share} for label, logit, share in numbers]
-    table = pd.DataFrame(rows)
-    names = [str(row.get("word", row.get("token", row.get("label")))) for row in rows]
+        table = classify.predict(model, trace).table()
+    names = table[next(name for name in ("word", "token", "label") if name in table)].astype(str).tolist()
     order = table if "position" in table else table.sort_values("probability", ascending=False, kind="stable")
     values = table["probability"].to_numpy()
     return Result(
-        lambda: [table], lambda: {"probabilities": values, "labels": table.iloc[:, -2].to_numpy(str)},
+        lambda: [table], lambda: {"probabilities": values, "labels": np.array(table.get("label", names), dtype=str)},
         lambda: still.matrix("probability", values[None], [""], names), name=f"{len(table)} rows of {model.name}",
         facts=item.facts(), shown=lambda: order.head(2 * LIKELIEST),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -109,6 +110,15 @@ class Generation(Shown):
         """The ids of a node of beam search and of those before it, from the first token of the output on."""
         one = self.nodes[node]
         return (one.id,) if one.parent is None else (*self.ids_to(one.parent), one.id)
+
+    def table(self) -> pd.DataFrame:
+        """A row for each token of the output: its log probability, and the most probable token in its place."""
+        rows = [
+            {"position": place, "token": step.label, "id": step.id, "log_probability": step.log_probability,
+             "likeliest": step.labels[0], "likeliest_log_probability": step.log_probabilities[0]}
+            for place, step in enumerate(self.steps)
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
 
     @cached_property
     def best_path(self) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind
 from encoder.inputs.sound import Sound
+from encoder.model.shown import Shown
 from encoder.trace.trace import Trace
 
 Signal = ImageEncoder | AudioEncoder
@@ -34,7 +35,7 @@ Compares = Literal["softmax", "sigmoid"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointEncoder:
+class JointEncoder(Shown):
     """Two towers, each an encoder with traces of its own, and how their vectors are compared.
 
     text, other: the towers, of texts and of images or sounds. The end of each, its `pool`, makes its vector: pooling

@@ -34,13 +34,9 @@ EXACT_TOKENS = 256
 def patches_frame(trace: Trace, token: int) -> pd.DataFrame:
     """What one token of an image attends to: a row for each layer, head and key."""
     rows = patches.rows_of_token(trace, token).cpu().numpy()
-    layers, heads, keys = (axis.ravel() for axis in np.indices(rows.shape))
-    return pd.DataFrame(
-        {
-            "layer": layers, "head": heads, "query": trace.labels[token], "key_position": keys,
-            "key": np.array(trace.labels, dtype=object)[keys], "weight": rows.ravel(),
-        }
-    )  # fmt: skip
+    frame = cells_of("layer", "head", axis(trace.labels, "key_position", "key"), numbers={"weight": rows})
+    frame.insert(2, "query", trace.labels[token])
+    return frame
 
 
 def captions_frame(texts: Sequence[str], found: Scores) -> pd.DataFrame:
@@ -60,20 +56,26 @@ def attention_frame(
     array = np.asarray(weights, dtype=np.float32)
     axes = (("query", labels, array.shape[0]), ("key", labels if key_labels is None else key_labels, array.shape[1]))
     if block == 1:
-        queries, keys = ({name: np.arange(n), f"{name}_token": _objects(names)[:n]} for name, names, n in axes)
-        return cells_of(queries, keys, {"weight": array})
+        return cells_of(*(axis(names, name, f"{name}_token") for name, names, _ in axes), numbers={"weight": array})
     queries, keys = (_blocks(name, block * np.arange(n), block, len(names)) for name, names, n in axes)
-    return cells_of(queries, keys, {"largest_weight": array})
+    return cells_of(queries, keys, numbers={"largest_weight": array})
 
 
-def cells_of(
-    rows: Mapping[str, np.ndarray], columns: Mapping[str, np.ndarray], numbers: Mapping[str, np.ndarray]
-) -> pd.DataFrame:
-    """A row a cell of some matrices [R, C]: what `rows` [R] and `columns` [C] say of its place, and its numbers."""
-    n_rows, n_columns = next(iter(numbers.values())).shape
-    down = {name: np.repeat(values, n_columns) for name, values in rows.items()}
-    across = {name: np.tile(values, n_rows) for name, values in columns.items()}
-    return pd.DataFrame(down | across | {name: part.ravel() for name, part in numbers.items()})
+def cells_of(*axes: str | Mapping[str, np.ndarray], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """A row a cell of some arrays of one shape: what each axis says of its place, and its numbers.
+
+    An axis is a name, for the number of the place, or columns by name, with a value for each place (`axis`).
+    """
+    columns: dict[str, np.ndarray] = {}
+    for given, places in zip(axes, np.indices(next(iter(numbers.values())).shape), strict=True):
+        at = places.ravel()
+        columns |= {given: at} if isinstance(given, str) else {name: values[at] for name, values in given.items()}
+    return pd.DataFrame(columns | {name: part.ravel() for name, part in numbers.items()})
+
+
+def axis(labels: Sequence[str], place: str = "position", token: str = "token") -> dict[str, np.ndarray]:
+    """Tokens as an axis of `cells_of`. place, token: the names of the columns of their places and labels."""
+    return {place: np.arange(len(labels)), token: _objects(labels)}
 
 
 def _objects(labels: Sequence[str]) -> np.ndarray:
@@ -100,7 +102,7 @@ def comparison_frame(found: Comparison, first: Sequence[str], second: Sequence[s
         else:
             places.append(_blocks(place, steps, found.block, len(first)))
     weights = {"a": found.first, "b": found.second, "difference": found.difference}
-    return cells_of(places[0], places[1], {name: part.numpy() for name, part in weights.items()})
+    return cells_of(*places, numbers={name: part.numpy() for name, part in weights.items()})
 
 
 def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
@@ -112,17 +114,15 @@ def cells_frame(cells: Sequence[Cell], labels: Sequence[str]) -> pd.DataFrame:
 def vectors_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
     """q, k and v of one head: a row a token and component, T x K of them."""
     q, k, v = (part[head].float().cpu().numpy() for part in trace.layer_qkv(layer))  # [T, K]
-    tokens = {"position": np.arange(len(q)), "token": _objects(trace.labels)}
-    return cells_of(tokens, {"component": np.arange(q.shape[1])}, {"q": q, "k": k, "v": v})
+    return cells_of(axis(trace.labels), "component", numbers={"q": q, "k": k, "v": v})
 
 
 def norms_frame(trace: Trace) -> pd.DataFrame:
     """Mean and population standard deviation of every token before and after every norm: a row a norm and token."""
     found = norms.statistics(trace)
-    tokens = {"position": np.arange(trace.n_tokens), "token": _objects(trace.labels)}
     columns = ("mean_before", "std_before", "mean_after", "std_after")
     numbers = dict(zip(columns, (*found.before, *found.after), strict=True))
-    return cells_of({"norm": _objects(found.names)}, tokens, numbers)
+    return cells_of({"norm": _objects(found.names)}, axis(trace.labels), numbers=numbers)
 
 
 def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
@@ -139,8 +139,7 @@ def positions_frame(trace: Trace, layer: int) -> pd.DataFrame:
         numbers, count = {"cos": cos, "sin": sin}, "pair"
     else:
         return pd.DataFrame({"position": [], "component": [], "value": []})
-    n_tokens, width = next(iter(numbers.values())).shape
-    return cells_of({"position": np.arange(n_tokens)}, {count: np.arange(width)}, numbers)
+    return cells_of("position", count, numbers=numbers)
 
 
 def norm_weighted_frame(trace: Trace, layer: int, head: int) -> pd.DataFrame:
@@ -177,11 +176,8 @@ def rollout_frame(trace: Trace, layer: int, query: int | None = None) -> pd.Data
 
 def similarity_frame(found: Attribution) -> pd.DataFrame:
     """The cells of an attribution: positions a and b in the two texts, their tokens, value."""
-    down, across = (
-        {name: np.arange(len(labels)), f"token_{name}": _objects(labels)}
-        for name, labels in zip("ab", found.labels, strict=True)
-    )
-    return cells_of(down, across, {"value": found.matrix})
+    sides = (axis(labels, name, f"token_{name}") for name, labels in zip("ab", found.labels, strict=True))
+    return cells_of(*sides, numbers={"value": found.matrix})
 
 
 def word_frame(attribution: WordScores, deletion: WordScores) -> pd.DataFrame:

@@ -7,16 +7,18 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from encoder.classify.class_heads import linear_head
 from encoder.errors import EncoderError
 from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.shown import Shown
 from encoder.probe.features import VIEWS, Features, View
 from encoder.probe.tasks import FEWEST, Task, control_labels
 from encoder.trace import gradual
@@ -29,13 +31,17 @@ MOST_ITERATIONS = 300
 Z95 = 1.959964
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Score:
     """Held-out predictions of one probe. predicted [N]: places in `classes`; right [N] bool."""
 
     classes: tuple[str, ...]
-    predicted: np.ndarray = field(repr=False)
-    right: np.ndarray = field(repr=False)
+    predicted: np.ndarray
+    right: np.ndarray
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"<Score of {len(self.right):,} texts: accuracy {self.accuracy:.3f} ({low:.3f} to {high:.3f})>"
 
     @property
     def accuracy(self) -> float:
@@ -48,8 +54,8 @@ class Score:
         return wilson(int(self.right.sum()), len(self.right))
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Shown):
     """Probes of every layer on one view. scores, controls: L + 1 each, the input of each layer, then the output.
 
     n_cut: texts of which only the beginning was read.
@@ -59,6 +65,9 @@ class Curve:
     scores: tuple[Score, ...]
     controls: tuple[Score, ...]
     n_cut: int = 0
+
+    def __repr__(self) -> str:
+        return f"<Curve of {self.view} vectors: best at layer {self.best}, {self.scores[self.best]!r}>"
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -79,6 +88,11 @@ class Curve:
     def best(self) -> int:
         """The layer of the largest accuracy."""
         return int(self.accuracy.argmax())
+
+    def table(self) -> pd.DataFrame:
+        """A row for each layer: its accuracy, low and high of the interval, and the accuracy on the control task."""
+        columns = {"accuracy": self.accuracy, "low": self.interval[:, 0], "high": self.interval[:, 1]}
+        return pd.DataFrame({"layer": range(len(self.scores)), **columns, "control": self.control})
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ Shapes: N texts, T tokens, D d_model, C classes.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ class AttentionPooling:
     """score: on held-out texts; weights: N arrays [T], what each held-out text's tokens weigh."""
 
     score: Score
-    weights: tuple[np.ndarray, ...]
+    weights: tuple[np.ndarray, ...] = field(repr=False)
 
 
 def iter_attention_pooling(

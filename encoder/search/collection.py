@@ -6,7 +6,7 @@ Shapes: N texts, E width of a sentence vector.
 import hashlib
 import io
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from encoder.errors import EncoderError, quoted
 from encoder.inputs.json_file import safetensors_texts
 from encoder.inputs.read import parquet_values
 from encoder.inputs.text import readable
+from encoder.model.shown import Shown
 from encoder.trace import gradual
 
 FORMAT = "encoderscope collection 1"
@@ -25,20 +26,27 @@ BATCH = 32
 SPECIAL = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Collection:
+@dataclass(frozen=True, eq=False, repr=False)
+class Collection(Shown):
     """Texts and their vectors. vectors float32 [N, E], each of norm 1; model: the name of the model that made them.
 
     n_cut: texts that were longer than the model accepts; their vectors are those of their beginnings.
     """
 
-    texts: tuple[str, ...] = field(repr=False)
-    vectors: np.ndarray = field(repr=False)
+    texts: tuple[str, ...]
+    vectors: np.ndarray
     model: str
     n_cut: int = 0
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"<Collection of {len(self):,} texts: vectors of {self.vectors.shape[1]} numbers by {self.model}>"
+
+    def table(self) -> pd.DataFrame:
+        """A row for each text, its place as index."""
+        return pd.DataFrame({"text": self.texts})
 
     def nearest(self, vector: np.ndarray, k: int = 10) -> list[tuple[int, float]]:
         """The k texts of the largest cosine with a vector [E] of any norm above 0: (place, cosine), nearest first.
@@ -138,7 +146,7 @@ def nearest(collection: Collection, model: TextEncoder, query: str, k: int = 10)
 def to_parquet(collection: Collection) -> bytes:
     """The texts as Parquet, a column "text". `to_safetensors` has their vectors."""
     file = io.BytesIO()
-    pd.DataFrame({"text": collection.texts}).to_parquet(file, index=False)
+    collection.table().to_parquet(file, index=False)
     return file.getvalue()
 
 

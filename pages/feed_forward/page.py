@@ -1,11 +1,10 @@
 """Feed-forward: the neurons of a layer, what the FFN adds next to attention, and what is lost without either."""
 
-import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.explain.neurons import NeuronMap
+from encoder.export.tables import axis, cells_of
 from encoder.figures.feed_forward import neuron_heatmap
 from pages.core.frame.frame import current_view, heading
 from pages.core.view import View
@@ -42,17 +41,6 @@ def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, 
     """The activations of the open layer. found: the numbers of the map; drawn: the other figures by their titles."""
     view, layer = selected.view, selected.layer
 
-    def frame() -> pd.DataFrame:
-        tokens, neurons = np.indices(layer.hidden.shape)
-        return pd.DataFrame(
-            {
-                "position": tokens.ravel(),
-                "token": np.array(view.trace.labels)[tokens.ravel()],
-                "neuron": neurons.ravel(),
-                "activation": layer.hidden.ravel(),
-            }
-        )
-
     def figures() -> dict[str, go.Figure]:
         whole = neuron_heatmap(
             found.values, found.neurons, view.trace.labels, block=found.block, token=selected.token,
@@ -63,7 +51,7 @@ def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, 
     return Export(
         view,
         title(view, f"Neurons of layer {view.layer}"),
-        frame,
+        lambda: cells_of(axis(view.trace.labels), "neuron", numbers={"activation": layer.hidden}),
         figures=figures,
         lines="from encoder import causal, explain\n"
         "from encoder.explain.neurons import update_sizes\n"

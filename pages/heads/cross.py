@@ -1,11 +1,11 @@
 """Heads, cross-attention: the output token by token, what each one attends to, and what matters for it."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from encoder import figures
 from encoder.causal.cross import CrossScores, score_cross, target_of
+from encoder.export.tables import axis, cells_of
 from encoder.inputs import dates
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
@@ -160,15 +160,11 @@ def _beams(view: View) -> None:
 
 def _export(view: View, trace: Trace, labels: tuple[str, ...], maps: np.ndarray) -> Export:
     """Every weight: layer, head, output token, input token."""
-
-    def frame() -> pd.DataFrame:
-        layer, head, row, column = (one.ravel() for one in np.indices(maps.shape))
-        return pd.DataFrame(
-            {"layer": layer, "head": head, "output": row, "output_token": np.array(labels, dtype=object)[row],
-             "input": column, "input_token": np.array(trace.labels, dtype=object)[column], "weight": maps.ravel()}
-        )  # fmt: skip
-
-    if view.loaded.decoder is None:
-        return Export(view, title(view, "Cross-attention"), frame, lines="weights = trace.decoder.cross_attentions")
-    lines = f"trace = model.decode(trace, {target_text(view)!r})\nweights = trace.decoder.cross_attentions"
-    return Export(view, title(view, "Cross-attention"), frame, lines=lines)
+    sides = axis(labels, "output", "output_token"), axis(trace.labels, "input", "input_token")
+    run = "" if view.loaded.decoder is None else f"trace = model.decode(trace, {target_text(view)!r})\n"
+    return Export(
+        view,
+        title(view, "Cross-attention"),
+        lambda: cells_of("layer", "head", *sides, numbers={"weight": maps}),
+        lines=f"{run}weights = trace.decoder.cross_attentions",
+    )

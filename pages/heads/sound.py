@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import Sound
+from encoder.export.tables import cells_of
 from encoder.figures.sound import sound_picture, time_map
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SoundLayout, Span, SpectrogramGrid
@@ -194,19 +194,11 @@ def map_of_heads(
 
 def _exported(view: View, found: Heard) -> Export:
     """The weights of the query in all heads."""
-
-    def frame() -> pd.DataFrame:
-        values = _over_time(view, found)
-        layers, heads, columns = np.indices(values.shape)
-        return pd.DataFrame(
-            {"layer": layers.ravel(), "head": heads.ravel(), "second": found.over.starts[columns.ravel()],
-             "weight": values.ravel()}
-        )  # fmt: skip
-
+    times = {"second": found.over.starts}
     return Export(
         view,
         title(view, f"Attention of {found.name}"),
-        frame,
+        lambda: cells_of("layer", "head", times, numbers={"weight": _over_time(view, found)}),
         figures=lambda: {f"What {found.name} attends to over time": map_of_heads(view, found, _over_time(view, found))},
         lines="from encoder.measure import sounds\n"
         f"weights = sounds.all_heads_over_time(trace, {found.query})  # [layers, heads, columns of time]",

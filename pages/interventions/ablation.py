@@ -1,12 +1,12 @@
 """Ablation: the map of all heads’ effects, which fills while it is computed, and the run with the reader’s edits."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal
 from encoder.edits import AblateHead, Edit
+from encoder.export.tables import cells_of
 from encoder.figures.layers import effect_map
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
@@ -54,7 +54,6 @@ def show(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> None:
 
 def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found: np.ndarray) -> Export:
     """The effect of each head [L, H], and the edited run in Python."""
-    layers, heads = np.indices(found.shape)
     lines = (
         "from encoder import causal\n"
         f"outcome = causal.{chosen!r}\n"
@@ -68,7 +67,7 @@ def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found
     return Export(
         view,
         export.title(view, "Effects of the heads"),
-        lambda: pd.DataFrame({"layer": layers.ravel(), "head": heads.ravel(), "effect": found.ravel()}),
+        lambda: cells_of("layer", "head", numbers={"effect": found}),
         figures=lambda: {"Effect of each head": effect_map(found)},
         lines=lines,
         settings={

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from encoder import causal, figures
 from encoder.causal.cross import MOST_SOURCE, changes, target_of
+from encoder.export.tables import cells_of
 from encoder.figures.layers import effect_map
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot
@@ -121,12 +121,11 @@ def _toggle(place: Head) -> None:
 
 def _export(view: View, change: Change, effects: np.ndarray) -> Export:
     """The effect of each head, with the Python lines of both maps."""
-    layers, heads = np.indices(effects.shape)
     other = f", model.trace({change.other!r})" if change.other else ""
     return Export(
         view,
         title(view, "Effects of heads of cross-attention"),
-        lambda: pd.DataFrame({"layer": layers.ravel(), "head": heads.ravel(), "effect": effects.ravel()}),
+        lambda: cells_of("layer", "head", numbers={"effect": effects}),
         figures=lambda: {"Effect of each head of cross-attention": effect_map(effects, title="nats")},
         lines="from encoder import causal\n"
         f"trace = model.decode(trace, {target_text(view)!r})\n"

@@ -1,7 +1,6 @@
 """Patching: which vector carries the difference between two inputs, by replacing one at a time."""
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import Trace, causal
 from encoder.causal import Outcome, Where
 from encoder.edits import Edit
+from encoder.export.tables import axis, cells_of
 from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from encoder.measure.ranking import largest_cell
@@ -76,16 +76,7 @@ def exported(
     view: View, both: pair.Pair, where: Where, values: np.ndarray, drawn: go.Figure, ends: tuple[float, float]
 ) -> Export:
     """The shares. values [L, places]; drawn: the page's map; ends: the outcome of your input, and of the other."""
-    names = "head" if where == "head" else "position"
-
-    def frame() -> pd.DataFrame:
-        layers, places = np.indices(values.shape)
-        table = pd.DataFrame({"layer": layers.ravel(), names: places.ravel()})
-        if where != "head":
-            table["token"] = np.array(both.plain.labels)[places.ravel()]
-            table["other_token"] = np.array(both.source.labels)[places.ravel()]
-        return table.assign(share=values.ravel())
-
+    tokens = axis(both.plain.labels) | {"other_token": np.array(both.source.labels)}
     of_other = isinstance(both.outcome, causal.Similarity) and view.loaded.takes != "text"
     outcome = "Similarity(other)" if of_other else repr(both.outcome)
     asked = causal.patch_request(where)
@@ -93,7 +84,7 @@ def exported(
     return Export(
         view,
         title(view, "Patching"),
-        frame,
+        lambda: cells_of("layer", "head" if where == "head" else tokens, numbers={"share": values}),
         figures={"Share of the difference that each place carries": drawn},
         lines="from encoder import causal\n"
         f"yours, other = model.trace({given(view, both.text)}), model.trace({given(view, both.other)}{request})\n"

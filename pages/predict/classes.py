@@ -99,8 +99,7 @@ def exported(view: View, lines: str) -> Export:
     def frame() -> pd.DataFrame:
         if tags:
             return pd.DataFrame([dataclasses.asdict(one) for one in classify.tags(model, view.trace)])
-        found = classify.predict(model, view.trace)
-        return pd.DataFrame({"class": found.labels, "probability": found.probabilities})
+        return classify.predict(model, view.trace).table()
 
     call = "tags" if tags else "predict"
     code = f"from encoder import classify\nfound = classify.{call}(model, trace)\n{lines}"

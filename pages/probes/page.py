@@ -153,12 +153,8 @@ def _export(view: View, task: Task, found: Curves) -> None:
     """The numbers and the Python lines."""
 
     def frame() -> pd.DataFrame:
-        rows = []
-        for (subject, pooled), curve in found.items():
-            for layer, (score, control) in enumerate(zip(curve.scores, curve.controls, strict=True)):
-                low, high = score.interval
-                rows.append((subject.name, pooled, layer, score.accuracy, low, high, control.accuracy))
-        return pd.DataFrame(rows, columns=["model", "vector", "layer", "accuracy", "low", "high", "control"])
+        of_each = {(subject.name, pooled): curve.table() for (subject, pooled), curve in found.items()}
+        return pd.concat(of_each, names=["model", "vector"]).reset_index(level=[0, 1])
 
     named = state.get(Params.task)
     made = f"task = probe.bundled({named!r})"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import html
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,11 @@ import torch
 
 import encoder
 from encoder import EncoderError, LoadError, edits
+from encoder.export.display import ROWS
+from encoder.inputs import digits
 from encoder.measure import heads, norm_weighted, rollout
+from encoder.model.shown import Shown
+from encoder.probe.recorded import recorded
 
 TEXT = "The cat sat on the mat."
 
@@ -112,6 +118,37 @@ def test_a_notebook_shows_pictures(trace: encoder.Trace):
         assert len(repr(shown)) < 300, type(shown)
     assert "twin-pre" in model._repr_html_()
     assert "1 edit:" in repr(trace)
+
+
+def test_a_notebook_shows_results_as_tables():
+    digit = digits.decode(digits.examples()["3"])
+    classes = encoder.load("digits-pre", device="cpu")
+    text = encoder.load("minilm", device="cpu").with_norm_placement("pre")
+    pair = encoder.load("digit-words", device="cpu")
+    prediction = encoder.classify.predict(classes, classes.trace(digit))
+    curve = recorded()["token"]
+    texts = [f"<b>{number}" for number in range(200)]
+    collection = encoder.search.embed(encoder.load("twin-pre", device="cpu"), texts)
+    written = encoder.load("dates-pre", device="cpu").generate("March 21, 1998")
+    for shown, rows in ((prediction, 10), (curve, 7), (collection, 200), (written, len(written.ids))):
+        assert (len(shown.table()), shown._repr_html_().count("<table")) == (rows, 1), type(shown)
+        assert len(repr(shown)) < 300, type(shown)
+    assert cells(prediction, 1)[:3] == [
+        "3",
+        "3",
+        f"{max(prediction.logits):.6f}",
+    ]  # the most probable class is the first
+    assert [float(cells(curve, row)[-1]) for row in range(1, 8)] == pytest.approx(curve.control, abs=1e-5)
+    assert collection._repr_html_().count("&lt;b&gt;") == ROWS
+    assert text.moved_norms in html.unescape(text._repr_html_())
+    sizes = [str(tower.config.n_layers) for tower in pair.towers.values()]
+    assert [cells(pair, 0), cells(pair, 1)] == [["", *pair.towers], ["n_layers", *sizes]]
+
+
+def cells(shown: Shown, row: int) -> list[str]:
+    """The texts of one row of the table that a notebook shows."""
+    found = re.findall(r"<tr.*?</tr>", shown._repr_html_(), flags=re.DOTALL)[row]
+    return re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", found)
 
 
 def test_a_model_moves_as_a_copy():
