@@ -88,7 +88,7 @@ def test_the_output_appears_token_by_token_on_a_phone(visit: Callable[..., Page]
     assert "output_token" not in query(page)
 
 
-def test_no_button_covers_a_column_on_a_phone(visit: Callable[..., Page]) -> None:
+def test_the_last_norm_has_room_on_a_phone(visit: Callable[..., Page]) -> None:
     page = visit(f"/?start=1&model=dates-pre&text={DATE.replace(' ', '+')}", width=390, height=844)
     expect(page.locator(OUTPUTS)).to_have_count(11)
     column = page.locator(".enc-model-second .enc-model-bands path").first.bounding_box()
