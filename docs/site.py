@@ -10,13 +10,15 @@ from markdown_it import MarkdownIt
 from docs.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
+from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson
-from pages.core.view.view import EXAMPLES
+from pages.core.widgets import examples
 from pages.core.words.glossary_terms import GROUPS
 from pages.lessons import material
 
+SENTENCES = [str(one["text"]) for one in examples.read(input_row.__file__, "text").values()][:3]
 #: The largest difference of MiniLM here from the app over 50 texts, as a share of the largest number of its kind.
 ROUNDED = 5e-4
 MODELS = (
@@ -35,15 +37,15 @@ HIDDEN = "The keys to the old cabinet [MASK] on the table."
 def pages() -> list[SitePage]:
     """The pages of the site, in the order of the bar."""
     import_params()  # a lesson is read with the values of all pages
-    examples = list(EXAMPLES.values())[:3]
     place = ("layer", "head")
     return [
         SitePage("", "Model", "What does a transformer encoder do with your sentence?",
-                 controls(TEXTS, examples) + drawings("model")),
+                 controls(TEXTS, SENTENCES) + drawings("model")),
         SitePage("heads", "Heads", "Which tokens does each head attend to?",
-                 controls(TEXTS, examples, names=place) + _views() + drawings("grid", "head"), ("plotly.js",), "heads"),
+                 controls(TEXTS, SENTENCES, names=place) + _views() + drawings("grid", "head"), ("plotly.js",),
+                 app="heads"),
         SitePage("pre_post", "Pre-norm vs post-norm", "How does the norm of the residual stream grow in each?",
-                 controls(TEXTS[:1], examples) + drawings("pre", "post", below=True), app="pre_post"),
+                 controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True), app="pre_post"),
         SitePage("predict", "Predict", "Which word does the model expect?",
                  controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",),
                  "predict"),
@@ -100,7 +102,7 @@ def shared() -> dict[str, object]:
 def main() -> None:
     """Make the site."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
-    write(folder, pages(), MODELS, example=next(iter(EXAMPLES.values())), hidden=HIDDEN,
+    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN,
           more=shared())  # fmt: skip
     for name in LESSONS:
         (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
@@ -312,6 +312,7 @@ class Writer:
             if self.cache is not None:
                 self.cache.reorder(torch.tensor([one[1] for one in live], device=self.decoder.device))
             yield rows[0][given:]
+        nodes = [replace(one, kept=one.kept and one.step < length - 1) for one in nodes]  # it stopped at the last step
         of_ids = self.decoder.tokenizer.of_ids
         hypotheses = tuple(Hypothesis(row[given:], of_ids(row[given:]).text, score) for score, row in pool)
         return Found(pool[0][1], hypotheses, tuple(nodes))

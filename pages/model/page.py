@@ -1,6 +1,7 @@
 """Model: the whole model at work on the visitor's input, as one picture; then ways on."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,7 +13,8 @@ from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view, output, selection
-from pages.core.view.view import EXAMPLES, View, ViewParams, model_key
+from pages.core.view.view import View, ViewParams, model_key
+from pages.core.widgets import examples
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
 from pages.state import links
@@ -28,9 +30,10 @@ def main() -> None:
     kind = model_store.takes(model_key())
     with frame.heading():
         if kind == "text":
+            shown = examples.read(input_row.__file__, input_row.example_group())
             st.pills(
-                "Examples", list(EXAMPLES)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example,
-                width="content",
+                "Examples", list(shown)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example,
+                args=(shown,), width="content",
             )  # fmt: skip
     row = st.container(key="input", horizontal=True, gap="xsmall")  # as above the other pages
     with row, st.container(key="input-itself"):
@@ -120,11 +123,11 @@ def another_text() -> None:
     state.put(Params.first, None)
 
 
-def use_example() -> None:
-    """Take an example as the sentence. For callbacks."""
+def use_example(shown: Mapping[str, Mapping[str, object]]) -> None:
+    """Take one of the examples as the sentence. For callbacks."""
     chosen = st.session_state.get(_EXAMPLE)
-    if chosen is not None:
-        state.put(ViewParams.text, EXAMPLES[chosen])
+    if chosen is not None and chosen in shown:
+        state.put(ViewParams.text, str(shown[chosen]["text"]))
         another_text()
         st.session_state[_EXAMPLE] = None
 

@@ -94,7 +94,7 @@ def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = 
 
     def parse(text: str) -> str:
         if text not in known:
-            raise ValueError(f"choose one of {', '.join(known)}")
+            raise ValueError(f"choose one of {', '.join(filter(None, known))}")
         return text
 
     return Param(default, parse, url=url, shown=shown, options=known)

@@ -228,11 +228,23 @@ def test_an_open_part_fits_the_window_and_says_that_more_follows(visit: Callable
 
 def test_a_button_of_a_part_says_what_the_part_is(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2")
+    norm = "LayerNorm: LayerNorm of attention"
+    expect(page.locator("[data-key=norm-attention]")).to_have_attribute("aria-label", norm)
     for name in ("Weighted sum of values", "All heads through W_O", "Feed-forward: the feed-forward layer"):
         chip = page.get_by_role("button", name=name)
         chip.focus()
         expect(page.locator(".enc-tip:popover-open")).to_contain_text(chip.get_attribute("aria-description") or "?")
     expect(page.locator(".enc-model-legend")).to_contain_text("[CLS], [SEP]")
+
+
+def test_what_a_change_does_to_the_end_is_not_cut_on_a_phone(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat&norm=pre", width=390, height=844)
+    words = page.locator(".enc-model-end text")
+    expect(words.filter(has_text="difference")).to_be_visible()
+    last, heads = words.last.bounding_box(), page.locator(".enc-model-heads").bounding_box()
+    assert last is not None
+    assert heads is not None
+    assert last["y"] + last["height"] <= heads["y"]
 
 
 def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:

@@ -86,3 +86,16 @@ def test_the_output_appears_token_by_token_on_a_phone(visit: Callable[..., Page]
     wait_until_uncut(page, "phone")
     assert violations(page, {"type": "tag", "values": ALL}) == []
     assert "output_token" not in query(page)
+
+
+def test_the_last_norm_has_room_on_a_phone(visit: Callable[..., Page]) -> None:
+    page = visit(f"/?start=1&model=dates-pre&text={DATE.replace(' ', '+')}", width=390, height=844)
+    expect(page.locator(OUTPUTS)).to_have_count(11)
+    column = page.locator(".enc-model-second .enc-model-bands path").first.bounding_box()
+    last = page.locator(".enc-model-second [data-key=final]").bounding_box()
+    following = page.locator(".enc-model-second [data-key=next]").bounding_box()
+    assert column is not None
+    assert last is not None
+    assert following is not None
+    assert last["x"] + last["width"] <= column["x"]
+    assert last["y"] + last["height"] <= following["y"]

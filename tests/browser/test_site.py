@@ -12,9 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 import encoder
 from docs.browser_site import write
-from docs.site import HIDDEN, MODELS, pages, shared
+from docs.site import HIDDEN, MODELS, SENTENCES, pages, shared
 from encoder.figures.numbers import three_digits
-from pages.core.view.view import EXAMPLES
 from tests.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
@@ -30,7 +29,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
     folder.mkdir()
-    write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=next(iter(EXAMPLES.values())),
+    write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=SENTENCES[0],
           hidden=HIDDEN, more=shared())  # fmt: skip
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -15,10 +15,12 @@ import encoder
 from encoder.model.encoder import Encoder
 from encoder.trace.trace import Trace
 from pages.core.access import visitors
+from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
 from pages.core.stores import cache, model_access
 from pages.core.view import view
-from pages.core.view.view import EXAMPLES, FIRST_SENTENCE
+from pages.core.view.view import FIRST_SENTENCE
+from pages.core.widgets import examples
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import state
 from tests.conftest import ROOT
@@ -113,12 +115,15 @@ def test_what_is_chosen_goes_into_the_address() -> None:
     assert app.query_params["text"] == "hello there"
 
 
-@pytest.mark.parametrize("title", EXAMPLES)
-def test_every_example_is_shown(title: str) -> None:
-    app = visit()
-    app.selectbox(key="example").set_value(title).run()
-    assert_well(app)
-    assert app.text_area(key="view:text").value == EXAMPLES[title]
+@pytest.mark.parametrize(("model", "group"), [("minilm", "text"), ("dates-pre", "dates")])
+def test_every_example_is_one_that_the_model_was_trained_on(model: str, group: str) -> None:
+    app = visit(model=model)
+    offered = examples.read(input_row.__file__, group)
+    assert app.selectbox(key="example").options == list(offered)
+    for title, values in offered.items():
+        app.selectbox(key="example").set_value(title).run()
+        assert_well(app)
+        assert app.text_area(key="view:text").value == values["text"]
 
 
 def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> None:
@@ -405,6 +410,7 @@ def test_a_shared_server_offers_the_folders_of_its_operator(tmp_path: Path, monk
 def test_a_wrong_value_is_answered_in_the_words_of_the_control() -> None:
     app = visit(norm="sideways", hold="x", text="a")
     assert_well(app)
+    assert "one of map" in noted(visit("heads", view="no such"), "link_off")  # the default has no name
     norm, selected = sorted(noted(app, "link_off").splitlines(), reverse=True)
     assert "norm='sideways'" in norm
     assert "Original" in norm

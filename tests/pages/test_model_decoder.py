@@ -85,6 +85,13 @@ def test_events_of_the_second_river_have_its_limits() -> None:
     assert model_event("select", {"query": 11}, header) is not None
 
 
+def test_the_examples_are_dates() -> None:
+    app = opened()
+    app.pills(key="model-example").set_value("A date in digits").run()
+    assert_well(app)
+    assert app.text_area(key="view:text").value == "21/3/98"
+
+
 def test_a_decoder_deeper_than_its_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     case = decoders.CASES["t5"]

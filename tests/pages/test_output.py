@@ -119,6 +119,8 @@ def test_every_candidate_of_beam_search_is_in_the_tree(model):
             assert found.nodes[one.parent].step == one.step - 1
             assert one.log_probability <= totals[one.parent]
         assert len(found.ids_to(at)) == one.step + 1
+    final = max(one.step for one in found.nodes)
+    assert not any(one.kept for one in found.nodes if one.step == final), "the search stopped there"
     last = found.best_path[-1]
     assert found.ids_to(last) == found.ids
     assert totals[last] == pytest.approx(found.log_probability, abs=1e-4)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.core.view.view import EXAMPLES
+from pages.core.frame import input_row
+from pages.core.widgets import examples
 from pages.state import kept, params, url_state
 from pages.state.url_state import _digest
 from tests.pages.apps import registered, sentences, visit
@@ -124,7 +125,8 @@ def test_values_come_as_an_object_with_the_declared_defaults() -> None:
 
 
 def test_every_example_differs() -> None:
-    assert len(set(EXAMPLES.values())) == len(EXAMPLES)
+    texts = [one["text"] for group in ("text", "dates") for one in examples.read(input_row.__file__, group).values()]
+    assert len(set(texts)) == len(texts)
 
 
 class Address(dict):

@@ -161,16 +161,21 @@ export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, ou
   });
 }
 
+const TURNED_HALF = 12.5; // half of a button's height, which counts where tokens are columns
+
 // x of the part's button, for every part that the model has.
 function chipPlaces(header, place) {
-  const after = {
-    ids: place.turned ? 12 : place.embed * 0.42,
-    embedding: place.embed + 34,
-    final: place.stages.at(-1) - (header.decoder && !place.turned ? 30 : 12), // an encoder next to its decoder ends there
-  };
-  const end = place.ending + (place.turned ? 6 : 24);
+  const parts = partsOf(header);
+  const last = place.stages.at(-1);
+  let [final, end] = [last - (header.decoder && !place.turned ? 30 : 12), place.ending + 24]; // a decoder may be next to it
+  if (place.turned) { // one below the other: next to each other they would cover the first column
+    const pitch = 2 * TURNED_HALF * place.scale + 1;
+    final = Math.max(last - 12, (place.parts["add-ffn"] ?? 0) + pitch);
+    end = parts.includes("final") ? Math.max(place.ending + 6, final + pitch) : place.ending + 6;
+  }
+  const after = { ids: place.turned ? 12 : place.embed * 0.42, embedding: place.embed + 34, final };
   const all = { ...after, output: end, class: end, next: end, ...place.parts };
-  return partsOf(header).map((key) => [key, all[key]]).filter(([, x]) => x !== undefined);
+  return parts.map((key) => [key, all[key]]).filter(([, x]) => x !== undefined);
 }
 
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
@@ -195,7 +200,8 @@ export function placeChips(view) {
 // A button that opens its part; the pointer and the keyboard's focus show what the part is.
 function makeChip(view, key) {
   const [text, what, is] = CHIPS[key].map((words) => withNorm(words, view.header));
-  const label = `${text}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`; // its name begins with its text
+  const said = what.replace(/^[A-Z](?=[a-z]*\b)/, (letter) => letter.toLowerCase()); // not LayerNorm, a name
+  const label = `${text}: ${said}`; // its name begins with its text
   const chip = make("button", { type: "button", "aria-label": label, "aria-description": is, "data-key": key }, text);
   chip.className = ["q", "k", "v"].includes(key) ? `enc-${key}` : "";
   const explain = () => {
@@ -214,7 +220,7 @@ function lanesOf(places, { lanes, turned }, scale) {
   const ends = [-Infinity, -Infinity];
   const found = {};
   for (const [key, x] of [...places].sort((a, b) => a[1] - b[1])) {
-    const half = (turned ? 12.5 : Math.max(12, CHIPS[key][0].length * 3.4 + 7)) * scale; // of the button's extent
+    const half = (turned ? TURNED_HALF : Math.max(12, CHIPS[key][0].length * 3.4 + 7)) * scale; // of the button's extent
     const start = lanes ? x - half : Infinity;
     const lane = start >= ends[0] || start < ends[1] ? 0 : 1;
     Object.assign(found, { [key]: lane });

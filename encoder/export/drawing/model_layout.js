@@ -28,6 +28,7 @@ const TURNED = {
 }; // lengths
 const [GUTTER, WIDEST_COLUMN] = [66, 46]; // left of the columns: buttons, and numbers of layers
 const ABOVE = 500; // pixels of the window that other parts of a page need
+const PITCH = 14; // of lines of words
 const LEAST_ROW = 16; // pixels; lower rows have names that are hard to read
 const SLANT = 60; // degrees of the names above columns
 
@@ -64,8 +65,9 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
   }
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
   const bottom = top + row * count;
+  const said = PITCH * (header.ending?.length ?? 0); // room for the words below the vector
   const [along, across] = [
-    ending + (turned ? endingOf(header, TURNED.ending) * scale - 26 : endingOf(header) * scale - 18),
+    ending + (turned ? (endingOf(header, TURNED.ending) + said) * scale - 26 : endingOf(header) * scale - 18),
     bottom + (turned ? 0 : 30 * scale),
   ];
   return {
@@ -157,7 +159,7 @@ export function namePlace(place, token) {
 
 // Where lines of words are written at x along the way: next to `y` or, where columns leave no room, from the left on.
 export function wordPlace(place, x, y, line = 0) {
-  const pitch = 14 * place.scale;
+  const pitch = PITCH * place.scale;
   return place.turned ? { x: 2, y: x + 13 + pitch * line } : { x, y: y + pitch * line };
 }
 

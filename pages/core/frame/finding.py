@@ -10,7 +10,7 @@ from pages.core.frame.navigation import Page
 from pages.core.stores import cache
 from pages.core.teaching.lessons import library, progress
 from pages.core.view import SOURCES, ViewParams, selection
-from pages.core.view.view import EXAMPLES
+from pages.core.widgets import examples
 from pages.core.words.glossary_terms import TERMS
 from pages.state import links, state
 from pages.state.former import current
@@ -41,8 +41,8 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
             yield _entry("Lesson", title, f"{lesson.title}, step {number}", "", **values)
     for name in BUNDLED:
         yield _entry("Model", SOURCES[name], f"Runs {name} on your input", "", model=name)
-    for title, sentence in EXAMPLES.items():
-        yield _entry("Example", sentence, title, "", text=sentence)
+    for title, values in examples.read(__file__, "text").items():
+        yield _entry("Example", str(values["text"]), title, "", text=str(values["text"]))
     for param, said in _SHARED.items():
         for option in param.options:
             yield _entry("Setting", option, said, "", **{param.name: option})

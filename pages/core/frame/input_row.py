@@ -17,7 +17,6 @@ from pages.core.stores import cache, input_kinds, model_access, model_store, tra
 from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
 from pages.core.view.selection import clear, open_head
 from pages.core.view.view import (
-    EXAMPLES,
     FIRST_SENTENCE,
     LEAST_WIDTH,
     MOST_WIDTH,
@@ -26,6 +25,7 @@ from pages.core.view.view import (
     page_takes,
     shows_both_norms,
 )
+from pages.core.widgets import examples
 from pages.state import Param, links, state
 
 _TEXT_BEFORE = "_text_before_trained"
@@ -50,11 +50,9 @@ _ACTIVATIONS = {
 }
 
 
-def _use_example() -> None:
-    example = st.session_state.get("example")
-    if example is not None:
-        state.put(ViewParams.text, EXAMPLES[example])
-        clear()
+def example_group() -> str:
+    """Whose sentences the open model was trained on, in `examples.yml`."""
+    return "dates" if state.newest(ViewParams.model).startswith("dates") else "text"
 
 
 def sentence_controls() -> None:
@@ -84,10 +82,8 @@ def options() -> None:
     if part is None:
         return
     with part:
-        st.selectbox(
-            "Example", list(EXAMPLES), index=None, key="example", placeholder="Choose a sentence",
-            on_change=_use_example,
-        )  # fmt: skip
+        look = {"placeholder": "Choose a sentence", "label_visibility": "visible"}
+        examples.draw(__file__, example_group(), "example", then=clear, **look)
         if not state.newest(ViewParams.pair):
             st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
             _second_sentence()

@@ -18,17 +18,6 @@ from pages.state.params import token_positions, zoom_window
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 
-#: Title, which says what to look for -> sentence.
-EXAMPLES = {
-    "What does “it” refer to?": FIRST_SENTENCE,
-    "One word, two meanings": "She sat on the bank of the river and thought about her money in the bank.",
-    "A word that comes back": "The cat sat on the mat because the mat was warm.",
-    "Agreement across a distance": "The keys to the old wooden cabinet are on the table.",
-    "A garden path": "The old man the boat.",
-    "Words in pieces": "Tokenizers split unbelievably uncommon words like antidisestablishmentarianism.",
-    "If … then, twice": "If it rains, we stay; if it shines, we go.",
-}
-
 SOURCES = {name: one.label for name, one in BUNDLED.items()} | {
     "scratch": "Untrained (random weights)",
     "trained": "My trained models",
