@@ -87,7 +87,8 @@ def choose_token(target: DecoderTrace) -> int:
     names = [f"{place} · {plain(label)}" for place, label in enumerate(labels)]
     if target.log_probabilities is not None:
         shares = target.output_log_probabilities.exp().tolist()
-        names = [f"{name} · {share:.2f}" for name, share in zip(names, shares, strict=True)]
+        written = (f"{share:.2f}" if share >= 0.005 else "< 0.01" for share in shares)
+        names = [f"{name} · {share}" for name, share in zip(names, written, strict=True)]
     if (state.newest(Output.step) or 0) >= len(labels):  # of a longer output
         state.put(Output.step, None)
     chosen = state.bound(
