@@ -29,6 +29,9 @@ def show(view: View) -> None:
     words, picture = st.columns([28, 72], gap="medium")
     with words, errors_said():
         given = sources.choose()
+        typed = state.bound(  # without a file, too: a query that was typed stays when the server has lost the file
+            st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
+        )
         if given is None:
             st.info("Choose a file to begin.", icon=":material/upload_file:")
         else:
@@ -36,16 +39,12 @@ def show(view: View) -> None:
                 kept_file.say_left_out(given.problems, given.n_left_out, "searched", "search-problems")
             found = sources.collection(view, given)
             if found is not None:
-                _draw(view, found, picture)
+                _draw(view, found, typed if typed.strip() else view.text, picture)
     sources.say_limits()
 
 
-def _draw(view: View, found: search.Collection, picture: DeltaGenerator) -> None:
-    """The query, its nearest texts, the map of all texts, and the files."""
-    typed = state.bound(
-        st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
-    )
-    query = typed if typed.strip() else view.text
+def _draw(view: View, found: search.Collection, query: str, picture: DeltaGenerator) -> None:
+    """The texts nearest to the query, the map of all texts, and the files."""
     hits = sources.nearest(view, found, query, SHOWN) if query.strip() else []
     if found.n_cut:
         st.caption(

@@ -63,6 +63,15 @@ def test_a_file_of_any_format_is_searched(name: str):
     assert not given.n_left_out
 
 
+def test_a_query_stays_where_the_server_has_lost_the_file():
+    app = visit("search", search_in="file", query="water")
+    assert_well(app)
+    field = next(one for one in app.text_input if one.label == "Query")
+    assert field.value == "water"
+    field.set_value("a bank").run()
+    assert app.query_params["query"] == "a bank"
+
+
 def test_many_texts_wait_for_a_click_and_stay_in_the_session(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sources, "AT_ONCE", 100)
     app = visit("search")
