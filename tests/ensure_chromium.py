@@ -1,6 +1,6 @@
 """Find a Chromium for the browser tests, or install one: Debian's packages, or else Playwright's own build.
 
-A headless shell is the same engine without a window and the processes for it: the tests take about a third less time.
+A headless shell is the same engine without a window and the processes for it: a page takes about a tenth less time.
 
 `make test` runs this as a script; the tests import `find` from it.
 """

@@ -54,7 +54,7 @@ def main() -> None:
             show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
     said, place = st.container(key="model-said"), st.container(key="model-place")
     if kind == "text":
-        first_view.choose(model_key())
+        first_view.choose(frame.loaded_key())
     view = frame.current_view()
     view = inside(input_row.with_selection_inside(view, view.trace.n_tokens))
     with said:
@@ -73,12 +73,8 @@ def main() -> None:
         export.export(view, trace, state.read(Params))
     links.next_page("heads", "Heads, all heads of your sentence")
     if trace.decoder is not None:
-        values = {
-            "stack": "cross",
-            "layer": view.layer,
-            "head": view.head,
-            "output_token": state.newest(output.Output.step),
-        }
+        step = state.newest(output.Output.step)
+        values = {"stack": "cross", "layer": view.layer, "head": view.head, "output_token": step}
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
         notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))

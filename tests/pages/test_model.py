@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions, stream
 from encoder.trace.trace import Trace
+from pages.core.access import visitors
 from pages.model import switches, ways
+from tests.load import reference
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
 
@@ -233,3 +236,13 @@ def test_the_check_of_an_edited_run_says_why_there_is_none() -> None:
     app = visit("model", start="1", text="a cat", step="softmax", check="1", edits="ablate_l3_h4")
     assert_well(app)
     assert "edited" in picture(app)["checkSaid"]
+
+
+def test_a_folder_of_images_opens_at_first_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its kind is known once it is loaded."""
+    monkeypatch.setattr(visitors, "for_one_person", lambda: True)
+    reference.write(reference.image_model_of("DeiT", "Model", 1), tmp_path, None)
+    app = visit("model", start="1", model="other", source=str(tmp_path))
+    assert_well(app)
+    assert not app.error
+    assert any("image" in one.label for one in app.expander)

@@ -91,7 +91,7 @@ def run(
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
         with beside() as is_shown:
-            draw = page.run if is_shown else _nothing
+            draw = page.run if is_shown else lambda: None
             if entry.uses:
                 _with_input(draw, area, entry)
             else:
@@ -110,10 +110,6 @@ def run(
 def was_here() -> bool:
     """Whether the run before this one showed the same page: nobody left it in between."""
     return len(set(st.session_state[_PAGES])) == 1
-
-
-def _nothing() -> None:
-    pass
 
 
 def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> None:
@@ -172,11 +168,19 @@ def heading(about: str = "") -> DeltaGenerator:
 def current_view() -> View:
     """The View of this run; a page without controls loads the model here. Raises EncoderError if that fails."""
     if _VIEW not in st.session_state:
-        key = model_key()
-        with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
-            model_store.model(key)
-        st.session_state[_VIEW] = input_row.current_view(key)
+        st.session_state[_VIEW] = input_row.current_view(loaded_key())
     return st.session_state[_VIEW]
+
+
+def loaded_key() -> model_store.ModelKey:
+    """The key of the model, which it loads. Where the page has drawn the input of another kind, it begins again."""
+    key = model_key()
+    guessed = model_store.takes(key)
+    with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+        model_store.model(key)
+    if model_store.takes(key) != guessed:
+        st.rerun()
+    return key
 
 
 @dataclass(frozen=True)

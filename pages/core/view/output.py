@@ -52,10 +52,9 @@ AS_IT_IS = Change()
 
 def config_shown(model: NamedEncoder, of_decoder: bool) -> EncoderConfig:
     """The config whose layers and heads a page offers. of_decoder: the decoder's, where it writes from the vectors."""
-    found: EncoderConfig = (
-        model.decoder.config if of_decoder and model.decoder and model.decoder.reads else model.config
-    )
-    return found
+    if of_decoder and model.decoder is not None and model.decoder.reads:
+        return model.decoder.config
+    return model.config
 
 
 def chosen(view: View) -> Change:
