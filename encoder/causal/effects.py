@@ -137,7 +137,11 @@ def iter_patch(
     plain = plain_trace(model, corrupted)
     check_aligned(source, plain)
     places = range(config.n_heads if where == "head" else plain.n_tokens)
-    variants = [(patch_edit(where, source, layer, place),) for layer in range(config.n_layers) for place in places]
+    variants = [
+        (patch_edit(where, source, layer, place, config.after_layer),)
+        for layer in range(config.n_layers)
+        for place in places
+    ]
     return (yield from iter_effects(model, plain, variants, outcome, (config.n_layers, len(places))))
 
 

@@ -18,12 +18,12 @@ Where = Literal["residual", "attention_out", "ffn_out", "head"]
 LEAST_DIFFERENCE = 1e-5
 
 
-def patch_edit(where: Where, source: Run | str, layer: int, place: int) -> Edit:
+def patch_edit(where: Where, source: Run | str, layer: int, place: int, after: str = "after_ffn") -> Edit:
     """The edit that puts one vector of another run in place of this one's.
 
     where: "residual", the residual stream that enters the layer at token `place`; "attention_out", "ffn_out": what the
-    sublayer adds there; "head": z of head `place` at all tokens. source: the other text, or its trace. Raises
-    EncoderError for another `where`.
+    sublayer adds there; "head": z of head `place` at all tokens. source: the other text, or its trace; after: the
+    model's `config.after_layer`. Raises EncoderError for another `where`.
     """
     _check(where)
     if where == "head":
@@ -32,7 +32,7 @@ def patch_edit(where: Where, source: Run | str, layer: int, place: int) -> Edit:
         return Replace(where, source, layer=layer, positions=(place,))
     if layer == 0:
         return Replace("embedding", source, positions=(place,))
-    return Replace("after_ffn", source, layer=layer - 1, positions=(place,))
+    return Replace(after, source, layer=layer - 1, positions=(place,))
 
 
 def patch_request(where: Where) -> tuple[str, ...]:

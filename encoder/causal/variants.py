@@ -19,6 +19,7 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
+from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder
 from encoder.model.hooks import LAYER_POINTS, visiting
@@ -51,7 +52,7 @@ def run_variants(
         check_edits(variant, model.config, plain.n_tokens, n_memory)
     variants = [tuple(edit.resolve(model._run_source) for edit in variant) for variant in variants]
     n_layers = model.config.n_layers
-    starts = [min((_start(edit, n_layers) for edit in one), default=n_layers) for one in variants]
+    starts = [min((_start(edit, model.config) for edit in one), default=n_layers) for one in variants]
     order = sorted(range(len(variants)), key=lambda index: starts[index])
     n_rows = max(1, tokens_at_once // plain.n_tokens)
     for first in range(0, len(order), n_rows):
@@ -59,17 +60,17 @@ def run_variants(
         yield some, _run(model.encoder, plain, [variants[index] for index in some], [starts[index] for index in some])
 
 
-def _start(edit: Edit, n_layers: int) -> int:
+def _start(edit: Edit, config: EncoderConfig) -> int:
     """The first layer whose input or inside the edit changes; L: what follows the last layer."""
     if edit.at("embedding", None):
         return 0
     if any(edit.at(point, None) for point in APART):
         raise EncoderError(f"{type(edit).__name__} changes what all rows share: trace it as a run of its own.")
-    for layer in range(n_layers):
+    for layer in range(config.n_layers):
         for point in LAYER_POINTS:
             if edit.at(point, layer):
-                return layer + 1 if point == "after_ffn" else layer
-    return n_layers
+                return layer + 1 if point == config.after_layer else layer
+    return config.n_layers
 
 
 @torch.no_grad()
@@ -85,7 +86,7 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
             n_new = starts.count(layer)
             if n_new:
                 new = stream[layer].expand(n_new, -1, -1)
-                point, of_layer = ("embedding", None) if layer == 0 else ("after_ffn", layer - 1)
+                point, of_layer = ("embedding", None) if layer == 0 else (encoder.config.after_layer, layer - 1)
                 x = torch.cat((x, visitor.changed(point, of_layer, new, offset=len(x))))
             if layer < n_layers:
                 x = encoder.block(layer)(x, contexts[layer])

@@ -87,13 +87,13 @@ class Watcher:
         elif name in ("attention_out", "ffn_out"):
             length = _lengths(self._stream)
             self.norms[f"{name.removesuffix('_out')}_update/{layer}"] = _lengths(value) / length
-        elif name == "after_attention":
-            self._stream = value
-        elif name == "after_ffn":
+        elif name == self._config.after_layer:
             assert layer is not None
             cosine = torch.cosine_similarity(self._before.float(), value.float(), dim=-1)
             self.norms[f"cosine/{layer}"] = cosine
             self._layer_begins(layer + 1, value)
+        elif name in ("after_attention", "after_ffn"):
+            self._stream = value
         elif name == "output":
             self._keep(self._config.n_layers, value)
         return value

@@ -201,12 +201,16 @@ def width(config: EncoderConfig, point: str, layer: int | None, n_tokens: int, n
         if point == "memory":
             return config.memory_width
         point, n_tokens = point.removeprefix("cross."), n_memory
+    if "adapter" in point and not config.adapter:
+        return None
     if point in ("q", "k", "v", "z"):
         return config.d_head
     if point in ("scores", "pattern"):
         return n_tokens
     if point == "ffn.hidden":
         return config.d_ffn
+    if point == "adapter.hidden":
+        return config.adapter
     missing = {
         "attention_norm.input": layer is not None and not config.has_attention_norm(layer),
         "final_norm.input": not config.final_norm,

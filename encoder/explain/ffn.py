@@ -10,11 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.explain.latex import Formula, bracketed, calculation, long_sum, number, products, stack
 from encoder.explain.place import Place
 from encoder.explain.reference import Check, Recomputation
-from encoder.explain.source import apply, array, bias, hidden_of, sublayer_input, weight
+from encoder.explain.source import apply, array, bias, hidden_of, neurons_of, sublayer_input, weight
+from encoder.model.config import Sublayer
 from encoder.trace.trace import Trace
 
 #: GELU and SiLU are never exactly 0; a smaller activation counts as off. GELU is that small for x < -1.5.
@@ -34,7 +36,7 @@ class FeedForwardStep:
     x [D]: its input; linear [F]: x W_in + b; gate [F] or None; routes [E] or None: the weight of each expert, 0 where
     the router does not choose it; hidden [F]: act(linear) (x gate) (x the weight of the neuron's expert); column [D]:
     the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the residual stream per
-    unit of activation; output [D]: hidden W_out + b.
+    unit of activation; output [D]: hidden W_out + b; part: "ffn" or "adapter".
     """
 
     place: Place
@@ -51,6 +53,7 @@ class FeedForwardStep:
     output_terms: Floats
     formula: Formula
     output_formula: Formula
+    part: Sublayer = "ffn"
 
     def strongest(self, count: int = 10) -> NDArray[np.integer]:
         """The neurons with the largest absolute activation, the strongest first."""
@@ -66,17 +69,19 @@ class FeedForwardStep:
     def check(self, reference: Recomputation) -> tuple[Check, ...]:
         """The hidden activations, the selected neuron's products and the output, from ids and weights."""
         at = self.place
-        column = reference.of_layer(at.layer, "ffn.w_in.weight")[at.neuron]
-        x = reference.input(at.layer, "ffn")[at.query]
-        routes = reference.routes(at.layer)
+        column = reference.of_layer(at.layer, f"{self.part}.w_in.weight")[at.neuron]
+        x = reference.input(at.layer, self.part)[at.query]
+        routes = None if self.routes is None else reference.routes(at.layer)
         chosen: tuple[Check, ...] = ()
         if routes is not None and self.routes is not None:
             chosen = (reference.check("experts", self.routes, routes[at.query]),)
         return (
             *chosen,
-            reference.check("hidden", self.hidden, reference.hidden(at.layer)[at.query], (at.neuron,)),
+            reference.check("hidden", self.hidden, reference.hidden(at.layer, self.part)[at.query], (at.neuron,)),
             reference.check("products", self.terms, x * column),
-            reference.check("FFN output", self.output, reference.result(at.layer, "ffn")[at.query], (at.component,)),
+            reference.check(
+                "FFN output", self.output, reference.result(at.layer, self.part)[at.query], (at.component,)
+            ),
         )
 
 
@@ -109,17 +114,19 @@ class HiddenActivations:
         return np.asarray(self.off.all(axis=0), dtype=np.bool_)
 
 
-def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
-    """The feed-forward layer of token i."""
+def feed_forward(trace: Trace, place: Place, part: Sublayer = "ffn") -> FeedForwardStep:
+    """The feed-forward layer of token i, or the layer's adapter, which has the same form."""
     config = trace.config
     place = place.checked(config, trace.n_tokens, config.d_model)
-    module = trace.encoder.block(place.layer).ffn
+    module = neurons_of(trace, place.layer, part)
     i, n, d = place.query, place.neuron, place.component
-    entering = sublayer_input(trace, place.layer, "ffn", i)
+    if n >= module.w_in.out_features:
+        raise EncoderError(f"No neuron {n} here: choose 0 to {module.w_in.out_features - 1}.")
+    entering = sublayer_input(trace, place.layer, part, i)
     x = array(entering)
     w_in, w_out, shift = weight(module.w_in), weight(module.w_out), bias(module.w_out)
-    up, gated_by, activated = hidden_of(trace, place.layer, entering)
-    routed = expert_weights(trace, place.layer)
+    up, gated_by, activated = hidden_of(trace, place.layer, entering, part)
+    routed = expert_weights(trace, place.layer) if part == "ffn" else None
     linear, gate, hidden = array(up), None if gated_by is None else array(gated_by), array(activated)
     output = array(apply(module.w_out, activated))
     output_terms = hidden * w_out[:, d]
@@ -147,6 +154,7 @@ def feed_forward(trace: Trace, place: Place) -> FeedForwardStep:
             hidden,
         ),
         output_formula=_output_formula(place, hidden, w_out[:, d], shift, output),
+        part=part,
     )
 
 

@@ -24,6 +24,7 @@ FUNCTIONS: dict[Sublayer, str] = {
     "attention": r"\mathrm{Attention}",
     "cross": r"\mathrm{CrossAttention}",
     "ffn": r"\mathrm{FFN}",
+    "adapter": r"\mathrm{Adapter}",
 }
 
 
@@ -176,7 +177,8 @@ def add_norm(trace: Trace, place: Place, part: Sublayer) -> AddNorm:
 
 def update_of(trace: Trace, place: Place, part: Sublayer) -> Floats:
     """[D]: what a sublayer adds for token i, computed by its own step."""
-    result = output_projection(trace, place).result if part == "attention" else feed_forward(trace, place).output
+    is_attention = part == "attention"
+    result = output_projection(trace, place).result if is_attention else feed_forward(trace, place, part).output
     return array(added_by(trace, place.layer, part, torch.tensor(result))) if trace.config.output_norms else result
 
 

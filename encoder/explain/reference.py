@@ -237,11 +237,13 @@ class Recomputation:
 
     def stream(self, layer: int) -> Floats:
         """[T, D]: the residual stream that enters `layer`; layer L: the output of the last layer."""
-        return self.embedding() if layer == 0 else self.after(layer - 1, "ffn")
+        return self.embedding() if layer == 0 else self.after(layer - 1, self.config.sublayers[-1])
 
     def before(self, layer: int, part: str) -> Floats:
-        """[T, D]: the stream before the sublayer "attention" or "ffn"."""
-        return self.stream(layer) if part == "attention" else self.after(layer, "attention")
+        """[T, D]: the stream before the sublayer "attention", "ffn" or "adapter"."""
+        if part == "attention":
+            return self.stream(layer)
+        return self.after(layer, "ffn" if part == "adapter" else "attention")
 
     def norm_name(self, layer: int, part: str) -> str | None:
         """Name of a sublayer's norm among the weights; None where it has none."""
@@ -275,8 +277,8 @@ class Recomputation:
     @_once
     def result(self, layer: int, part: str) -> Floats:
         """[T, D]: the result of the sublayer's last linear map."""
-        if part == "ffn":
-            return self.apply(self.hidden(layer), f"{self._layer(layer)}.ffn.w_out")
+        if part != "attention":
+            return self.apply(self.hidden(layer, part), f"{self._layer(layer)}.{part}.w_out")
         return self.apply(arithmetic.join_heads(self.z(layer)), f"{self._layer(layer)}.attention.w_o")
 
     @_once
@@ -403,10 +405,12 @@ class Recomputation:
         return gate
 
     @_once
-    def hidden(self, layer: int) -> Floats:
-        """[T, F]: the FFN's hidden activations, gated where the model gates them."""
-        x, name = self.input(layer, "ffn"), f"{self._layer(layer)}.ffn"
+    def hidden(self, layer: int, part: str = "ffn") -> Floats:
+        """[T, F]: the hidden activations of the FFN, gated where the model gates them, or of the adapter."""
+        x, name = self.input(layer, part), f"{self._layer(layer)}.{part}"
         out = arithmetic.ACTIVATIONS[self.config.activation](self.apply(x, f"{name}.w_in"))
+        if part == "adapter":
+            return out
         out = out * self.apply(x, f"{name}.w_gate") if self.config.gated else out
         routes = self.routes(layer)
         return out if routes is None else out * np.repeat(routes, out.shape[1] // routes.shape[1], axis=1)
@@ -432,7 +436,7 @@ class Recomputation:
         """
         yield "embedding", self.embedding()
         for layer in range(self.config.n_layers):
-            for part in ("attention", "ffn"):
+            for part in self.config.sublayers:
                 x = self.after(layer, part)
                 self._kept = {key: value for key, value in self._kept.items() if value is x}
                 yield f"layers.{layer}.after_{part}", x

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
-from encoder.model.layers import activate
+from encoder.model.config import Sublayer
+from encoder.model.layers import FeedForward, activate
 from encoder.trace.recorded_pass import NormTrace
 from encoder.trace.trace import Trace
 
@@ -54,17 +55,16 @@ def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
     return replace(norms[name], input=norms[name].input[rows])
 
 
-def sublayer(trace: Trace, layer: int, part: str) -> tuple[str, str, str | None]:
-    """part "attention", "cross" of a decoder, or "ffn" -> the hook points of the residual stream before and after it,
-    and its norm or None."""
-    before = f"layers.{layer}.after_{'cross' if part == 'ffn' and trace.config.memory_width else 'attention'}"
-    if part == "attention":
-        before = trace.entering(layer)
+def sublayer(trace: Trace, layer: int, part: Sublayer) -> tuple[str, str, str | None]:
+    """One of the config's sublayers -> the hook points of the residual stream before and after it, and its norm or
+    None."""
+    at = trace.config.sublayers.index(part)
+    before = f"layers.{layer}.after_{trace.config.sublayers[at - 1]}" if at else trace.entering(layer)
     has_norm = part != "attention" or trace.config.has_attention_norm(layer)
     return before, f"layers.{layer}.after_{part}", f"layers.{layer}.{part}_norm" if has_norm else None
 
 
-def sublayer_input(trace: Trace, layer: int, part: str, rows: slice | int = slice(None)) -> Tensor:
+def sublayer_input(trace: Trace, layer: int, part: Sublayer, rows: slice | int = slice(None)) -> Tensor:
     """The input of a sublayer, [T, D] or some rows: the residual stream, in pre-norm normalised."""
     before, _, norm = sublayer(trace, layer, part)
     if trace.config.parallel:  # both sublayers read the stream before attention
@@ -82,13 +82,21 @@ def added_by(trace: Trace, layer: int, part: str, output: Tensor) -> Tensor:
     return output if norm is None else norm(output.to(norm.weight.dtype))
 
 
+def neurons_of(trace: Trace, layer: int, part: Sublayer = "ffn") -> FeedForward:
+    """The FFN of a layer, or its adapter. Raises EncoderError for a layer without one."""
+    module = trace.encoder.block(layer).adapter if part == "adapter" else trace.encoder.block(layer).ffn
+    if module is None:
+        raise EncoderError("This model has no adapters: choose the part ffn.")
+    return module
+
+
 @torch.no_grad()
-def hidden_of(trace: Trace, layer: int, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor]:
-    """x [..., D], the input of the FFN -> before the activation, gate or None, hidden; [..., F] each.
+def hidden_of(trace: Trace, layer: int, x: Tensor, part: Sublayer = "ffn") -> tuple[Tensor, Tensor | None, Tensor]:
+    """x [..., D], the input of the FFN or the adapter -> before the activation, gate or None, hidden; [..., F] each.
 
     With experts, hidden is 0 for the neurons of those that the router did not choose.
     """
-    module = trace.encoder.block(layer).ffn
+    module = neurons_of(trace, layer, part)
     linear = apply(module.w_in, x)
     hidden = activate(linear.clone(), module.activation)  # it may work in place
     gate = None if module.w_gate is None else apply(module.w_gate, x)

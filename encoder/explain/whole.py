@@ -27,7 +27,7 @@ class Whole:
 
     tokens, positions [W]: norm of the token's row and of its position's row of the tables, None where the model adds
     none; stages [S]: names of the residual stream's hook points, in order; stream [S, W]: its norm there; updates
-    [L, 2, W]: norm of f(x) of attention and FFN, of a decoder [L, 3, W] with cross-attention between them.
+    [L, 2, W]: norm of f(x) of attention and FFN, or [L, 3, W] with a decoder's cross-attention or an adapter, in order.
     Of `place.layer`: maps [H, W, W]: attention. Of the head `place.head` in it: q, k, v [W, K]; scores, weights [W, W]:
     before and after the softmax, over all T keys; rest [W]: weight of keys outside the window; largest, total [W]: the
     largest score of a row, and the sum of exp(score - largest) over its keys.
@@ -107,7 +107,7 @@ def whole(trace: Trace, place: Place, window: slice = slice(None), pooling: Pool
 
 
 def _updates(trace: Trace, rows: slice) -> Floats:
-    """[L, 2, W], of a decoder [L, 3, W]: norm of what each sublayer adds."""
+    """[L, 2 or 3, W]: norm of what each sublayer adds."""
     layers = range(trace.config.n_layers)
     return np.stack([np.stack([_lengths(f[rows]) for _, _, f in sublayer_updates(trace, layer)]) for layer in layers])
 

@@ -34,9 +34,13 @@ MOST_ROWS = 6
 #: Every part, in the order of the forward pass. "norm-attention" is the norm of the attention sublayer.
 PARTS = (
     "ids", "embedding", "norm-attention", "q", "k", "v", "scores", "softmax", "mixing", "heads", "add-attention",
-    "norm-cross", "cross-scores", "cross", "cross-mixing", "add-cross", "norm-ffn", "ffn", "add-ffn", "final", "output",
-    "class", "next",
+    "norm-cross", "cross-scores", "cross", "cross-mixing", "add-cross", "norm-ffn", "ffn", "add-ffn",
+    "norm-adapter", "adapter", "add-adapter", "final", "output", "class", "next",
 )  # fmt: skip
+
+SUBLAYERS: dict[Sublayer, str] = {
+    "attention": "attention", "cross": "cross-attention", "ffn": "the feed-forward layer", "adapter": "the adapter",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -173,10 +177,8 @@ class _Parts:
     def all(self) -> Iterator[Opened]:
         """Every part that this model and input have, in the order of PARTS."""
         yield from self.before_layers()
-        yield from self.attention()
-        if isinstance(self.trace, DecoderTrace):
-            yield from self.cross(self.trace)
-        yield from self.ffn()
+        for part in self.trace.config.sublayers:
+            yield from self.sublayer(part)
         yield from self.after_layers()
 
     def options(self) -> list[dict[str, object]]:
@@ -260,12 +262,25 @@ class _Parts:
 
     # --- a layer
 
-    def attention(self) -> Iterator[Opened]:
-        """From the input of the layer to what attention adds."""
-        trace = self.trace
-        adds, norm = self._sublayer("attention")
-        if norm and trace.config.norm_placement == "pre":
+    def sublayer(self, part: Sublayer) -> Iterator[Opened]:
+        """From the residual stream before a sublayer to the one after it."""
+        adds, norm = self._around(part)
+        before = self.trace.config.norm_placement == "pre"
+        if norm and before:
             yield norm
+        if part == "attention":
+            yield from self.attention()
+        elif part == "cross" and isinstance(self.trace, DecoderTrace):
+            yield from self.cross(self.trace)
+        else:
+            yield self.neurons(part)
+        yield adds
+        if norm and not before:
+            yield norm
+
+    def attention(self) -> Iterator[Opened]:
+        """Scores, weights and values of the head, and all heads."""
+        trace = self.trace
         q, k = (array[self.place.head].float().cpu().numpy() for array in trace.layer_qkv(self.place.layer)[:2])
         matching = self.at(q[self.place.query] * k[self.place.key])
         mixed = self.at(explain.weighted_sum(trace, self.place).z)
@@ -276,15 +291,9 @@ class _Parts:
         yield self._softmax(explain.softmax(trace, self.place, self.variant), trace.labels)
         yield self._mixing(explain.weighted_sum(trace, mixed), trace.labels)
         yield self._heads()
-        yield adds
-        if norm and trace.config.norm_placement == "post":
-            yield norm
 
     def cross(self, trace: DecoderTrace) -> Iterator[Opened]:
         """Cross-attention of a decoder's layer: its queries are of the target, its keys and values of the input."""
-        adds, norm = self._sublayer("cross")
-        if norm and trace.config.norm_placement == "pre":
-            yield norm
         place = replace(self.place, key=self.source or 0)
         score, labels = explain.cross_score(trace, place), trace.memory_labels
         parts = [self._score(explain.cross_score(trace, _strongest(place, score.terms, self.component)), labels),
@@ -297,9 +306,6 @@ class _Parts:
                 formulas=[Formula(of.symbols.replace("T-1", "S-1"), of.numbers) for of in one.formulas],
                 rows=[replace(row, place="source") if row.place == "key" else row for row in one.rows],
             )  # fmt: skip
-        yield adds
-        if norm and trace.config.norm_placement == "post":
-            yield norm
 
     def _projection(self, which: Which, place: Place) -> Opened:
         step = explain.projection(self.trace, place, which)
@@ -428,21 +434,13 @@ class _Parts:
             step.check,
         )  # fmt: skip
 
-    def ffn(self) -> Iterator[Opened]:
-        """From the input of the feed-forward layer to what it adds."""
-        adds, norm = self._sublayer("ffn")
-        if norm and self.trace.config.norm_placement == "pre":
-            yield norm
-        yield self._neurons()
-        yield adds
-        if norm and self.trace.config.norm_placement == "post":
-            yield norm
-
-    def _neurons(self) -> Opened:
-        trace, first = self.trace, explain.feed_forward(self.trace, self.place)
+    def neurons(self, part: Sublayer) -> Opened:
+        """The FFN of the layer, or its adapter."""
+        trace = self.trace
+        first = explain.feed_forward(trace, replace(self.place, neuron=0), part)
         given = self.neuron
         neuron = int(first.strongest(1)[0]) if given is None or given >= len(first.hidden) else given
-        step = explain.feed_forward(trace, replace(self.at(first.output), neuron=neuron))
+        step = explain.feed_forward(trace, replace(self.at(first.output), neuron=neuron), part)
         c = step.place.component
         rows = []
         for n in step.strongest(MOST_ROWS):
@@ -450,8 +448,8 @@ class _Parts:
             rows.append(Row(f"neuron {n}", step.hidden[n], f"before activation {three_digits(step.linear[n])}{of}",
                             int(n), "neuron"))  # fmt: skip
         return Opened(
-            "ffn",
-            f"Feed-forward layer for {self.i}",
+            part,
+            f"{'Feed-forward layer' if part == 'ffn' else 'Adapter'} for {self.i}",
             f"It processes each token by itself: {len(step.x)} numbers become {len(step.hidden):,} neurons, then "
             f"{len(step.output)} numbers again.",
             float(step.hidden[neuron]),
@@ -465,11 +463,11 @@ class _Parts:
             step.check,
         )
 
-    def _sublayer(self, part: Sublayer) -> tuple[Opened, Opened | None]:
+    def _around(self, part: Sublayer) -> tuple[Opened, Opened | None]:
         """The addition to the residual stream, and the norm; None where there is none."""
         place = self.at(explain.add_norm(self.trace, self.place, part).total)
         step, c = explain.add_norm(self.trace, place, part), place.component
-        title = {"attention": "attention", "cross": "cross-attention", "ffn": "the feed-forward layer"}[part]
+        title = SUBLAYERS[part]
         adds = Opened(
             f"add-{part}",
             f"Residual addition after {title} for {self.i}",

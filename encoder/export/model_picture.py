@@ -149,6 +149,7 @@ def _header(
         "query": query,
         "key": key,
         "special": _special(trace, labels, found.first),
+        "sublayers": list(config.sublayers),
         "norm": config.norm_placement,
         "norms": _norms(trace, found.place.layer),
         "normName": NORM_NAMES[config.norm_kind],

@@ -24,8 +24,8 @@ from encoder.trace.trace import Trace
 class DirectEffect:
     """Parts of `total`, the output times the direction, summed over tokens.
 
-    heads [L, H], ffn [L]: of what each adds; attention_bias [L]: of W_O's bias; embedding; norm_biases: of all norms
-    together.
+    heads [L, H], ffn [L]: of what each adds, an adapter with the FFN before it; attention_bias [L]: of W_O's bias;
+    embedding; norm_biases: of all norms together.
     """
 
     heads: Tensor
@@ -68,9 +68,10 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
         walk.through(trace.encoder.final_norm, trace.values["final_norm.input"])
     for layer in reversed(range(config.n_layers)):
         block = trace.encoder.block(layer)
-        if not block.pre_norm:
-            walk.through(block.ffn_norm, trace.values[f"layers.{layer}.ffn_norm.input"])
-        ffn[layer] = walk.along(list(sublayer_updates(trace, layer))[1][2])
+        for part, _, update in reversed(list(sublayer_updates(trace, layer))[1:]):
+            if not block.pre_norm:
+                walk.through(block.norm_of(part), trace.values[f"layers.{layer}.{part}_norm.input"])
+            ffn[layer] += walk.along(update)
         if not block.pre_norm and block.attention_norm is not None:
             walk.through(block.attention_norm, trace.values[f"layers.{layer}.attention_norm.input"])
         heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)

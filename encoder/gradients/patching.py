@@ -47,7 +47,7 @@ def attribution_patching(
     for layer in range(model.config.n_layers):
         patch_edit(where, source, layer, 0)  # raises for an unknown `where`
         if where == "residual":
-            name = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
+            name = "embedding" if layer == 0 else f"layers.{layer - 1}.{model.config.after_layer}"
             change = source.values[name] - plain.values[name]
         else:
             name = f"layers.{layer}.{'z' if where == 'head' else where}"

@@ -89,7 +89,7 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     if classifier is not None:
         labels = classifier.config.labels
         fields |= {"id2label": dict(enumerate(labels)), "label2id": {one: place for place, one in enumerate(labels)}}
-    fields |= {SAVED_BY: True, "dtype": str(dtype).removeprefix("torch.")}
+    fields |= {**family.saved, SAVED_BY: True, "dtype": str(dtype).removeprefix("torch.")}
     files = {name: text for name, text in files.items() if name not in OURS and "/" not in name}
     files["config.json"] = json.dumps(fields, indent=2)
     weights = {"": _on_disk(model, state, family, fields)}

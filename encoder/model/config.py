@@ -27,7 +27,7 @@ NormPlacement = Literal["pre", "post"]
 NormKind = Literal["layer", "rms"]
 QKNorm = Literal["none", "head", "full"]
 PositionKind = Literal["learned", "sinusoidal", "rotary", "none", "convolutional", "alibi"]
-Sublayer = Literal["attention", "cross", "ffn"]
+Sublayer = Literal["attention", "cross", "ffn", "adapter"]
 Activation = Literal["relu", "relu2", "gelu", "gelu_tanh", "gelu_rounded", "quick_gelu", "silu"]
 
 NORM_PLACEMENTS: tuple[NormPlacement, ...] = get_args(NormPlacement)
@@ -136,7 +136,8 @@ class EncoderConfig:
         one without norms; layer_positions: each layer but the first adds a table of positions to its input (YOLOS).
     Feed-forward
         activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in); experts: d_ffn is the width of all experts
-        together, and a router chooses some of them for each token.
+        together, and a router chooses some of them for each token; adapter: neurons of a second, narrower feed-forward
+        layer, which is a sublayer of its own after the first (X-MOD, Pfeiffer et al. 2022), 0: none.
     Others
         attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
         as attention_bias (some ViT have none there); key_bias: for k only, by default as qkv_bias (Whisper: False);
@@ -200,6 +201,7 @@ class EncoderConfig:
     activation: Activation = "gelu"
     gated: bool = False
     experts: Experts | None = None
+    adapter: int = 0
     attention_bias: bool = True
     qkv_bias: bool | None = None
     key_bias: bool | None = None
@@ -238,7 +240,7 @@ class EncoderConfig:
             check_whole(name, getattr(self, name), 1)
         for name in (
             "d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id",
-            "rotary_width", "memory_width",
+            "rotary_width", "memory_width", "adapter",
         ):  # fmt: skip
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
@@ -296,6 +298,8 @@ class EncoderConfig:
             raise ConfigError(
                 "Only a decoder of text, with its sublayers in turn, has cross-attention: set memory_width to 0."
             )
+        if self.adapter and (self.parallel or self.output_norms or self.memory_width):
+            raise ConfigError("Only an encoder with its sublayers in turn has adapters: set adapter to 0.")
         if self.rotary_grid and self.d_head % 4:
             raise ConfigError(f"Rotary rows and columns need four numbers each, and d_head={self.d_head}.")
         if self.relative_grid and self.relative_buckets:
@@ -349,7 +353,14 @@ class EncoderConfig:
     @property
     def sublayers(self) -> tuple[Sublayer, ...]:
         """The sublayers of a layer, in order: a decoder that reads an input has cross-attention."""
+        if self.adapter:
+            return "attention", "ffn", "adapter"
         return ("attention", "cross", "ffn") if self.memory_width else ("attention", "ffn")
+
+    @property
+    def after_layer(self) -> str:
+        """The hook point of the residual stream after a layer."""
+        return f"after_{self.sublayers[-1]}"
 
     @property
     def merged_steps(self) -> int:

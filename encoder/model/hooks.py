@@ -17,6 +17,7 @@ LAYER_POINTS = (
     "cross_norm.input", "cross.q", "cross.k", "cross.v", "cross.scores", "cross.pattern", "cross.z", "cross_out",
     "after_cross",
     "ffn_norm.input", "ffn.hidden", "ffn_out", "after_ffn",
+    "adapter_norm.input", "adapter.hidden", "adapter_out", "after_adapter",
 )  # fmt: skip
 
 #: The hook points outside the layers. "memory": the vectors that a decoder's cross-attention reads.

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from encoder.model import attend, overview
 from encoder.model.attend import AttentionContext
-from encoder.model.config import EncoderConfig
+from encoder.model.config import EncoderConfig, Sublayer
 from encoder.model.disentangled import Disentangled, PositionTerms
 from encoder.model.hooks import HookPoint, current_visitor
 
@@ -228,7 +228,7 @@ class FeedForward(nn.Module):
     With experts, a neuron's activation is also multiplied by the weight that the router gives its expert.
     """
 
-    def __init__(self, config: EncoderConfig) -> None:
+    def __init__(self, config: EncoderConfig, name: str = "ffn") -> None:
         super().__init__()
         self.activation = config.activation
         entering = bool(config.ffn_in_bias)
@@ -237,7 +237,7 @@ class FeedForward(nn.Module):
         self.w_out = nn.Linear(config.d_ffn, config.d_model, bias=config.ffn_bias)
         self.experts = config.experts
         self.router = nn.Linear(config.d_model, config.experts.count, bias=False) if config.experts else None
-        self.hook_hidden = HookPoint("ffn.hidden")
+        self.hook_hidden = HookPoint(f"{name}.hidden")
 
     def routes(self, x: Tensor) -> Tensor | None:
         """x [..., D] -> the weight of each expert, [..., E]; None without experts."""
@@ -285,7 +285,7 @@ class Block(nn.Module):
     """One layer: attention, then feed-forward, each with a residual connection and a norm before or after it.
 
     With `output_norms` each has one more norm, on what it adds; in a parallel block both read the same residual stream.
-    A decoder's block with memory_width has cross-attention between the two.
+    A decoder's block with memory_width has cross-attention between the two, and a block with an adapter ends with it.
     """
 
     def __init__(self, config: EncoderConfig, has_attention_norm: bool = True) -> None:
@@ -299,6 +299,11 @@ class Block(nn.Module):
             self.cross_norm = LayerNorm(config.d_model, config, "cross_norm")
         self.ffn = FeedForward(config)
         self.ffn_norm = LayerNorm(config.d_model, config, "ffn_norm")
+        self.adapter, self.adapter_norm = None, None
+        if config.adapter:
+            narrow = config.replace(d_ffn=config.adapter, gated=False, experts=None, ffn_bias=True)
+            self.adapter = FeedForward(narrow, "adapter")
+            self.adapter_norm = LayerNorm(config.d_model, config, "adapter_norm")
         self.parallel = config.parallel
         self.attention_out_norm, self.ffn_out_norm = (
             LayerNorm(config.d_model, config, name) if config.output_norms else None
@@ -308,6 +313,7 @@ class Block(nn.Module):
         self.hook_attention_out, self.hook_ffn_out = HookPoint("attention_out"), HookPoint("ffn_out")
         self.hook_after_attention, self.hook_after_ffn = HookPoint("after_attention"), HookPoint("after_ffn")
         self.hook_cross_out, self.hook_after_cross = HookPoint("cross_out"), HookPoint("after_cross")
+        self.hook_adapter_out, self.hook_after_adapter = HookPoint("adapter_out"), HookPoint("after_adapter")
         self.hook_entering = HookPoint("entering")
 
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
@@ -329,7 +335,17 @@ class Block(nn.Module):
         to_ffn = self.before(x if entering is None else entering, self.ffn_norm, layer)
         x = x + self.hook_ffn_out(self.added(self.ffn(to_ffn, layer), self.ffn_out_norm), layer)
         out: Tensor = self.hook_after_ffn(self.after(x, self.ffn_norm, layer), layer)
-        return out
+        if self.adapter is None:
+            return out
+        added = self.dropout(self.adapter(self.before(out, self.adapter_norm, layer), layer))
+        out = out + self.hook_adapter_out(added, layer)
+        adapted: Tensor = self.hook_after_adapter(self.after(out, self.adapter_norm, layer), layer)
+        return adapted
+
+    def norm_of(self, part: Sublayer) -> LayerNorm | None:
+        """The norm before or after a sublayer."""
+        norms = {"attention": self.attention_norm, "cross": self.cross_norm, "ffn": self.ffn_norm}
+        return norms.get(part, self.adapter_norm)
 
     def added(self, x: Tensor, norm: LayerNorm | None) -> Tensor:
         """What a sublayer adds: its output, normalised where there is a norm for it."""

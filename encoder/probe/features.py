@@ -109,7 +109,8 @@ def _runs(
     limit = min(most_tokens, model.config.max_tokens)
     tokens = [model.tokenize(text, max_tokens=limit) for text in texts]
     order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
-    names = ["embedding", *(f"layers.{layer}.after_ffn" for layer in range(model.config.n_layers - 1)), "output"]
+    last, layers = model.config.after_layer, range(model.config.n_layers - 1)
+    names = ["embedding", *(f"layers.{layer}.{last}" for layer in layers), "output"]
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH]
         sentences = [tokens[place] for place in places]

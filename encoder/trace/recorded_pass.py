@@ -228,13 +228,13 @@ class RecordedPass(Shown):
     @property
     def streams(self) -> tuple[Tensor, ...]:
         """[T, D] L + 1 times: the residual stream after the embeddings, then after each layer (before a final norm)."""
-        after = (self.values[f"layers.{layer}.after_ffn"] for layer in range(self.config.n_layers))
+        after = (self.values[f"layers.{layer}.{self.config.after_layer}"] for layer in range(self.config.n_layers))
         return (self.values["embedding"], *after)
 
     def entering(self, layer: int) -> str:
         """The hook point of the residual stream that the sublayers of a layer read: the layer before, and the positions
         that this one adds to it."""
-        before = "embedding" if layer == 0 else f"layers.{layer - 1}.after_ffn"
+        before = "embedding" if layer == 0 else f"layers.{layer - 1}.{self.config.after_layer}"
         return f"layers.{layer}.entering" if layer and self.config.layer_positions else before
 
     @property
@@ -283,11 +283,10 @@ class RecordedPass(Shown):
             yield "embedding_norm", self.encoder.embedding.norm
         for layer in range(self.config.n_layers):
             block = self.encoder.block(layer)
-            if block.attention_norm is not None:
-                yield f"layers.{layer}.attention_norm", block.attention_norm
-            if block.cross_norm is not None:
-                yield f"layers.{layer}.cross_norm", block.cross_norm
-            yield f"layers.{layer}.ffn_norm", block.ffn_norm
+            for part in self.config.sublayers:
+                norm = block.norm_of(part)
+                if norm is not None:
+                    yield f"layers.{layer}.{part}_norm", norm
         if self.encoder.final_norm is not None:
             yield "final_norm", self.encoder.final_norm
 

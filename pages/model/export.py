@@ -84,6 +84,7 @@ def part_calls(view: View, params: Params, of_decoder: DecoderTrace | None = Non
         "norm": [("add_norm", (in_model, params.part))],
         "add": [("add_norm", (in_model, params.part))],
         "ffn": [("feed_forward", (in_model,))],
+        "adapter": [("feed_forward", (in_model, "adapter"))],
         "final": [("normalised", ("final_norm", in_model.query, in_model.component))],
         "output": [("pooled", (chosen_pooling(view.trace, "own") or "mean", in_model))],
     }

@@ -8,7 +8,7 @@ SHOWS = ("picture", "diagram", "stream", "cost")
 #: Names of the part that is open in the picture.
 STEPS = (
     "", "ids", "embedding", "qkv", "scores", "softmax", "mixing", "heads", "norm", "add", "ffn", "final", "output",
-    "class", "cross", "cross-scores", "cross-mixing", "next",
+    "class", "cross", "cross-scores", "cross-mixing", "next", "adapter",
 )  # fmt: skip
 
 
@@ -22,7 +22,7 @@ class Params:
     show: Param[str] = choice(SHOWS[0], SHOWS)
     step: Param[str] = choice("", STEPS)
     vector: Param[str] = choice("q", ("q", "k", "v"))
-    part: Param[str] = choice("attention", ("attention", "ffn", "cross"))
+    part: Param[str] = choice("attention", ("attention", "ffn", "cross", "adapter"))
     scaled: Param[bool] = flag(True)
     causal: Param[bool] = flag()
     first: Param[int | None] = whole_number(None, 0, url="from")

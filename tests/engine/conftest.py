@@ -42,6 +42,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "qk_norm": "full", "qk_norm_gain": False, "position": "rotary", "rotary_reversed": True,
         "activation": "gelu_rounded",
     },
+    "adapter": {"adapter": 5},
+    "adapter, norms first, a gated FFN": {"norm_placement": "pre", "adapter": 5, "gated": True, "ffn_bias": False},
     "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 

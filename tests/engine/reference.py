@@ -149,6 +149,13 @@ def run_layer(config: EncoderConfig, w: dict, layer: int, x: np.ndarray, mask: n
     if not pre:
         x = normed(x, "ffn_norm")
     seen[f"{ours}.after_ffn"] = x
+    if not config.adapter:
+        return x
+    read = normed(x, "adapter_norm") if pre else x
+    seen[f"{ours}.adapter.hidden"] = activation(linear(read, w, f"{name}.adapter.w_in"), config.activation)
+    seen[f"{ours}.adapter_out"] = linear(seen[f"{ours}.adapter.hidden"], w, f"{name}.adapter.w_out")
+    x = x + seen[f"{ours}.adapter_out"]
+    seen[f"{ours}.after_adapter"] = x = x if pre else normed(x, "adapter_norm")
     return x
 
 

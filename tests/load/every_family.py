@@ -39,6 +39,7 @@ SIZES = {
 IDS = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 WIDE = {**SIZES, **IDS, "num_key_value_heads": 2, "head_dim": 10}
 ROBERTA_IDS = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+LANGUAGES = {"languages": ["en_XX", "de_DE", "sw_KE"], "default_language": "de_DE", "adapter_reduction_factor": 3}
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,17 @@ TEXTS = {
         "ESM-1b", "Esm", {**SIZES, **ROBERTA_IDS, "emb_layer_norm_before": True, "mask_token_id": 4}, special=ROBERTA
     ),
     "xlm-roberta-xl": Case("XLM-RoBERTa-XL", "XLMRobertaXL", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
+    "xmod": Case("X-MOD", "Xmod", {**SIZES, **ROBERTA_IDS, **LANGUAGES}, special=ROBERTA),
+    "xmod, norms first": Case(
+        "X-MOD",
+        "Xmod",
+        {**SIZES, **ROBERTA_IDS, **LANGUAGES, "pre_norm": True, "adapter_layer_norm": True, "ln_before_adapter": False},
+        "XmodForMaskedLM",
+        special=ROBERTA,
+    ),
+    "xmod, own norm": Case(
+        "X-MOD", "Xmod", {**SIZES, **ROBERTA_IDS, **LANGUAGES, "adapter_layer_norm": True}, special=ROBERTA
+    ),
     "data2vec-text": Case("Data2Vec, text", "Data2VecText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "clap": Case("CLAP, text", "ClapText", {**SIZES, **ROBERTA_IDS}, special=ROBERTA),
     "roformer": Case(

@@ -110,8 +110,9 @@ def test_every_step_is_explained(name: str, loaded: Callable):
     steps += [explain.score(trace, place), explain.softmax(trace, place), explain.weighted_sum(trace, place)]
     score = explain.score(trace, place)
     assert score.value == pytest.approx(float(trace.scores(1, 4)[6, 3]), abs=1e-4)
-    steps += [explain.output_projection(trace, place), explain.feed_forward(trace, place)]
-    steps += [explain.add_norm(trace, place, part) for part in ("attention", "ffn")]
+    steps += [explain.output_projection(trace, place)]
+    steps += [explain.feed_forward(trace, place, part) for part in trace.config.sublayers if part != "attention"]
+    steps += [explain.add_norm(trace, place, part) for part in trace.config.sublayers]
     for step in steps:
         for check in step.check(reference):
             assert check.agrees, f"{type(step).__name__}: {check.name} differs by {check.relative:.1e}"

@@ -73,6 +73,25 @@ const DECODER_STOPS = {
     "norm-ffn": 0.97,
   },
 };
+// With adapters: the same parts closer together, and the adapter after the feed-forward layer.
+const withAdapter = (stops, adapter) => ({
+  ...Object.fromEntries(Object.entries(stops).map(([key, stop]) => [key, stop * 0.77])),
+  ...adapter,
+});
+const ADAPTER_STOPS = {
+  pre: withAdapter(PART_STOPS.pre, {
+    "norm-adapter": 0.785,
+    adapter: 0.865,
+    "adapter-added": 0.925,
+    "add-adapter": 0.97,
+  }),
+  post: withAdapter(PART_STOPS.post, {
+    adapter: 0.82,
+    "adapter-added": 0.875,
+    "add-adapter": 0.92,
+    "norm-adapter": 0.975,
+  }),
+};
 const RESCALES = "LayerNorm rescales the numbers of each token’s vector to a common size.";
 // Part -> the text of its button, what opens, and what it is.
 const CHIPS = {
@@ -125,6 +144,17 @@ const CHIPS = {
     "Addition to the residual stream after the feed-forward layer",
     "The residual stream keeps its numbers and gets those of the feed-forward layer added.",
   ],
+  "norm-adapter": ["LayerNorm", "LayerNorm of the adapter", RESCALES],
+  adapter: [
+    "Adapter",
+    "The adapter of one language",
+    "The adapter is a small feed-forward layer that was trained on texts of one language.",
+  ],
+  "add-adapter": [
+    "+",
+    "Addition to the residual stream after the adapter",
+    "The residual stream keeps its numbers and gets those of the adapter added.",
+  ],
   final: ["LayerNorm", "The last LayerNorm", RESCALES],
   output: [
     "Vector",
@@ -140,22 +170,27 @@ const CHIPS = {
 };
 
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
-export function partPlaces({ norm, isDecoder }, span, share = 1) {
-  const stops = isDecoder ? DECODER_STOPS : PART_STOPS;
+export function partPlaces({ norm, isDecoder, sublayers }, span, share = 1) {
+  const stops = isDecoder ? DECODER_STOPS : hasAdapter(sublayers) ? ADAPTER_STOPS : PART_STOPS;
   const other = stops[norm === "pre" ? "post" : "pre"];
   const size = span.end - span.start;
   const at = ([key, stop]) => [key, span.start + size * (other[key] + (stop - other[key]) * share)];
   return Object.fromEntries(Object.entries(stops[norm]).map(at));
 }
 
+// The sublayers of a layer, in order.
+export const sublayersOf = ({ sublayers }) => sublayers ?? ["attention", "ffn"];
+const hasAdapter = (sublayers) => Boolean(sublayers?.includes("adapter"));
+
 // Which parts this model and input have.
-export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, outputs = [] }) {
+export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, sublayers, outputs = [] }) {
   return Object.keys(CHIPS).filter((key) => {
     if (key.startsWith("norm") || key === "final") return norms.includes(key);
     if (key === "ids") return takes === "text" && !isDecoder;
     if (key === "embedding") return takes === "text";
     if (key === "output") return Boolean(pooling) && !decoder;
     if (key.includes("cross")) return Boolean(isDecoder);
+    if (key.includes("adapter")) return hasAdapter(sublayers);
     if (key === "next") return outputs.length > 0;
     return key !== "class" || classes.length > 0;
   });
@@ -283,13 +318,13 @@ export function glyphs(header, place) {
       const [cx, cy] = place.point(place.parts.cross, across);
       mark("cross", token, "circle", { cx, cy, r: size });
     }
-    for (const key of header.isDecoder ? ["add-attention", "add-cross", "add-ffn"] : ["add-attention", "add-ffn"]) {
+    for (const key of sublayersOf(header).map((one) => `add-${one}`)) {
       const [x, y] = place.point(place.parts[key], across);
       const plus = `M${x - size} ${y}h${2 * size}M${x} ${y - size}v${2 * size}`;
       mark(key, token, "path", { d: plus });
     }
   });
-  for (const key of ["norm-attention", "norm-cross", "norm-ffn"].filter((one) => header.norms.includes(one))) {
+  for (const key of header.norms.filter((one) => one !== "final")) {
     groupOf(key).append(svg("rect", {
       ...place.box(place.parts[key] - 5, place.top - 2, 10, place.bottom - place.top + 4),
       rx: header.norm === "pre" ? 5 : 1,
@@ -321,11 +356,13 @@ export function updateBars(view) {
   const group = svg("g");
   const n = header.labels.length;
   const scale = place.row * 0.88 / view.scale;
-  const ofCross = header.isDecoder ? [["cross-added", "cross", "update"]] : [];
-  const sublayers = [["heads", "attention", "update"], ...ofCross, ["added", "ffn", "ffn"]];
-  const said = { attention: "attention", cross: "cross-attention", ffn: "FFN" };
-  const opens = { attention: "heads", cross: "add-cross", ffn: "ffn" };
-  sublayers.forEach(([stop, kind, part], sublayer) => {
+  const stops = { attention: "heads", cross: "cross-added", ffn: "added", adapter: "adapter-added" };
+  const parts = { attention: "update", cross: "update", ffn: "ffn", adapter: "ffn" };
+  const said = { attention: "attention", cross: "cross-attention", ffn: "FFN", adapter: "the adapter" };
+  const opens = { attention: "heads", cross: "add-cross", ffn: "ffn", adapter: "adapter" };
+  const sublayers = sublayersOf(header);
+  sublayers.forEach((kind, sublayer) => {
+    const [stop, part] = [stops[kind], parts[kind]];
     const bars = group.appendChild(stopGroup(stop, part));
     header.labels.forEach((_, token) => {
       const value = arrays.updates.data[(header.layer * sublayers.length + sublayer) * n + token];

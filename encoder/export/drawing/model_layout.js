@@ -2,7 +2,7 @@
 //
 // The picture runs from left to right, and on a narrow screen from top to bottom. `x` counts pixels along the way from
 // the tokens to the output, `y` across it: `point` and `box` make of both a place on the screen.
-import { partPlaces } from "./model_glyphs.js";
+import { partPlaces, sublayersOf } from "./model_glyphs.js";
 
 export const FAINTEST_LINE = 0.02; // a weight; lighter lines would only blur the picture
 export const NARROWEST = 320; // pixels; an element that is not shown yet is narrower
@@ -20,7 +20,7 @@ const TURNED = {
   embed: 74,
   ending: 150,
   open: 520,
-  cross: 180,
+  third: 180,
   lead: 34,
   thin: 22,
   thinnest: 7,
@@ -55,12 +55,12 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
     layers.push(span);
     if (layer === header.layer) {
       parts = partPlaces(header, { ...span, start: x + (turned ? TURNED.lead * scale : 0) }, share);
-      const ends = header.isDecoder ? ["attention", "cross"] : ["attention"];
+      const ends = sublayersOf(header).slice(0, -1);
       stages.push(
         ...ends.map((end) => parts[`${header.norm === "pre" ? "add" : "norm"}-${end}`] + 9),
         x + size * 0.985,
       );
-    } else stages.push(...(header.isDecoder ? [0.4, 0.7, 0.97] : [0.55, 0.97]).map((stop) => x + size * stop));
+    } else stages.push(...(isLong(header) ? [0.4, 0.7, 0.97] : [0.55, 0.97]).map((stop) => x + size * stop));
     x = span.end;
   }
   if (header.stages.length > stages.length) stages.push(start + room + 2); // the final norm
@@ -92,6 +92,9 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
       turned ? { x: y, y: x, width: breadth, height: length } : { x, y, width: length, height: breadth },
   };
 }
+
+// A layer with a third sublayer: cross-attention, or an adapter.
+const isLong = (header) => sublayersOf(header).length > 2;
 
 // Tokens as rows.
 function rows(header, available, scale, tall) {
@@ -135,7 +138,7 @@ function columns(header, available, scale, count) {
     : 0;
   const room = header.layer < 0
     ? thin * header.layers
-    : (TURNED.open + (header.isDecoder ? TURNED.cross : 0)) * scale + thin * (header.layers - 1);
+    : (TURNED.open + (isLong(header) ? TURNED.third : 0)) * scale + thin * (header.layers - 1);
   const slanted = TURNED.names * scale * Math.cos(SLANT * Math.PI / 180) * 0.75; // the last name leans over its column
   const row = Math.min(WIDEST_COLUMN * scale, (available - GUTTER - slanted) / count);
   return {

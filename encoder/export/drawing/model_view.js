@@ -4,7 +4,7 @@ import { crossLines, decoderLegend, drawnHeader, nameStrongest, nextTokens } fro
 import { outputStory, outputWords, readDecoder, showOutput } from "./model_decoder.js";
 import { curves } from "./model_curves.js";
 import { drawEnd } from "./model_end.js";
-import { glyphs, placeChips, slideParts, updateBars } from "./model_glyphs.js";
+import { glyphs, placeChips, slideParts, sublayersOf, updateBars } from "./model_glyphs.js";
 import { ModelInput } from "./model_input.js";
 import { legendOf } from "./model_legend.js";
 import { bandPath, FAINTEST_LINE, layout, linkPath, namePlace, NARROWEST } from "./model_layout.js";
@@ -811,7 +811,8 @@ export class ModelView extends Drawing {
 // "layers.5.after_ffn" -> "after layer 5".
 function stageName(stage, header) {
   const [, layer, sublayer] = stage.match(/^layers\.(\d+)\.after_(\w+)$/) ?? [];
-  if (layer) return `after ${sublayer === "ffn" ? "" : "attention in "}layer ${layer}`;
+  const within = { attention: "attention in ", cross: "cross-attention in ", ffn: "the FFN in " };
+  if (layer) return `after ${sublayersOf(header).at(-1) === sublayer ? "" : within[sublayer]}layer ${layer}`;
   return stage === "output" ? withNorm("after the last LayerNorm", header) : `at the ${stage}`;
 }
 

@@ -52,4 +52,4 @@ def family_of(fields: Fields) -> Family:
     if not isinstance(kind, str) or kind not in FAMILIES:
         raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
     family = FAMILIES[kind]
-    return family.other[1] if family.other is not None and family.other[0](fields) else family
+    return family if family.of is None else family.of(fields)

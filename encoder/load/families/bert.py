@@ -8,6 +8,7 @@ from encoder.load.families.family import ClassifierNames, Family, HeadNames
 from encoder.load.families.names import HEADS_DROPPED, OLD_NORMS, Part, both, layer
 from encoder.load.families.reader import STANDARD, Fields, Key, unsupported
 from encoder.load.families.rotary import rotary_fields
+from encoder.model.checks import MOST
 from encoder.model.mlm import MLMHeadConfig
 
 
@@ -95,6 +96,45 @@ XLM_ROBERTA_XL = ROBERTA.but(
         type_vocab_size=1, layer_norm_eps=1e-5
     ),
 )
+
+
+def adapter_fields(fields: Fields) -> dict[str, Any]:
+    """X-MOD (Pfeiffer et al. 2022): adapters with norms where its two published kinds have them."""
+    pre, factor = fields.flag("pre_norm", False), fields.integer("adapter_reduction_factor", 2, 1, MOST)
+    if not fields.flag("adapter_layer_norm", False):
+        fields.only("adapter_reuse_layer_norm", True, "its adapters have no norm; choose a model with one")
+    fields.only("ln_before_adapter", not pre, "the residual stream of its adapters begins elsewhere; choose another")
+    return {"adapter": fields.integer("hidden_size") // factor} | (
+        {"norm_placement": "pre", "final_norm": True} if pre else {}
+    )
+
+
+def in_one_language(fields: Fields) -> Family:
+    """X-MOD with the adapters of config.json's default_language, or of its first language."""
+    languages = fields.get("languages", ["en_XX"])
+    if not isinstance(languages, list) or not languages or not all(isinstance(one, str) for one in languages):
+        raise unsupported("languages", languages, "specify a list of their codes")
+    chosen = fields.get("default_language") or languages[0]
+    if chosen not in languages:
+        raise unsupported("default_language", chosen, f"choose one of {', '.join(languages)}")
+    own = "adapter_layer_norm" if fields.flag("adapter_layer_norm", False) else "LayerNorm"
+    # The adapter's own norm is before it: at the end of the FFN in post-norm.
+    norms = ("LayerNorm", own) if fields.flag("pre_norm", False) else (own, "LayerNorm")
+    modules = [f"adapter_modules.{chosen}.dense{number}" for number in (1, 2)]
+    names = both("final_norm", "encoder.LayerNorm")
+    for ours, theirs in zip(
+        ("ffn_norm", "adapter_norm", "adapter.w_in", "adapter.w_out"), (*norms, *modules), strict=True
+    ):
+        names |= both(f"layers.{{l}}.{ours}", f"{LAYER}.output.{theirs}")
+    others = r"encoder\.layer\.\d+\.output\.adapter_modules\..+\.dense[12]\.(weight|bias)"
+    return XMOD.but(
+        names,
+        dropped=HEADS_DROPPED | {others: f"the adapters of other languages than {chosen}"},
+        saved={"languages": [chosen], "default_language": chosen},
+    )
+
+
+XMOD = ROBERTA.but(config=ROBERTA_CONFIG.but(adapter_fields), of=in_one_language)
 
 
 def longformer_windows(fields: Fields) -> dict[str, Any]:
@@ -223,7 +263,8 @@ ERNIE_TASKS = BERT.but(
     {"embedding.segments.weight": Part(SEGMENTS, plus=("embeddings.task_type_embeddings.weight",))},
     prefixes=("ernie.", ""),
 )
-ERNIE = BERT.but(prefixes=("ernie.", ""), other=(lambda fields: fields.flag("use_task_id", False), ERNIE_TASKS))
+ERNIE_PLAIN = BERT.but(prefixes=("ernie.", ""))
+ERNIE = ERNIE_PLAIN.but(of=lambda fields: ERNIE_TASKS if fields.flag("use_task_id", False) else ERNIE_PLAIN)
 #: Xu et al. 2020. A text has no places on a page: all boxes are 0, and their vectors are part of the segments' vectors.
 BOXES = tuple(f"embeddings.{side}_position_embeddings.weight" for side in "xyxyhw")
 LAYOUTLM = BERT.but(
@@ -380,4 +421,5 @@ FAMILIES = {
     "xlm": XLM,
     "xlm-roberta": ROBERTA,
     "xlm-roberta-xl": XLM_ROBERTA_XL,
+    "xmod": XMOD,
 }

@@ -92,8 +92,8 @@ class Family:
     what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
     length; preparation: of images, where preprocessor_config.json says nothing; lm: the head of its decoder; decoder:
     config and names of the decoder that reads the encoder's vectors, None where the encoder itself may be one; sines:
-    whether a table of positions that is not saved has sines, then cosines (Marian); other: a family of other names, and
-    what config.json must say for it.
+    whether a table of positions that is not saved has sines, then cosines (Marian); of: the family with the names that
+    follow from config.json, where not all checkpoints have the same; saved: what config.json says of a saved model.
     """
 
     config: Reader
@@ -112,7 +112,8 @@ class Family:
     lm: LMNames | None = None
     decoder: Family | None = None
     sines: bool = False
-    other: tuple[Callable[[Fields], bool], Family] | None = None
+    of: Callable[[Fields], Family] | None = None
+    saved: Mapping[str, Any] = field(default_factory=dict)
 
     def but(self, names: Mapping[str, str | Part] | None = None, **changes: Any) -> Family:
         """A family that differs in these names and fields."""

@@ -98,7 +98,7 @@ T5_GATED = T5_PLAIN.but(
     layer(f"{BLOCK}.1", ffn=GATED),
     decoder=T5_PLAIN.decoder and T5_PLAIN.decoder.but(layer(f"{D_BLOCK}.2", ffn=GATED)),
 )
-T5 = T5_PLAIN.but(other=(lambda fields: feed_forward_of(fields).startswith("gated-"), T5_GATED))
+T5 = T5_PLAIN.but(of=lambda fields: T5_GATED if feed_forward_of(fields).startswith("gated-") else T5_PLAIN)
 
 
 def scale_of(fields: Fields) -> float:

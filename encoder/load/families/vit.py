@@ -170,7 +170,7 @@ def with_gate(family: Family) -> Family:
         },
         config=family.config.but(swiglu),
     )
-    return family.but(other=(lambda fields: fields.flag("use_swiglu_ffn", False), gated))
+    return family.but(of=lambda fields: gated if fields.flag("use_swiglu_ffn", False) else family)
 
 
 def dinov3_fields(fields: Fields) -> dict[str, Any]:
@@ -238,7 +238,7 @@ FAMILIES = {
     "deit": DEIT,
     "dinov2": with_gate(DINOV2),
     "dinov2_with_registers": with_gate(DINOV2.but(config=DINOV2_CONFIG.but(grid(registers=4)))),
-    "dinov3_vit": DINOV3.but(other=(lambda fields: fields.flag("use_gated_mlp", False), DINOV3_GATED)),
+    "dinov3_vit": DINOV3.but(of=lambda fields: DINOV3_GATED if fields.flag("use_gated_mlp", False) else DINOV3),
     "ijepa": IJEPA,
     "vit": VIT,
     "yolos": YOLOS,

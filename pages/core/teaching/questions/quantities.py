@@ -389,4 +389,4 @@ def _cosine(x: np.ndarray, y: np.ndarray) -> float:
 
 def _stream_after(trace: Trace, layer: int) -> np.ndarray:
     """[T, D] float64: the residual stream after a layer."""
-    return trace.values[f"layers.{layer}.after_ffn"].double().cpu().numpy()
+    return trace.streams[layer + 1].double().cpu().numpy()
