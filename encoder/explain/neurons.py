@@ -3,6 +3,7 @@
 Shapes: L layers, T tokens, D d_model, F width of the FFN, C columns of a pooled map, V vocabulary.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -58,7 +59,7 @@ class UpdateSizes:
 @torch.no_grad()
 def update_sizes(trace: Trace) -> UpdateSizes:
     """The size of attention's and of the FFN's update."""
-    found: dict[str, list[NDArray[np.floating]]] = {"attention": [], "ffn": []}
+    found: dict[str, list[NDArray[np.floating]]] = defaultdict(list)
     for layer in range(trace.config.n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
             norm = before.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)

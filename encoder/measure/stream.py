@@ -5,6 +5,7 @@ Every number is defined for both norm placements, to compare them. Means are ove
 Shapes: L layers, H heads, T tokens (queries i, keys j), D d_model, N norms.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,7 +50,7 @@ class StreamMeasures:
 def measure(trace: Trace) -> StreamMeasures:
     """All measures, from the trace only."""
     n_layers, real, streams = trace.config.n_layers, trace.mask, trace.streams
-    updates: dict[str, list[float]] = {"attention": [], "cross": [], "ffn": []}
+    updates: dict[str, list[float]] = defaultdict(list)
     for layer in range(n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
             updates[sublayer].append(_mean(_lengths(update) / _lengths(before), real))

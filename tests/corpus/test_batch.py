@@ -83,7 +83,7 @@ def test_the_residual_stream_and_the_norms_are_those_of_the_trace(variant: TextE
 def test_vectors_and_behaviour_are_those_of_the_trace(variant: TextEncoder):
     for places, found in in_batches(variant, TEXTS, vectors=(0, 2, 3), vectors_of=(0,)):
         trace = variant.trace(TEXTS[places[0]])
-        points = {0: "embedding", 2: "layers.1.after_ffn", 3: "output"}
+        points = {0: "embedding", 2: f"layers.1.{variant.config.after_layer}", 3: "output"}
         for layer, point in points.items():
             wanted = trace.values[point].half().numpy()
             assert found.vectors[layer][0].astype(float) == pytest.approx(wanted.astype(float), rel=2e-3, abs=1e-3)

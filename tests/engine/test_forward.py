@@ -136,13 +136,14 @@ def test_norms_of_a_trace_are_what_the_forward_pass_took(variant: TextEncoder):
         close(norm.normalised, plain)
         bias = 0.0 if norm.bias is None else norm.bias.double().numpy()
         close(norm.output, plain * norm.gain.double().numpy() + bias)
+    last = variant.config.sublayers[-1]
     if variant.config.norm_placement == "post":
-        torch.testing.assert_close(trace.norms["layers.2.ffn_norm"].output, trace.output, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(trace.norms[f"layers.2.{last}_norm"].output, trace.output, atol=1e-6, rtol=1e-5)
         after = trace.residual["layers.1.after_attention"]
         torch.testing.assert_close(trace.norms["layers.1.attention_norm"].output, after, atol=1e-6, rtol=1e-5)
     else:
         torch.testing.assert_close(trace.norms["final_norm"].output, trace.output, atol=1e-6, rtol=1e-5)
-        assert torch.equal(trace.norms["final_norm"].input, trace.residual["layers.2.after_ffn"])
+        assert torch.equal(trace.norms["final_norm"].input, trace.residual[f"layers.2.after_{last}"])
     assert ("layers.0.attention_norm" in trace.norms) == variant.config.first_norm
 
 

@@ -46,7 +46,7 @@ def test_shapes(variant: TextEncoder):
     assert trace.tokens[6:8] == ("un", "##happ")
     assert trace.output.shape == (n, config.d_model)
     assert list(trace.residual) == ["embedding"] + [
-        f"layers.{layer}.{name}" for layer in range(3) for name in ("after_attention", "after_ffn")
+        f"layers.{layer}.{name}" for layer in range(3) for name in (f"after_{part}" for part in config.sublayers)
     ]
     if trace.position is not None:
         assert trace.position.shape == (n, config.embedding_width)

@@ -14,7 +14,7 @@ from encoder import causal, explain
 from encoder.causal.variants import run_variants
 from encoder.edits import Replace, Zero
 from encoder.errors import LoadError
-from encoder.export import with_parts
+from encoder.export.model_parts import with_parts
 from encoder.export.model_picture import model_picture
 from encoder.gradients import direct_effect
 from encoder.measure.stream import sublayer_updates
@@ -124,9 +124,8 @@ def test_the_stream_that_enters_a_layer_is_patched_whole(model: encoder.TextEnco
     torch.testing.assert_close(model.trace(TEXT, edits=edits).output, other.output, rtol=1e-5, atol=1e-5)
     grid = causal.patch(model, OTHER, TEXT, causal.Similarity("w50"))
     exact = model.trace(TEXT, edits=[causal.patch_edit("residual", other, 2, 2, model.config.after_layer)])
-    outcome = causal.Similarity("w50")
-    change = outcome.value(model, exact) - outcome.value(model, plain)
-    assert float(grid[2, 2]) == pytest.approx(change, abs=1e-5)
+    before, after = causal.outcomes_of(model, plain, [exact], causal.Similarity("w50"))
+    assert float(grid[2, 2]) == pytest.approx(after - before, abs=1e-5)
 
 
 def test_direct_effects_add_up(model: encoder.TextEncoder) -> None:

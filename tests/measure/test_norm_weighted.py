@@ -26,7 +26,7 @@ def variant(request: pytest.FixtureRequest) -> TextEncoder:
 def in_float64(trace, layer: int, head: int) -> torch.Tensor:
     """f(x_j) [T, D] from the layer's input and the weights only."""
     config, block = trace.config, trace.encoder.block(layer)
-    x = trace.values["embedding"] if layer == 0 else trace.values[f"layers.{layer - 1}.after_ffn"]
+    x = trace.values["embedding"] if layer == 0 else trace.values[f"layers.{layer - 1}.{config.after_layer}"]
     if config.norm_placement == "pre" and block.attention_norm is not None:
         x = trace.norms[f"layers.{layer}.attention_norm"].output
     own = slice(head * config.d_head, (head + 1) * config.d_head)

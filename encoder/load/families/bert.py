@@ -8,7 +8,6 @@ from encoder.load.families.family import ClassifierNames, Family, HeadNames
 from encoder.load.families.names import HEADS_DROPPED, OLD_NORMS, Part, both, layer
 from encoder.load.families.reader import STANDARD, Fields, Key, unsupported
 from encoder.load.families.rotary import rotary_fields
-from encoder.model.checks import MOST
 from encoder.model.mlm import MLMHeadConfig
 
 
@@ -100,11 +99,12 @@ XLM_ROBERTA_XL = ROBERTA.but(
 
 def adapter_fields(fields: Fields) -> dict[str, Any]:
     """X-MOD (Pfeiffer et al. 2022): adapters with norms where its two published kinds have them."""
-    pre, factor = fields.flag("pre_norm", False), fields.integer("adapter_reduction_factor", 2, 1, MOST)
+    pre, width = fields.flag("pre_norm", False), fields.integer("hidden_size")
+    factor = fields.integer("adapter_reduction_factor", 2, 1, width)
     if not fields.flag("adapter_layer_norm", False):
         fields.only("adapter_reuse_layer_norm", True, "its adapters have no norm; choose a model with one")
     fields.only("ln_before_adapter", not pre, "the residual stream of its adapters begins elsewhere; choose another")
-    return {"adapter": fields.integer("hidden_size") // factor} | (
+    return {"adapter": width // factor} | (
         {"norm_placement": "pre", "final_norm": True} if pre else {}
     )
 
