@@ -68,12 +68,11 @@ def direct_effect(trace: Trace, towards: Tensor | Outcome | str, position: int |
         walk.through(trace.encoder.final_norm, trace.values["final_norm.input"])
     for layer in reversed(range(config.n_layers)):
         block = trace.encoder.block(layer)
-        for part, _, update in reversed(list(sublayer_updates(trace, layer))[1:]):
-            if not block.pre_norm:
-                walk.through(block.norm_of(part), trace.values[f"layers.{layer}.{part}_norm.input"])
-            ffn[layer] += walk.along(update)
-        if not block.pre_norm and block.attention_norm is not None:
-            walk.through(block.attention_norm, trace.values[f"layers.{layer}.attention_norm.input"])
+        for part, _, update in reversed(list(sublayer_updates(trace, layer))):
+            if not block.pre_norm and (norm := block.norm_of(part)) is not None:
+                walk.through(norm, trace.values[f"layers.{layer}.{part}_norm.input"])
+            if part != "attention":
+                ffn[layer] += walk.along(update)
         heads[layer], bias[layer] = _of_attention(trace, layer, block, walk.direction)
         embedding += walk.along(trace.values[trace.entering(layer)] - (trace.streams[layer] if layer else 0.0))
     total = float((trace.output.double() * direction.double()).sum())

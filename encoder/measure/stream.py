@@ -16,6 +16,7 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.measure.map_comparison import total_variation
+from encoder.model.config import Sublayer
 from encoder.trace.trace import Trace
 
 
@@ -70,8 +71,8 @@ def measure(trace: Trace) -> StreamMeasures:
     )
 
 
-def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """("attention", "cross" of a decoder, "ffn"; the residual stream x before it; its update f(x)), [T, D], in order.
+def sublayer_updates(trace: Trace, layer: int) -> Iterator[tuple[Sublayer, Tensor, Tensor]]:
+    """(one of the config's sublayers, the residual stream x before it, its update f(x)), [T, D], in order.
 
     Post-norm hands on norm(x + f(x)), so f(x) is taken from the norm's input; pre-norm hands on x + f(norm(x)) itself.
     """

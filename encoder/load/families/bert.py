@@ -104,9 +104,7 @@ def adapter_fields(fields: Fields) -> dict[str, Any]:
     if not fields.flag("adapter_layer_norm", False):
         fields.only("adapter_reuse_layer_norm", True, "its adapters have no norm; choose a model with one")
     fields.only("ln_before_adapter", not pre, "the residual stream of its adapters begins elsewhere; choose another")
-    return {"adapter": width // factor} | (
-        {"norm_placement": "pre", "final_norm": True} if pre else {}
-    )
+    return {"adapter": width // factor} | ({"norm_placement": "pre", "final_norm": True} if pre else {})
 
 
 def in_one_language(fields: Fields) -> Family:
