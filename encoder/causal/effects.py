@@ -106,13 +106,14 @@ def iter_each_head(
 
 
 def leave_out_each_sublayer(model: NamedEncoder, text: Text, outcome: Outcome | str = "sentence") -> Tensor:
-    """[2, L]: the effect of a layer without its attention (row 0), and without its FFN (row 1), one layer at a time.
+    """[S, L]: the effect of a layer without one of its S sublayers (rows as in the config), one layer at a time.
 
     What a sublayer adds to the residual stream is set to 0; in post-norm the norm after it still acts.
     """
     plain, n_layers = plain_trace(model, text), model.config.n_layers
-    variants = [(Zero(point, layer=layer),) for point in ("attention_out", "ffn_out") for layer in range(n_layers)]
-    return gradual.result(iter_effects(model, plain, variants, outcome, (2, n_layers)))
+    parts = model.config.sublayers
+    variants = [(Zero(f"{part}_out", layer=layer),) for part in parts for layer in range(n_layers)]
+    return gradual.result(iter_effects(model, plain, variants, outcome, (len(parts), n_layers)))
 
 
 def iter_patch(

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: Effects that are printed without --out.
 PRINTED = 10
-SUBLAYERS = ("attention", "ffn")
 
 
 def outcome_of(text: str) -> Outcome | str:
@@ -57,9 +56,9 @@ def ablated(item: inputs.Input) -> Result:
         table = cells_of("layer", "head", numbers={"effect": found})
         picture = still.of_heads("effect", found, signed=True)
     else:
-        found = causal.leave_out_each_sublayer(model, trace, outcome).numpy()
-        table = cells_of({"sublayer": np.array(SUBLAYERS, dtype=object)}, "layer", numbers={"effect": found})
-        picture = still.matrix("effect", found, SUBLAYERS, [f"L{at}" for at in range(found.shape[1])], signed=True)
+        parts, found = model.config.sublayers, causal.leave_out_each_sublayer(model, trace, outcome).numpy()
+        table = cells_of({"sublayer": np.array(parts, dtype=object)}, "layer", numbers={"effect": found})
+        picture = still.matrix("effect", found, parts, [f"L{at}" for at in range(found.shape[1])], signed=True)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
     return Result(
         lambda: [table], lambda: {"effects": found},

@@ -42,7 +42,6 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
 
     from encoder import corpus
     from encoder.cli.corpus import source_of
-    from encoder.cli.effects import SUBLAYERS
     from encoder.export import still
     from encoder.measure.head_definitions import BY_NAME
 
@@ -57,7 +56,7 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
         axes, chosen = {"measure": list(BY_NAME), **axes}, list(BY_NAME).index(options.measure)
     else:
         function, chosen = partial(effects, outcome=options.outcome, what=options.what), slice(None)
-        axes = axes if options.what == "heads" else {"sublayer": SUBLAYERS, "layer": axes["layer"]}
+        axes = axes if options.what == "heads" else {"sublayer": model.config.sublayers, "layer": axes["layer"]}
     found = corpus.over(
         model, source_of(options), function, options.keep, name=f"{function.func.__name__} {function.keywords}",
         cluster=corpus.Cluster(options.model, options.workers) if options.workers else None,
@@ -69,7 +68,7 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     ).drop(columns=[] if options.label else ["label", "value"])
     printed = table[table["measure"] == options.measure] if "measure" in axes else table
     mean = found.mean[chosen]
-    rows = SUBLAYERS if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
+    rows = model.config.sublayers if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
     yield Result(
         lambda: [table], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
         lambda: still.matrix("mean", mean, rows, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),

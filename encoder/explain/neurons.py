@@ -17,6 +17,7 @@ from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.explain.place import Place
 from encoder.measure.stream import sublayer_updates
+from encoder.model.config import Sublayer
 from encoder.trace.trace import Trace
 
 
@@ -47,24 +48,15 @@ def neuron_map(hidden: Floats, order: NDArray[np.integer], most: int) -> NeuronM
     return NeuronMap(np.take_along_axis(values, chosen, axis=2)[..., 0], picked, block)
 
 
-@dataclass(frozen=True, eq=False)
-class UpdateSizes:
-    """|f(x)| / |x| for each layer and token, [L, T] each: the norm of a sublayer's update over that of its residual
-    stream."""
-
-    attention: Floats
-    ffn: Floats
-
-
 @torch.no_grad()
-def update_sizes(trace: Trace) -> UpdateSizes:
-    """The size of attention's and of the FFN's update."""
-    found: dict[str, list[NDArray[np.floating]]] = defaultdict(list)
+def update_sizes(trace: Trace) -> dict[Sublayer, Floats]:
+    """|f(x)| / |x| of each sublayer, [L, T] each: the norm of its update over that of the residual stream before it."""
+    found: dict[Sublayer, list[NDArray[np.floating]]] = defaultdict(list)
     for layer in range(trace.config.n_layers):
         for sublayer, before, update in sublayer_updates(trace, layer):
             norm = before.double().norm(dim=-1).clamp(min=torch.finfo(torch.float32).tiny)
             found[sublayer].append((update.double().norm(dim=-1) / norm).float().cpu().numpy())
-    return UpdateSizes(np.stack(found["attention"]), np.stack(found["ffn"]))
+    return {sublayer: np.stack(sizes) for sublayer, sizes in found.items()}
 
 
 @dataclass(frozen=True)

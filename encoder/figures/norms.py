@@ -29,8 +29,7 @@ LOG_DECADES = 3
 def norm_label(name: str) -> str:
     """The name of a norm in a trace as an axis shows it: "layers.3.ffn_norm" -> "L3 FFN"."""
     parts = name.split(".")
-    owner = {"attention_norm": "attention", "ffn_norm": "FFN", "embedding_norm": "embedding", "final_norm": "final"}
-    last = owner.get(parts[-1], parts[-1])
+    last = parts[-1].removesuffix("_norm").replace("ffn", "FFN")
     return f"L{parts[1]} {last}" if parts[0] == "layers" and len(parts) == 3 else last
 
 

@@ -7,12 +7,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import causal
-from encoder.explain.neurons import UpdateSizes, update_sizes
-from encoder.figures.feed_forward import left_out_bars
+from encoder.explain.arithmetic import Floats
+from encoder.explain.neurons import update_sizes
+from encoder.figures.feed_forward import SUBLAYERS, left_out_bars
 from encoder.figures.layers import update_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import tokens
 from encoder.measure.ranking import largest_cell
+from encoder.model.config import Sublayer
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache
@@ -23,19 +25,21 @@ from pages.state import state
 
 #: The longest text, in tokens, that layers are left out for: two runs for each layer.
 LONGEST = 512
-TITLES = {"attention": "Attention’s update", "ffn": "The FFN’s update"}
+TITLES: dict[Sublayer, str] = {
+    "attention": "Attention’s update", "ffn": "The FFN’s update", "adapter": "The adapter’s update",
+}  # fmt: skip
 
 
 def sizes(view: View, token: int) -> dict[str, go.Figure]:
-    """The two maps of update sizes with the same colours. Returns them by their titles."""
+    """The maps of update sizes with the same colours. Returns them by their titles."""
     st.header("Attention and FFN: how much each adds", anchor=False)
-    found: UpdateSizes = view.derived("update sizes", update_sizes)
+    found: dict[Sublayer, Floats] = view.derived("update sizes", update_sizes)
     rows = token_rows.part(view.trace.n_tokens, token, "updates")
     words = list(tokens.is_content(view.trace))
-    largest = max(float(one[:, words].max(initial=0.0)) for one in (found.attention, found.ffn)) or 1.0
+    largest = max(float(one[:, words].max(initial=0.0)) for one in found.values()) or 1.0
     drawn = {}
-    for column, (name, title) in zip(st.columns(2, gap="medium"), TITLES.items(), strict=True):
-        values = getattr(found, name)
+    for column, (name, values) in zip(st.columns(len(found), gap="medium"), found.items(), strict=True):
+        title = TITLES[name]
         drawn[title] = update_heatmap(
             values[:, rows], view.trace.labels, largest=largest, colours=view.colours, selected=(view.layer, view.i),
             first=rows.start,
@@ -55,11 +59,11 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
                     clear=partial(state.put, ViewParams.i, None),
                 ),
             )
-    at = largest_cell(found.ffn)
+    at = largest_cell(found["ffn"])
     st.caption(
         f"Norm of the update over the norm of the residual stream before it; colours end at the largest of a "
         f"{words_of(view.trace).part}. Largest of the FFN: "
-        f"{three_digits(float(found.ffn[at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, at[1])}. A "
+        f"{three_digits(float(found['ffn'][at]))} in L{at[0]} at {token_names.quoted(view.trace.labels, at[1])}. A "
         "large update can still matter little to the result: the bars below measure that."
     )
     return drawn
@@ -83,7 +87,7 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     )  # fmt: skip
     at = largest_cell(np.abs(found))
     st.markdown(
-        f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {('attention', 'FFN')[at[0]]}. "
+        f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {[*SUBLAYERS.values()][at[0]]}. "
         f"Outcome: {plain(outcomes.unit(outcome))}."
     )
     return found, figure

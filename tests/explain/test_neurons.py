@@ -21,11 +21,11 @@ def test_updates_and_layers_are_those_of_the_model(name: str):
     layer, token = 1, 3
     before = trace.values[f"layers.{layer - 1}.after_ffn"][token]
     expected = trace.values[f"layers.{layer}.attention_out"][token].norm() / before.norm()
-    assert found.attention[layer, token] == pytest.approx(float(expected), rel=2e-3)
+    assert found["attention"][layer, token] == pytest.approx(float(expected), rel=2e-3)
     before = trace.values[f"layers.{layer}.after_attention"][token]
     expected = trace.values[f"layers.{layer}.ffn_out"][token].norm() / before.norm()
-    assert found.ffn[layer, token] == pytest.approx(float(expected), rel=2e-3)
-    assert found.ffn.shape == (config.n_layers, trace.n_tokens)
+    assert found["ffn"][layer, token] == pytest.approx(float(expected), rel=2e-3)
+    assert found["ffn"].shape == (config.n_layers, trace.n_tokens)
 
 
 def test_the_map_keeps_the_largest_neuron_of_each_column():

@@ -29,7 +29,7 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     assert f"{1 - layer.off_share:.1%}" in written(app)
     lost = causal.leave_out_each_sublayer(minilm, TEXT).numpy()
     assert f"**{number(float(lost.ravel()[np.abs(lost).argmax()]))}**" in written(app)
-    assert f"{three_digits(float(update_sizes(trace).ffn.max()))} in L" in written(app)
+    assert f"{three_digits(float(update_sizes(trace)['ffn'].max()))} in L" in written(app)
     names: dict = {}
     exec(app.get("code")[-1].value, names)
     assert names["activation"] == layer.hidden[2, 17]
