@@ -74,6 +74,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
     query: query ?? null,
     key: key ?? null,
     special: isText ? [...new Set([labels[0], labels[n - 1]])] : [],
+    sublayers: ["attention", "ffn"],
     norm: trace.placement,
     norms,
     normName: "LayerNorm", // the engine refuses other norms

@@ -102,7 +102,7 @@ def exported(
 
 def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tuple[float, float]) -> None:
     """The patched run. ends: the outcome of your input, and of the other."""
-    edit = causal.patch_edit(where, both.other, *at, view.model.config.after_layer)
+    edit = causal.patch_edit(where, both.other, *at, view.trace.config.after_layer)
     patched = cache.trace(view.model, both.text, edits=(edit,))
     value = causal.outcomes_of(view.loaded, both.plain, [patched], both.outcome)[1]
     runs = {f"your {both.words.input}": ends[0], "one vector replaced": value, "the other": ends[1]}

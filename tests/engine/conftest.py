@@ -43,7 +43,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "activation": "gelu_rounded",
     },
     "adapter": {"adapter": 5},
-    "adapter, norms first, a gated FFN": {"norm_placement": "pre", "adapter": 5, "gated": True, "ffn_bias": False},
     "scale of its own": {"attention_scale": 0.9, "activation": "quick_gelu"},
 }  # fmt: skip
 
