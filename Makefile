@@ -79,13 +79,16 @@ tools: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m tests.ensure_servers
 
-# Types take as long as all else before the tests, on one core. Servers and commands that tests start, and the second
-# run of pytest, read what the first process compiled, also where the environment forbids Python to write it.
+# Types take a minute on one core, so tests begin meanwhile. Servers and commands that tests start, and the second run
+# of pytest, read what the first process compiled, also where the environment forbids Python to write it.
 test: $(VENV)/installed-test
-	@$(MAKE) --no-print-directory --jobs=2 types rules tools
+	@$(MAKE) --no-print-directory --jobs=2 rules tools
 	@status=0; \
 	export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=; \
-	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
+	$(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -m "not browser" --ignore tests/test_voice.py -n $(WORKERS) --dist loadfile \
+		--no-loadscope-reorder || status=1; \
+	wait $$types || status=1; cat $(VENV)/types.log; \
 	$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
 	exit $$status
 

@@ -288,6 +288,27 @@ def settle(page: Page, timeout: float = PATIENCE) -> None:
     page.wait_for_function(SETTLED, timeout=timeout)
 
 
+def go(page: Page, address: str, *, wait_for: str = "") -> None:
+    """Open another page of the app in the same visit, as with the button Back: the scripts are not loaded again.
+
+    wait_for: a script's condition besides the name of the page in the bar, which must change.
+    """
+    page.evaluate(
+        """address => {
+          history.pushState({}, "", address);
+          dispatchEvent(new PopStateEvent("popstate", { state: {} }));
+        }""",
+        address,
+    )
+    path = urlparse(address).path
+    page.wait_for_function(
+        """path => document.querySelector(".enc-pages a[aria-current]")?.getAttribute("href") === path""", arg=path
+    )
+    if wait_for:
+        page.wait_for_function(wait_for)
+    settle(page)
+
+
 def query(page: Page) -> dict[str, str]:
     """The values in the page's address."""
     return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}

@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.serving import addresses
 from tests.browser.test_every_page import OPEN_ALL
-from tests.conftest import Server, Tab, query, settle
+from tests.conftest import Server, Tab, go, query, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -34,14 +34,8 @@ PARTS = {"model": {"start": "1", "step": "scores", "check": "1"}, "heads": {"vie
 JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
 #: What a page says where something failed.
 ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
-#: Streamlit opens an address without loading the page again, as with the button Back.
-GO = """address => {
-  history.pushState({}, "", address);
-  dispatchEvent(new PopStateEvent("popstate", { state: {} }));
-}"""
-#: [path, folder] -> whether the bar shows that page and a field above it that model.
-SHOWN = """([path, folder]) => document.querySelector(".enc-pages a[aria-current]")?.getAttribute("href") === path
-  && [...document.querySelectorAll(".stMain input")].some(one => one.value === folder)"""
+#: Whether a field above the page shows this model.
+SHOWN = """() => [...document.querySelectorAll(".stMain input")].some(one => one.value === "SOURCE")"""
 #: Of so many families a run of all tests opens one: all together take two minutes, and each test of `load/` opens all.
 OF = 4
 
@@ -88,9 +82,7 @@ def opened(page: Page, folder: str, name: str, *, deep: bool) -> list[str]:
     """Open a page with a checkpoint: what it says went wrong. deep: with its closed parts open."""
     source = folder_of(name)
     values = {**INPUT, "source": source, **(PARTS.get(folder, {}) if deep else {})}
-    page.evaluate(GO, f"{PAGES[folder]}?{urlencode(values)}")
-    page.wait_for_function(SHOWN, arg=[PAGES[folder], source])
-    settle(page)
+    go(page, f"{PAGES[folder]}?{urlencode(values)}", wait_for=SHOWN.replace("SOURCE", source))
     if deep:
         page.evaluate(OPEN_ALL)
         page.wait_for_timeout(250)

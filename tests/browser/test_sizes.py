@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import Server, settle
+from tests.conftest import Server, go, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 SENTENCE = "text=The+animal+didn%27t+cross+the+street+because+it+was+too+tired."
-#: Every page with a map, and its parts that have one.
+#: Every page with a map, and its parts that have one; never the same page twice in a row, so that a page that is there
+#: is the one that was opened.
 WITH_MAP = [
-    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/head_types?{SENTENCE}",
-    f"/head_types?find=corpus&{SENTENCE}", f"/contribution?{SENTENCE}", f"/contribution?beyond=rollout&{SENTENCE}",
-    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}",
-    f"/positions?positions_part=encoding&{SENTENCE}", f"/norms?{SENTENCE}",
-    f"/feed_forward?{SENTENCE}", f"/interventions?{SENTENCE}", f"/interventions?intervention=patching&{SENTENCE}",
-    f"/pre_post?{SENTENCE}", "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
+    f"/?start=1&{SENTENCE}", f"/heads?{SENTENCE}", f"/contribution?{SENTENCE}", f"/head_types?{SENTENCE}",
+    f"/contribution?beyond=rollout&{SENTENCE}", f"/head_types?find=corpus&{SENTENCE}",
+    f"/contribution?beyond=plane&{SENTENCE}", f"/positions?{SENTENCE}", f"/norms?{SENTENCE}",
+    f"/positions?positions_part=encoding&{SENTENCE}", f"/interventions?{SENTENCE}", f"/feed_forward?{SENTENCE}",
+    f"/interventions?intervention=patching&{SENTENCE}", f"/pre_post?{SENTENCE}",
+    "/predict?model=digit-words&predict=caption", f"/similarity?{SENTENCE}", "/search",
 ]  # fmt: skip
 LEAST = (900, 520)
 #: Pages whose largest map follows another picture, or the input.
 BELOW = ("/pre_post", "/predict")
+DRAWN = """() => document.querySelector(".stMain :is(.enc-plot, .enc-model).enc-drawn")"""
 #: [width, height] of the largest drawing, and of its map, the cells without labels; the lower edge of the cells.
 LARGEST = """() => {
   const size = (one) => { const box = one.getBoundingClientRect(); return [box.width, box.height]; };
@@ -45,13 +47,13 @@ ROWS = """() => [...document.querySelectorAll(".stMain .js-plotly-plot")].flatMa
 })"""
 
 
-def test_the_main_picture_has_room_on_a_laptop(visit: Callable[..., Page], app: Server) -> None:
+def test_the_main_picture_has_room_on_a_laptop(visit: Callable[..., Page]) -> None:
     page = visit(WITH_MAP[0], width=1366, height=768)
+    page.wait_for_function(DRAWN)
     small = []
     for path in WITH_MAP:
-        page.goto(app.url + path)
-        page.locator(".stMain :is(.enc-plot, .enc-model).enc-drawn").first.wait_for()
-        settle(page)
+        if path != WITH_MAP[0]:
+            go(page, path, wait_for=DRAWN)
         (width, height), cells, lower = page.evaluate(LARGEST)
         if width < LEAST[0] or height < LEAST[1] or (cells and cells[0] < width / 2):
             small.append(f"{path}: {width:.0f} x {height:.0f}, cells {cells}")
