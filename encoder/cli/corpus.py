@@ -1,26 +1,24 @@
 """The commands `corpus build`, `corpus show` and `corpus index`: all heads over a file of texts, as an atlas."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
+
+from encoder import corpus
 from encoder.cli import inputs, writing
 from encoder.cli.command import STOPPED, CommandError, Result
 from encoder.cli.progress import Shown
-
-if TYPE_CHECKING:
-    from encoder.corpus import Atlas, Source
-    from encoder.corpus.building import Runner
+from encoder.corpus import Atlas, Source, iter_index, open_atlas
+from encoder.corpus.building import Runner
+from encoder.export import still
 
 
 def build_atlas(options: argparse.Namespace) -> int:
     """Build an atlas, or go on with a build that was ended."""
-    from encoder import corpus
-
     writing.check_folder(options.out)
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
@@ -34,8 +32,6 @@ def build_atlas(options: argparse.Namespace) -> int:
         run = corpus.Cluster(options.model, workers, threads, device, options.ray)
         run.check()
     elif options.threads:
-        import torch
-
         torch.set_num_threads(options.threads)
     settings = corpus.Settings(
         max_tokens=options.max_tokens, seed=options.seed, block_texts=options.block,
@@ -58,8 +54,6 @@ def build_atlas(options: argparse.Namespace) -> int:
 
 def source_of(options: argparse.Namespace) -> Source:
     """The texts of the options, with their labels. Raises CommandError for two sources."""
-    from encoder import corpus
-
     given, name = (options.texts, "")
     if given == "-":
         given, name = inputs.standard_input(), "input.txt"
@@ -91,9 +85,6 @@ def _bytes(atlas: Atlas) -> int:
 
 def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
     """Verify every file of an atlas; what it holds, and one of its tables: by default the types of heads."""
-    from encoder.corpus import open_atlas
-    from encoder.export import still
-
     atlas = open_atlas(options.atlas)
     atlas.verify()
     table = atlas.table(options.table)
@@ -109,8 +100,6 @@ def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
 
 def index_atlas(options: argparse.Namespace) -> int:
     """Make an atlas ready for Search."""
-    from encoder.corpus import iter_index, open_atlas
-
     atlas = open_atlas(options.atlas)
     layers = atlas.vector_layers if options.layer is None else (options.layer,)
     if not layers:

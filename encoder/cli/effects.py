@@ -1,17 +1,18 @@
 """Commands about what a part of the model causes or holds: `ablate`, `patch`, `probe`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from encoder import causal
+from encoder.causal import Outcome
 from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result, near
-
-if TYPE_CHECKING:
-    from encoder.causal import Outcome
-    from encoder.probe.features import View
+from encoder.export import still
+from encoder.export.tables import cells_of
+from encoder.probe import bundled, iter_by_layer, iter_extract, read_task
+from encoder.probe.features import View
 
 #: Effects that are printed without --out.
 PRINTED = 10
@@ -19,8 +20,6 @@ PRINTED = 10
 
 def outcome_of(text: str) -> Outcome | str:
     """An outcome as the command line has it. Raises CommandError for an unknown one."""
-    from encoder import causal
-
     kind, _, value = text.partition(":")
     if kind in ("sentence", *causal.registered()) and not value:
         return kind
@@ -44,12 +43,6 @@ def outcome_of(text: str) -> Outcome | str:
 
 def ablated(item: inputs.Input) -> Result:
     """The effect of each head, or each sublayer, off by itself."""
-    import numpy as np
-
-    from encoder import causal
-    from encoder.export import still
-    from encoder.export.tables import cells_of
-
     model, trace, outcome = item.model, item.trace, outcome_of(item.options.outcome)
     if item.options.what == "heads":
         found = progress.last(causal.iter_each_head(model, trace, outcome), "runs").values.numpy()
@@ -70,12 +63,6 @@ def ablated(item: inputs.Input) -> Result:
 
 def patch(options: argparse.Namespace) -> Iterator[Result]:
     """The effect of each vector of a clean run in a corrupted one."""
-    import numpy as np
-
-    from encoder import causal
-    from encoder.export import still
-    from encoder.export.tables import cells_of
-
     both = list(inputs.traces(options, causal.patch_request(options.where)))
     if len(both) != 2:
         raise CommandError(
@@ -104,22 +91,19 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
 
 def probe(options: argparse.Namespace) -> Iterator[Result]:
     """The accuracy of a linear probe on each layer, next to that on a control task."""
-    from encoder import probe
-    from encoder.export import still
-
     if options.text or options.column:
         raise CommandError("probe needs a label for each text: specify a file of both with --texts.")
     model = inputs.text_model(options)
     if options.texts is None:
-        task = probe.bundled(options.task)
+        task = bundled(options.task)
     else:
         given, name = (inputs.standard_input(), "input.csv") if options.texts == "-" else (options.texts, "")
-        read = probe.read_task(given, name, most=None)
+        read = read_task(given, name, most=None)
         inputs.say_left_out(read.problems, read.n_left_out)
         task = read.task
     view: View = options.view or ("mean" if task.spans is None else "token")
-    features = progress.shares(probe.iter_extract(model, task))
-    found = progress.shares(probe.iter_by_layer(features, task, view, seed=options.seed))
+    features = progress.shares(iter_extract(model, task))
+    found = progress.shares(iter_by_layer(features, task, view, seed=options.seed))
     table = found.table()
     layers = [*map(str, table["layer"][:-1]), "output"]
     numbers = table[["accuracy", "control"]].to_numpy().T

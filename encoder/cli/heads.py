@@ -1,22 +1,22 @@
 """Commands about heads: `trace` (attention weights), `measure` (measures and types), `align` (known pairs)."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
+import torch
+
+from encoder import export
 from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from encoder.encoders.named import NamedEncoder
-    from encoder.export import HeadView
-    from encoder.export.still import Still
-    from encoder.trace.trace import Trace
+from encoder.encoders.named import NamedEncoder
+from encoder.export import HeadView, report, saved, still
+from encoder.export.still import Still
+from encoder.measure import aggregate, head_types
+from encoder.measure.head_alignment import read_pairs, score_heads
+from encoder.measure.heads import head_measures
+from encoder.trace.trace import Trace
 
 #: Heads that are printed without --out.
 PRINTED = 10
@@ -49,8 +49,6 @@ def traced(item: inputs.Input) -> Result:
         return (_view(trace, layer, head, options) for layer in layers for head in heads)
 
     def strongest() -> pd.DataFrame:
-        import pandas as pd
-
         return pd.concat([_placed(view.strongest().head(1), view) for view in views()], ignore_index=True)
 
     only = next(views()) if len(layers) * len(heads) == 1 else None
@@ -66,8 +64,6 @@ def traced(item: inputs.Input) -> Result:
 
 def _view(trace: Trace, layer: int, head: int, given: argparse.Namespace) -> HeadView:
     """The view of a head that the options ask for."""
-    from encoder import export
-
     options = export.Options(special=given.special, padding=given.padding)
     if given.view == "lines":
         heads = list(dict.fromkeys([(layer, head), *(given.overlay or ())]))
@@ -89,9 +85,6 @@ def _placed(table: pd.DataFrame, view: HeadView) -> pd.DataFrame:
 
 def _arrays(trace: Trace, layers: list[int], heads: list[int]) -> dict[str, np.ndarray]:
     """attention [l, h, T, T], q, k, v [l, h, T, K], residual [n, T, D] with its n names, output [T, D]."""
-    import numpy as np
-    import torch
-
     found = {"attention": torch.stack([trace.layer_attention(layer)[heads] for layer in layers])}
     names: list[str] = []
     if trace.config.takes_text or trace.layout is not None:
@@ -105,9 +98,6 @@ def _arrays(trace: Trace, layers: list[int], heads: list[int]) -> dict[str, np.n
 
 def _map(trace: Trace, name: str, only: HeadView | None) -> Still:
     """The map of one head, or the small maps of all."""
-    from encoder.export import still
-    from encoder.measure import aggregate
-
     if only is None:
         return still.grid(name, aggregate.to_uint8(trace.thumbnails(SIDE)))
     layer, head = only.heads[0]
@@ -120,8 +110,6 @@ def _map(trace: Trace, name: str, only: HeadView | None) -> Still:
 
 def _page(model: NamedEncoder, trace: Trace, only: HeadView | None, options: argparse.Namespace) -> str:
     """The report of one head, or the whole model, whose layers and heads all open."""
-    from encoder.export import report, saved
-
     if only is None:
         return saved.page(trace, options.layer or 0, options.head or 0, model=model.name)
     return report.page(model, inputs.origin(options), only)
@@ -129,10 +117,6 @@ def _page(model: NamedEncoder, trace: Trace, only: HeadView | None, options: arg
 
 def measured(item: inputs.Input) -> Result:
     """Every measure of every head, and its types."""
-    from encoder.export import still
-    from encoder.measure import head_types
-    from encoder.measure.heads import head_measures
-
     options, chosen = item.options, item.options.measure
     found = head_measures(item.trace, queries=options.queries, strong=options.strong)
     table = found.table()
@@ -148,9 +132,6 @@ def measured(item: inputs.Input) -> Result:
 
 def aligned(item: inputs.Input) -> Result:
     """How well each head finds known pairs of tokens."""
-    from encoder.export import still
-    from encoder.measure.head_alignment import read_pairs, score_heads
-
     found = score_heads(item.trace, read_pairs(item.options.pairs, item.trace))
     table, (distance, precision) = found.frame(), found.offset
     said = f"{len(found.pairs)} pairs; at random: precision {found.chance:.3f}; always {distance:+d} tokens away: "

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from encoder import __version__, own
-from encoder.cli import completion, inputs, means, writing
+from encoder.cli import completion, inputs, writing
 from encoder.cli.command import (
     EXIT_CODES,
     FAILED,
@@ -76,6 +76,8 @@ def run(command: Command, options: argparse.Namespace) -> int:
     if command.formats:
         writing.settle(options, command)
     if getattr(options, "mean", False):
+        from encoder.cli import means
+
         return writing.write(means.over_texts(options), options)
     if command.takes == "each":
         return writing.write((replace(command.run(one), number=one.number) for one in inputs.traces(options)), options)

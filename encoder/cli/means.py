@@ -1,50 +1,39 @@
 """`measure` and `ablate` with --mean: means over all texts with their intervals, in place of each text by itself."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from encoder import causal, corpus
 from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result
-
-if TYPE_CHECKING:
-    import numpy as np
-    from torch import Tensor
-
-    from encoder.encoders.text import TextEncoder
-    from encoder.measure.tokens import Queries
+from encoder.cli.corpus import source_of
+from encoder.cli.effects import outcome_of
+from encoder.encoders.text import TextEncoder
+from encoder.export import still
+from encoder.measure.head_definitions import BY_NAME
+from encoder.measure.heads import head_measures
+from encoder.measure.tokens import Queries
 
 
 def measures(model: TextEncoder, text: str, queries: Queries, strong: float) -> np.ndarray:
     """[M, L, H]: every measure of every head."""
-    import numpy as np
-
-    from encoder.measure.heads import head_measures
-
     return np.stack(list(head_measures(model.trace(text), queries=queries, strong=strong).values.values()))
 
 
 def effects(model: TextEncoder, text: str, outcome: str, what: str) -> Tensor:
-    """[L, H]: of each head off; or [2, L]: of each sublayer."""
-    from encoder import causal
-    from encoder.cli.effects import outcome_of
-
+    """[L, H]: of each head off; or [S, L]: of each sublayer."""
     effect = causal.ablate_each_head if what == "heads" else causal.leave_out_each_sublayer
     return effect(model, text, outcome_of(outcome))
 
 
 def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     """The means of the command's numbers, and with --by those of groups."""
-    import pandas as pd
-
-    from encoder import corpus
-    from encoder.cli.corpus import source_of
-    from encoder.export import still
-    from encoder.measure.head_definitions import BY_NAME
-
     if options.pair or options.file or (options.workers and options.norm != "trained"):
         raise CommandError("--mean runs single texts: leave --pair, --file, and --norm next to --workers, out.")
     model, shown = inputs.text_model(options), progress.Shown()

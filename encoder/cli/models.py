@@ -3,15 +3,14 @@
 import argparse
 from collections.abc import Iterator
 
+import pandas as pd
+
 from encoder.cli.command import Result
+from encoder.load.measured_parity import REFUSED, measured
 
 
 def show_models(_: argparse.Namespace) -> Iterator[Result]:
     """The registry of families."""
-    import pandas as pd
-
-    from encoder.load.measured_parity import REFUSED, measured
-
     registry = measured()
     rows = [
         (one.model_type, max(one.float64), max(one.float32), ", ".join(one.mechanisms), "") for one in registry.rows

@@ -1,22 +1,26 @@
-"""Commands about texts: `embed`, `search`, `classify`, `similarity`."""
-
-from __future__ import annotations
+"""Commands about texts: `embed`, `search`, `classify`, `generate`, `similarity`."""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from encoder import classify
 from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
 from encoder.cli.progress import Shown, shares, track
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from encoder.export.still import Still
-    from encoder.similarity import Attribution
+from encoder.encoders.signal import SignalEncoder
+from encoder.encoders.text import TextEncoder, of_text
+from encoder.export import report, still
+from encoder.export import similarity as export
+from encoder.export.still import Still
+from encoder.export.tables import similarity_frame
+from encoder.probe.features import vectors as vectors_of
+from encoder.search import embed_gradually, nearest
+from encoder.similarity import Attribution, attribute, leave_words_out
 
 #: Inputs that are embedded between two lines of progress.
 TOGETHER = 256
@@ -28,13 +32,6 @@ DRAWN, MOST_COMPARED = 100, 2_000
 
 def embed(options: argparse.Namespace) -> Iterator[Result]:
     """One vector for each input, as the checkpoint makes it."""
-    import numpy as np
-    import pandas as pd
-
-    from encoder.encoders.signal import SignalEncoder
-    from encoder.encoders.text import TextEncoder, of_text
-    from encoder.probe.features import vectors as vectors_of
-
     models, names = inputs.towers(options), inputs.texts(options)
     model: Any = models[0]
     given: Sequence[Any] = names
@@ -67,8 +64,6 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
 
 
 def _cosines(vectors: np.ndarray) -> np.ndarray:
-    import numpy as np
-
     directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     found: np.ndarray = directions @ directions.T
     return found
@@ -76,20 +71,12 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
 
 def _pairs(vectors: np.ndarray, names: Sequence[str]) -> Still:
     """The cosines of the first inputs."""
-    from encoder.export import still
-
     title = "cosine" if len(names) <= DRAWN else f"cosine of the first {DRAWN}"
     return still.matrix(title, _cosines(vectors[:DRAWN]), *[names[:DRAWN]] * 2, signed=True)
 
 
 def search(options: argparse.Namespace) -> Iterator[Result]:
     """The texts nearest to each query."""
-    import numpy as np
-    import pandas as pd
-
-    from encoder.export import still
-    from encoder.search import embed_gradually, nearest
-
     model, texts = inputs.text_model(options), inputs.texts(options)
     collection = shares(embed_gradually(model, texts), len(texts))
     rows = [
@@ -110,13 +97,6 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
 
 def classified(item: inputs.Input) -> Result:
     """The classes of an input, the labels of its tokens, or the words at its masks."""
-    import numpy as np
-    import pandas as pd
-
-    from encoder import classify
-    from encoder.encoders.text import TextEncoder
-    from encoder.export import still
-
     model, trace = item.model, item.trace
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
         most = min(LIKELIEST, model.config.vocab_size)
@@ -142,16 +122,35 @@ def classified(item: inputs.Input) -> Result:
     )  # fmt: skip
 
 
+def generated(item: inputs.Input) -> Result:
+    """A row for each token of the output: its probability, and the most probable one in its place."""
+    options = item.options
+    found = item.model.generate(
+        item.trace, options.max_tokens, beams=options.beams, target=options.target, begin=options.begin
+    )
+
+    table = found.table()
+
+    def arrays() -> dict[str, np.ndarray]:
+        whole = {name: table[name].to_numpy() for name in ("id", "log_probability")}
+        if item.model.decoder.reads:
+            whole["cross_attention"] = found.trace.decoder.cross_attentions.cpu().numpy()  # [L, H, T, S]
+        return whole
+
+    log_p = table[["log_probability", "likeliest_log_probability"]].to_numpy().T
+    names = ("written", "likeliest")
+    return Result(
+        lambda: [table], arrays,
+        lambda: still.matrix("log probability", log_p, names, [step.label for step in found.steps], signed=True),
+        name=f"{len(found.steps)} tokens of {item.model.name}", shown=lambda: table,
+        facts=item.facts(output=found.text, log_probability=round(found.log_probability, 6)),
+        said=f"{found.text}\nlog probability {found.log_probability:.4f}"
+        + "".join(f"\n{one.score:.4f}  {one.text}" for one in found.hypotheses[1:]),
+    )  # fmt: skip
+
+
 def similarity(options: argparse.Namespace) -> Iterator[Result]:
     """Two texts: their cosine, split among pairs of tokens. More: the cosine of each pair."""
-    import numpy as np
-    import pandas as pd
-
-    from encoder import similarity
-    from encoder.export import report, still
-    from encoder.export import similarity as export
-    from encoder.export.tables import similarity_frame
-
     model, texts = inputs.text_model(options), inputs.texts(options)
     if len(texts) < 2:
         raise CommandError("similarity compares texts: specify two or more.")
@@ -170,12 +169,12 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
         )  # fmt: skip
         return
     layer = model.config.n_layers if options.layer == "output" else options.layer
-    found = similarity.attribute(model, texts[0], texts[1], layer, options.steps, options.reference, Shown())
+    found = attribute(model, texts[0], texts[1], layer, options.steps, options.reference, Shown())
 
     table = similarity_frame(found)
 
     def page() -> str:
-        return export.page(model, inputs.origin(options), found, similarity.leave_words_out(model, *texts))
+        return export.page(model, inputs.origin(options), found, leave_words_out(model, *texts))
 
     yield Result(
         lambda: [table], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),
