@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
@@ -17,8 +19,6 @@ FORMAT = "encoderscope head 1"
 
 def head_to_bytes(head: Classifier, model: str = "") -> bytes:
     """The file. model: the name of the model whose vectors the head uses."""
-    from safetensors.torch import save
-
     about = {"format": FORMAT, "model": model, "head": json.dumps(dataclasses.asdict(head.config))}
     weights = {name: value.detach().cpu().float().contiguous() for name, value in head.state_dict().items()}
     return save(weights, about)
@@ -26,9 +26,6 @@ def head_to_bytes(head: Classifier, model: str = "") -> bytes:
 
 def head_from_bytes(data: bytes) -> tuple[Classifier, str]:
     """The head, and the name of its model. Raises EncoderError for a damaged file, or a file of another kind."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     try:
         weights = load(data)
         about = safetensors_texts(data)

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
@@ -28,9 +30,6 @@ from encoder.load import BUNDLED
 from encoder.measure import head_types
 from encoder.measure.head_types import Finding, Thresholds
 from encoder.measure.heads import HeadMeasures
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The bundled atlases: example sentences of WordNet in each bundled text model. `make atlas` builds them.
 FOLDER = Path(__file__).parent.parent / "data" / "atlases"
@@ -232,7 +231,6 @@ class Atlas:
     def rows(self, indices: Sequence[int]) -> dict[int, Row]:
         """Index -> its row: number in the file, text, and a value for each of `labels`. Raises AtlasError for an index
         that is not there."""
-        import pyarrow.parquet as pq
 
         def read(path: Path) -> dict[int, Row]:
             found = {}

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors import SafetensorError, safe_open
 
 from encoder.errors import AtlasError, LoadError, quoted
 from encoder.inputs.json_file import check_regular
@@ -100,9 +103,6 @@ class Files:
         """A table as pyarrow's. Raises AtlasError where it, or a column, is not there or damaged."""
         if name not in self._files:
             raise AtlasError(f"This atlas has no {quoted(name)}: it has {', '.join(self._tables())}.")
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         found = self.read(name, lambda path: pq.read_table(path, columns=columns, filters=filters))
         numbers, texts = TABLES.get(name.split("/")[0].removesuffix(".parquet"), ("", ""))
         for column in columns or (numbers + " " + texts).split():
@@ -117,9 +117,6 @@ class Files:
 
     def read(self, name: str, read: Callable[[Path], Any]) -> Any:
         """What `read` makes of the path of a file. Raises AtlasError where it fails."""
-        import pyarrow as pa
-        from safetensors import SafetensorError
-
         try:
             return read(self._folder / name)
         except (pa.ArrowException, SafetensorError, OSError, LookupError, TypeError, ValueError) as error:
@@ -132,7 +129,6 @@ class Files:
 
     def tensor(self, part: str, name: str) -> np.ndarray:
         """A tensor of a part of the vectors."""
-        from safetensors import safe_open
 
         def read(path: Path) -> np.ndarray:
             with safe_open(path, framework="numpy") as file:

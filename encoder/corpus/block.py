@@ -8,6 +8,9 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors.numpy import save
 
 from encoder.corpus.batch import BatchNumbers, batches, measure_batch
 from encoder.corpus.groups import key_tokens
@@ -184,8 +187,6 @@ class _Collected:
         places = sorted(self._behaviour)
         if not places:
             return {}
-        from safetensors.numpy import save
-
         name = f"{self._block.number:06}"
         tensors = {
             f"layer.{number}": np.concatenate([vectors[place] for place in places])
@@ -197,9 +198,6 @@ class _Collected:
         return {f"vectors/{name}.safetensors": save(tensors), f"tokens/{name}.parquet": self._token_table(places)}
 
     def _token_table(self, places: list[int]) -> bytes:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         rows = [(place, at) for place in places for at in range(len(self.sentences[place]))]
         found = [(self.sentences[place], at) for place, at in rows]
         table = pa.table(

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
+from safetensors.numpy import load, save
 
 from encoder.corpus.block import BlockResult
 from encoder.corpus.building import Progress, in_process, measured
@@ -145,8 +147,6 @@ def over(
 
 def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) -> Generator[int, None, BlockResult]:
     """One block: its numbers as a file, and which of its texts failed."""
-    from safetensors.numpy import save
-
     values: dict[int, np.ndarray] = {}
     failed: dict[int, str] = {}
     for place, text in enumerate(block.texts):
@@ -166,9 +166,6 @@ def _survey(function: Function, model: TextEncoder, block: Block, plan: Plan) ->
 
 
 def _collected(staging: Staging, source: Source) -> OverTexts:
-    import pyarrow.parquet as pq
-    from safetensors.numpy import load
-
     blocks = [load(path.read_bytes()) for path in sorted((staging.folder / FOLDER).glob("*.safetensors"))]
     blocks = [block for block in blocks if block]
     totals = staging.checkpoint()

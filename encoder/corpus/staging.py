@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
@@ -108,9 +111,6 @@ class Staging:
 
     def _stage(self, source: Source, settings: Settings) -> dict[str, Any]:
         """Copy the texts into a Parquet file with one row group for each block."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         columns = ["row", "text", *(LABEL + label for label in source.columns)]
         schema = pa.schema([("row", pa.int64()), *((name, pa.string()) for name in columns[1:])])
         values: list[set[str]] = [set() for _ in source.labels]
@@ -197,8 +197,6 @@ class Staging:
 
 def read_blocks(texts: Path, plan: Plan, numbers: list[int]) -> Iterator[Block]:
     """These blocks of the staged texts, one after the other."""
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(texts) as file:
         for number in numbers:
             table = file.read_row_group(number)

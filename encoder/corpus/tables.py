@@ -4,12 +4,16 @@ Shapes: M measures, L layers, H heads, R replicates.
 """
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
 
 from encoder.corpus.atlas_files import FORMAT, MANIFEST, VERSION
 from encoder.corpus.plan import BINS, bins
@@ -18,6 +22,7 @@ from encoder.corpus.totals import Totals, interval, replicate_means, value
 from encoder.corpus.watcher import FARTHEST, N_OFFSETS
 from encoder.encoders.text import TextEncoder
 from encoder.measure import head_types
+from encoder.version import __version__
 
 TYPES = tuple(one.name for one in head_types.HEAD_TYPES)
 
@@ -76,21 +81,11 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    import pyarrow
-    import torch
-
-    from encoder.version import __version__
-
-    libraries = {"torch": torch.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__}
+    libraries = {"torch": torch.__version__, "numpy": np.__version__, "pyarrow": pa.__version__}
     return {"encoderscope": __version__} | libraries
 
 
 def _parquet(columns: Columns) -> bytes:
-    import io
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     arrays = {name: column.ravel() if isinstance(column, np.ndarray) else column for name, column in columns.items()}
     buffer = io.BytesIO()
     pq.write_table(pa.table(arrays), buffer, compression="zstd")
@@ -226,8 +221,6 @@ def _problems(staging: Staging, totals: Totals) -> Columns:
     """What was left out: rows of the file that are not texts (row), and texts that failed (text)."""
     rows: list[tuple[int | None, int | None, str]] = [(row, None, why) for row, why in staging.broken_rows()]
     rows += [(None, text, why) for text, why in totals.failed.items()]
-    import pyarrow as pa
-
     numbers = {
         "row": pa.array([one[0] for one in rows], pa.int64()),
         "text": pa.array([one[1] for one in rows], pa.int64()),

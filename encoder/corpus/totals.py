@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from safetensors.numpy import load, save
 
 from encoder.inputs.json_file import safetensors_texts
 
@@ -58,8 +59,6 @@ class Totals:
 
     def to_bytes(self) -> bytes:
         """As safetensors."""
-        from safetensors.numpy import save
-
         arrays = {f"sums/{name}": np.array(array, order="C") for name, array in self.sums.items()}
         arrays |= {f"top/{name}": np.array(array, order="C") for name, array in vars(self.top).items()}
         return save(arrays, {"failed": json.dumps(self.failed)})
@@ -67,8 +66,6 @@ class Totals:
     @classmethod
     def from_bytes(cls, content: bytes) -> Totals:
         """Read what `to_bytes` wrote."""
-        from safetensors.numpy import load
-
         arrays = load(content)
         failed = json.loads(safetensors_texts(content)["failed"])
         return cls(

@@ -6,8 +6,6 @@ again, since an edit names places in it. No random numbers are drawn.
 Shapes: n beams, T tokens, V vocabulary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace

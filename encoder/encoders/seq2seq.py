@@ -6,8 +6,6 @@ cross-attention where it reads an input.
 Shapes: n rows, T tokens of the target, S tokens of the input, D d_model, V vocabulary.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -15,6 +15,7 @@ from encoder.export.python_code import Origin, batch_length, edits_code, python_
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
 from encoder.trace.trace import Trace
+from encoder.version import __version__
 
 #: Side of the small maps, in cells.
 SMALL = 64
@@ -111,6 +112,4 @@ def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: 
 
 def footer(said: str = FOOTER) -> str:
     """The last line of every report. said: how to read its numbers."""
-    from encoder.version import __version__
-
     return f"Made with Encoderscope {__version__}. {said}"

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from encoder.explain import TokenFlow
+from encoder.explain.by_hand import Claim
+from encoder.explain.cost import Cost
 from encoder.measure import aggregate, norms, patches, positions
 from encoder.measure.map_comparison import Cell, Comparison
 from encoder.measure.norm_weighted import layer_shares, norm_weighted
+from encoder.measure.pair_scores import Scores
 from encoder.measure.rollout import rollout
 from encoder.measure.stream import layer_entropy
 from encoder.measure.stream import measure as measure_stream
+from encoder.similarity import Attribution, WordScores
 from encoder.trace.trace import Trace
-
-if TYPE_CHECKING:
-    from encoder.explain import TokenFlow
-    from encoder.explain.by_hand import Claim
-    from encoder.explain.cost import Cost
-    from encoder.measure.pair_scores import Scores
-    from encoder.similarity import Attribution, WordScores
 
 #: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.
 EXACT_TOKENS = 256

@@ -15,13 +15,13 @@ import datetime
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import tokenizers
+from tokenizers import decoders, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordPiece
 
 from encoder.inputs.text import Tokenized
 from encoder.inputs.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    import tokenizers
 
 #: The models whose right outputs these rules know.
 MODELS = ("dates-pre", "dates-post")
@@ -74,10 +74,6 @@ def vocabulary() -> list[str]:
 
 def tokenizer() -> Tokenizer:
     """WordPiece over `vocabulary`, in lower case: "21st" -> 2 ##1 ##st. It serves input and output."""
-    import tokenizers
-    from tokenizers import decoders, normalizers, pre_tokenizers, processors
-    from tokenizers.models import WordPiece
-
     ids = {word: index for index, word in enumerate(vocabulary())}
     backend: tokenizers.Tokenizer = tokenizers.Tokenizer(WordPiece(ids, unk_token=UNKNOWN))
     backend.add_special_tokens([PAD, UNKNOWN, START, END])

@@ -18,12 +18,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, Any, TypeAlias
+from typing import IO, Any, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from encoder.errors import EncoderError, quoted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What can be read. A string is a path.
 Given: TypeAlias = "str | Path | bytes | IO[bytes] | IO[str] | pd.DataFrame | Sequence[Any]"
@@ -455,9 +456,6 @@ def _unpacked(most: int) -> str:
 
 def _parquet(file: IO[bytes], wanted: _Wanted, most: int | None) -> Iterator[tuple[int, list[Any]]]:
     """most: bytes of the texts, by what the file itself says; a file may name one long text in many rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     number = 0
     try:
         parquet = pq.ParquetFile(file)
@@ -504,8 +502,6 @@ def _batches(parquet: Any, columns: list[str], most: int | None) -> Iterator[Any
 
 def _values(column: Any) -> list[Any]:
     """The values of a column of a batch; each value of a dictionary is one object, however many rows name it."""
-    import pyarrow as pa
-
     if not isinstance(column, pa.DictionaryArray):
         return list(column.to_pylist())
     known: dict[int | None, Any] = {None: None}
@@ -516,8 +512,6 @@ def _values(column: Any) -> list[Any]:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):  # a category of pandas
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

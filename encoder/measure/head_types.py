@@ -4,23 +4,18 @@ The reader may move thresholds. Another text may show other types: every number 
 Clark et al. (2019) average over a corpus of Wikipedia segments and Voita et al. (2019) over a test set of translations.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from torch import Tensor
 
 from encoder.measure import aggregate, tokens
 from encoder.measure.heads import HeadMeasures, uniform_share
 from encoder.trace.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -102,8 +97,6 @@ def table(measures: HeadMeasures, thresholds: Thresholds = Thresholds()) -> pd.D
 
     Types stand in the order of `HEAD_TYPES`, heads layer by layer.
     """
-    import pandas as pd
-
     found = find(measures, thresholds)
     rows = [
         (head_type.name, layer, head, finding.measure, finding.value, finding.threshold)

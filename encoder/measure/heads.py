@@ -11,9 +11,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -24,9 +25,6 @@ from encoder.measure.tokens import Queries
 from encoder.model.map_pooling import block_max, pooling_block, put_block_max
 from encoder.model.shown import Shown
 from encoder.trace.trace import SHORT, Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: The default threshold of a strong weight.
 STRONG = 0.1
@@ -66,8 +64,6 @@ class HeadMeasures(Shown):
 
     def table(self) -> pd.DataFrame:
         """One row a head: layer, head, then a column for each measure, in the order of their definitions."""
-        import pandas as pd
-
         first = next(iter(self.values.values()))
         layer, head = np.indices(first.shape)
         columns = {name: array.ravel() for name, array in self.values.items()}

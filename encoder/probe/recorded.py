@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load, save
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
@@ -24,8 +25,6 @@ RECORDED: tuple[View, ...] = ("token", "mean", "cls")
 
 def to_bytes(curves: dict[View, Curve]) -> bytes:
     """One safetensors file: predictions of every layer as bytes; the names of the classes in the header."""
-    from safetensors.numpy import save
-
     arrays: dict[str, np.ndarray] = {}
     about: dict[str, object] = {}
     for view, curve in curves.items():
@@ -39,8 +38,6 @@ def to_bytes(curves: dict[View, Curve]) -> bytes:
 
 def from_bytes(data: bytes) -> dict[View, Curve]:
     """Read what `to_bytes` wrote."""
-    from safetensors.numpy import load
-
     arrays = load(data)
     about = json.loads(safetensors_texts(data)["about"])
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
@@ -152,8 +154,6 @@ def to_parquet(collection: Collection) -> bytes:
 
 def to_safetensors(collection: Collection) -> bytes:
     """The vectors as safetensors, with the model's name and a digest of the texts in the header."""
-    from safetensors.numpy import save
-
     about = {
         "format": FORMAT,
         "model": collection.model,
@@ -168,8 +168,6 @@ def from_files(parquet: bytes, safetensors: bytes) -> Collection:
 
     Raises EncoderError for a damaged file, for one of another kind, and for two files that do not belong together.
     """
-    from safetensors import SafetensorError, deserialize
-
     texts = _texts(parquet)
     try:
         header = safetensors_texts(safetensors)

@@ -1,15 +1,11 @@
 """The recorded training curves that ship: the twins, the twins without warm-up, and twelve layers of each kind."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from encoder.errors import EncoderError
-
-if TYPE_CHECKING:
-    import pandas
 
 #: The folder of the finished twins and of the curves.
 DATA = Path(__file__).parent.parent / "data"
@@ -17,13 +13,11 @@ FILE = "curves.parquet"
 
 
 @cache
-def _read(path: Path) -> pandas.DataFrame:
-    import pandas as pd
-
+def _read(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path)
 
 
-def recorded(path: Path | None = None) -> pandas.DataFrame:
+def recorded(path: Path | None = None) -> pd.DataFrame:
     """One row every 25 steps of a run, as a copy that a caller may change.
 
     run: "twin-pre", "twin-post-no-warmup", "deep-pre", ...; norm_placement, n_layers, d_model, warmup_steps: of its
@@ -37,7 +31,7 @@ def recorded(path: Path | None = None) -> pandas.DataFrame:
     return _read(path).copy()
 
 
-def at_common_step(table: pandas.DataFrame) -> tuple[int, pandas.DataFrame]:
+def at_common_step(table: pd.DataFrame) -> tuple[int, pd.DataFrame]:
     """All runs at the last step at which every run was evaluated.
 
     Returns that step and a table of held-out accuracies, 0 to 1: a row for each n_layers and warm_up ("with",

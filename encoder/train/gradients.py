@@ -13,15 +13,13 @@ Adam takes, since Adam divides each gradient by its running size.
 Shapes: L layers, B rows, T tokens, D d_model, V vocabulary.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -30,9 +28,6 @@ from encoder.errors import EncoderError
 from encoder.model.config import NORM_PLACEMENTS, Activation, EncoderConfig, NormPlacement
 from encoder.model.encoder import Encoder
 from encoder.trace.capture import record
-
-if TYPE_CHECKING:
-    import pandas
 
 #: Depths of the benchmark.
 DEPTHS = (6, 8, 12, 16, 24)
@@ -201,10 +196,8 @@ def fit_slope(measurements: Iterable[Measurement], placement: NormPlacement) -> 
     return float(np.polyfit(np.log(list(by_depth)), np.log(means), 1)[0])
 
 
-def to_frame(measurements: Iterable[Measurement]) -> pandas.DataFrame:
+def to_frame(measurements: Iterable[Measurement]) -> pd.DataFrame:
     """One row a layer: placement, depth, seed, layer, gradient_norm, squared_norm (over D), Lemma 2's lower, upper."""
-    import pandas as pd
-
     names = ["placement", "depth", "seed", "layer", "gradient_norm", "squared_norm", "lower", "upper"]
     rows = [
         (one.placement, one.depth, one.seed, layer, gradient, squared, *lemma_bounds(layer, one.placement))

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load, save
 
 from encoder.errors import EncoderError
 from encoder.inputs.json_file import safetensors_texts
@@ -38,8 +39,6 @@ class Recording:
 
 def to_bytes(views: Mapping[str, RunView], made: str) -> bytes:
     """One safetensors file: curves, losses and attention maps (float16); in the header the settings as JSON."""
-    from safetensors.numpy import save
-
     arrays: dict[str, np.ndarray] = {}
     for number, view in enumerate(views.values()):
         frames = view.frames
@@ -57,8 +56,6 @@ def to_bytes(views: Mapping[str, RunView], made: str) -> bytes:
 
 def from_bytes(data: bytes) -> Recording:
     """Read what `to_bytes` wrote."""
-    from safetensors.numpy import load
-
     arrays = load(data)
     about = safetensors_texts(data)
     views = {}

@@ -6,17 +6,14 @@ Shapes: T tokens, L layers, H heads.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from encoder.train.settings import TaskSettings
 from encoder.train.tasks import Task
-
-if TYPE_CHECKING:
-    import pandas
 
 #: Sequences on which a run is measured.
 N_HELD_OUT = 256
@@ -112,9 +109,7 @@ class RunView:
         """Whether the loss left the range of a run that learns."""
         return self.status.startswith("diverged")
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """The curve as a table."""
-        import pandas as pd
-
         names = ["step", "loss", "held_out_loss", "accuracy", "learning_rate", "seconds"]
         return pd.DataFrame(list(self.curve), columns=names)

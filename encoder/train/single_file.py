@@ -8,6 +8,8 @@ import dataclasses
 import json
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from encoder.errors import EncoderError, LoadError, quoted
@@ -24,8 +26,6 @@ _SETTINGS, _STEP = "settings", "step"
 
 def to_bytes(task: TrainedTask) -> bytes:
     """One file: `encoder.*` and `head.*` in float32, and in the header the settings as JSON and the step."""
-    from safetensors.torch import save
-
     about = {"format": FORMAT, _SETTINGS: json.dumps(dataclasses.asdict(task.settings)), _STEP: str(task.step)}
     weights = {name: value.detach().float().cpu().contiguous() for name, value in task.model.state_dict().items()}
     return save(weights, about)
@@ -59,9 +59,6 @@ def held_out_accuracy(task: TrainedTask) -> float:
 
 def _parsed(data: bytes, name: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     """(weights, metadata of the header)."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     try:
         weights = load(data)
         about = safetensors_texts(data)

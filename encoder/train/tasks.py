@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from tokenizers import Regex, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Backend
+from tokenizers.models import WordLevel
 from torch import Tensor
 
 from encoder.errors import ConfigError
@@ -63,10 +66,6 @@ class Task:
 
     def tokenizer(self, registers: int = 0) -> Tokenizer:
         """One token a character, without spaces and special tokens but `registers` before the sequence."""
-        from tokenizers import Regex, normalizers, pre_tokenizers, processors
-        from tokenizers import Tokenizer as Backend
-        from tokenizers.models import WordLevel
-
         before = [f"[REG{index}]" for index in range(registers)]
         vocabulary = {token: index for index, token in enumerate((*SPECIAL, *self.symbols, *before))}
         backend = Backend(WordLevel(vocabulary, unk_token="[UNK]"))

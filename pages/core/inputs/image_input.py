@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from PIL import Image
 
 from encoder import ImageEncoder
 from encoder.inputs import digits, image_files
@@ -95,16 +96,12 @@ class ImageInput(FileInput):
         if way == "camera":
             self.take(model, st.camera_input("Camera", key="image-camera", label_visibility="collapsed"))
             return
-        from PIL import Image
-
         shown = Image.fromarray((self.find(model, self.current(model)) * 255).astype(np.uint8))
         start = np.asarray(shown.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
         draw_digit(np.where(start > 127, start, 0), key="draw-digit", on_drawing=self._take_drawing)
         st.caption("Give a seven its bar: the model saw few without.")
 
     def _take_drawing(self, bitmap: np.ndarray) -> None:
-        from PIL import Image
-
         self.choose(digits.encode(digits.as_digit(Image.fromarray(bitmap), dark_ink=False)))
 
     def read(self, model: ImageEncoder, content: bytes, file: str, called: str) -> str:

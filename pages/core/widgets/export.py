@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import edits
@@ -25,10 +27,6 @@ from pages.core.stores.model_access import models_root
 from pages.core.teaching.room_address import RoomParams
 from pages.core.view import View
 from pages.state import state
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import plotly.graph_objects as go
 
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
