@@ -6,17 +6,6 @@ from .pictures import lines, model_picture, text_shade
 from .plot import plot, plot_window
 
 __all__ = [
-    "GridEvent",
-    "LinesEvent",
-    "ModelEvent",
-    "PlotEvent",
-    "TextEvent",
-    "ZoomWindow",
-    "head_grid",
-    "lines",
-    "model_picture",
-    "on_click",
-    "plot",
-    "plot_window",
-    "text_shade",
-]
+    "GridEvent", "LinesEvent", "ModelEvent", "PlotEvent", "TextEvent", "ZoomWindow", "head_grid", "lines",
+    "model_picture", "on_click", "plot", "plot_window", "text_shade",
+]  # fmt: skip

@@ -21,6 +21,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -45,31 +46,25 @@ from starlette.middleware import Middleware  # noqa: E402
 from starlette.types import ASGIApp  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-#: Options that an operator may also give by Streamlit's variables, as STREAMLIT_SERVER_BASE_URL_PATH.
-FROM_ENVIRONMENT = {
-    f"STREAMLIT_{variable}": option
-    for variable, option in {
-        "BROWSER_SERVER_ADDRESS": "browser.serverAddress",
-        "BROWSER_SERVER_PORT": "browser.serverPort",
-        "LOGGER_LEVEL": "logger.level",
-        "SERVER_BASE_URL_PATH": "server.baseUrlPath",
-        "SERVER_DISCONNECTED_SESSION_TTL": "server.disconnectedSessionTTL",
-        "SERVER_ENABLE_STATIC_SERVING": "server.enableStaticServing",
-        "SERVER_FILE_WATCHER_TYPE": "server.fileWatcherType",
-        "SERVER_HEADLESS": "server.headless",
-        "SERVER_MAX_MESSAGE_SIZE": "server.maxMessageSize",
-        "SERVER_MAX_UPLOAD_SIZE": "server.maxUploadSize",
-        "SERVER_RUN_ON_SAVE": "server.runOnSave",
-        "SERVER_WEBSOCKET_PING_INTERVAL": "server.websocketPingInterval",
-    }.items()
-}
+#: Options that an operator may also give by Streamlit's variables: server.runOnSave as STREAMLIT_SERVER_RUN_ON_SAVE.
+FROM_ENVIRONMENT = (
+    "browser.serverAddress", "browser.serverPort", "logger.level", "server.baseUrlPath",
+    "server.disconnectedSessionTTL", "server.enableStaticServing", "server.fileWatcherType", "server.headless",
+    "server.maxMessageSize", "server.maxUploadSize", "server.runOnSave", "server.websocketPingInterval",
+)  # fmt: skip
 
 
 def options(flags: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
     """Streamlit's options: those of the operator's environment, then the flags `--section.name=value`."""
-    given = [(name, environment[variable]) for variable, name in FROM_ENVIRONMENT.items() if variable in environment]
+    named = ((name, environment.get(_variable(name))) for name in FROM_ENVIRONMENT)
+    given = [(name, text) for name, text in named if text is not None]
     given += [(name.removeprefix("--"), value) for name, _, value in (flag.partition("=") for flag in flags)]
     return {name: _value(text) for name, text in given}
+
+
+def _variable(option: str) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", option.replace(".", "_"))
+    return f"STREAMLIT_{words.upper()}"
 
 
 def _value(text: str) -> Any:

@@ -31,19 +31,6 @@ def current_store() -> RoomStore | None:
 
 
 __all__ = [
-    "ROOMS",
-    "Asked",
-    "Member",
-    "MemoryStore",
-    "Pulse",
-    "Room",
-    "RoomError",
-    "RoomGone",
-    "RoomStore",
-    "StoreUnavailable",
-    "ask",
-    "current_store",
-    "new_room",
-    "new_secret",
-    "read_code",
-]
+    "ROOMS", "Asked", "Member", "MemoryStore", "Pulse", "Room", "RoomError", "RoomGone", "RoomStore",
+    "StoreUnavailable", "ask", "current_store", "new_room", "new_secret", "read_code",
+]  # fmt: skip
