@@ -57,9 +57,10 @@ def run(*, seconds: float, clock: str) -> Iterator[Figure]:
 
 def enlarged(fields: Mapping[str, Any]) -> dict[str, Any]:
     """A tiny checkpoint's fields with the sizes of a small one."""
-    return {
+    found = {
         name: enlarged(value) if isinstance(value, dict) else SIZES.get(name, value) for name, value in fields.items()
     }
+    return found | ({"image_size": [SIZES["image_size"]] * 2} if isinstance(fields.get("image_size"), list) else {})
 
 
 def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:

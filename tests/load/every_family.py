@@ -126,7 +126,8 @@ def detection_first(model: Any) -> Any:
         last = found.last_hidden_state.shape[1] - n
         order = [0, *range(last, last + n), *range(1, last)]
         found.last_hidden_state = found.last_hidden_state[:, order]
-        found.attentions = tuple(one[:, :, order][..., order] for one in found.attentions)
+        if found.attentions is not None:
+            found.attentions = tuple(one[:, :, order][..., order] for one in found.attentions)
         return found
 
     model.register_forward_hook(moved)
