@@ -33,6 +33,7 @@ _TELLS = ("etag", "last-modified")
 _ROOT = b'<div id="root"></div>'
 
 
+@lru_cache(maxsize=1)
 def style() -> str:
     """The style sheets next to the modules of pages/, but for those of the components, which have their own."""
     files = sorted(path for path in PAGES.rglob("*.css") if path.parent.name != "components")
