@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -257,8 +258,13 @@ def _dot_variance(look: Look, width: int, seed: int = 0, pairs: int = 20_000, sc
     """The variance of the dot products of random q and k, whose components are independent with variance 1."""
     if not (1 <= width <= 256 and 2 <= pairs <= 20_000):
         raise QuestionError("width is 1 to 256, pairs at most 20,000.")
+    return scale**2 * _variance_of_products(width, seed, pairs)
+
+
+@lru_cache(maxsize=64)  # a tenth of a second, several times in each list of questions
+def _variance_of_products(width: int, seed: int, pairs: int) -> float:
     q, k = np.random.default_rng(seed).standard_normal((2, pairs, width))
-    return float(np.var(scale * (q * k).sum(axis=1)))
+    return float(np.var((q * k).sum(axis=1)))
 
 
 @_quantity(r"\lVert (x_j W_V + b_V)\,W_O \rVert", per_head=True)
