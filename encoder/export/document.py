@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 import numpy as np
 import pandas as pd
@@ -88,24 +89,9 @@ def document(
         body.append(f'<p>This view in the app: <a href="{escape(link)}" rel="noreferrer">{escape(link)}</a></p>')
     body += [f"<footer><p>{escape(footer)}</p></footer>"] if footer else []
     body += [f"<script>{script}</script>" for script in scripts]
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
-            f'<meta name="generator" content="Encoderscope {__version__}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<style>{css}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            "</body>",
-            "</html>\n",
-        ]
+    page = Template((HERE / "document.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        policy=_policy(scripts), version=__version__, title=escape(title), css=css, body="\n".join(body)
     )
 
 
