@@ -12,12 +12,11 @@ from encoder.errors import EncoderError
 from encoder.export.report import as_csv
 from pages.classroom import asking, concepts, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
-from pages.components.room_door import room_door
-from pages.components.room_strip import room_refresh
+from pages.components.rooms import room_door, room_refresh
 from pages.core.access import limits
 from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
-from pages.core.teaching.lessons.params import Params as LessonParams
+from pages.core.teaching.params import LessonParams
 from pages.core.teaching.questions import Look, Question
 from pages.core.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.core.teaching.rooms.session import Seat

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.classroom import question_box, strip
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import follow, session
 from pages.core.teaching.rooms.session import DESK
 from pages.core.words.markdown import plain

@@ -6,10 +6,10 @@ import streamlit as st
 
 from pages.classroom import desk
 from pages.classroom.strip import spaced
-from pages.components.room_door import room_door
+from pages.components.rooms import room_door
 from pages.core.access import limits
 from pages.core.frame.frame import heading
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import RoomError, session
 from pages.core.words.markdown import plain, say_error
 from pages.state.links import next_page

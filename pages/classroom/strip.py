@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from pages.classroom import hidden, question_box
-from pages.components.room_strip import StripButton, StripEvent, room_strip
+from pages.components.rooms import StripButton, StripEvent, room_strip
 from pages.core.teaching.lessons import progress
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import Room, follow, session
 from pages.core.teaching.rooms.session import DESK, Seat
 from pages.state import links

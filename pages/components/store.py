@@ -1,7 +1,7 @@
-"""`store`: arrays that a component draws and that seldom change, as a message of their own.
+"""What the browser keeps: `store`, arrays that a component draws; `kept_text`, texts too long for the address.
 
 A component's data is one message. If the browser has the whole message already, Streamlit sends its hash only. So
-large arrays that stay the same are apart from the values that change.
+large arrays that stay the same are apart from the values that change. A tab keeps its texts until it is closed.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from encoder.export import wire
 
 from . import assets
 
-_render = assets.component("store")
+_store, _kept_text = map(assets.component, ("store", "kept_text"))
 
 
 def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> dict[str, str]:
@@ -25,5 +25,10 @@ def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = No
     if digest is None:
         digest = hashlib.blake2b(wire.pack({}, arrays), digest_size=12).hexdigest()
     label = {"name": key, "digest": digest}
-    _render(key=key, data=wire.pack(label, arrays))
+    _store(key=key, data=wire.pack(label, arrays))
     return label
+
+
+def kept_text(save: Mapping[str, str], *, key: str) -> None:
+    """Save texts under their digests, for the next session of this tab (pages/state/kept.py); nothing is shown."""
+    _kept_text(key=key, data=wire.pack({"save": dict(save)}, {}))

@@ -284,7 +284,7 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
     def script() -> None:
         import streamlit as st
 
-        from pages.core.teaching.room_address import RoomParams
+        from pages.core.teaching.params import RoomParams
         from pages.core.view.view import ViewParams
         from pages.state import url_state
 

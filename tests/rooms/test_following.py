@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import streamlit as st
 
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import MemoryStore, Room, follow, new_room, session
 from pages.core.teaching.rooms.session import Seat
 from pages.core.work.page_slots import Slots

@@ -14,7 +14,7 @@ from streamlit.navigation.page import StreamlitPage
 from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
 from pages.components import fade
-from pages.components.kept_text import kept_text
+from pages.components.store import kept_text
 from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words

@@ -24,7 +24,7 @@ from pages.components.lazy import expander
 from pages.core.access import limits
 from pages.core.stores import cache, input_kinds, trained
 from pages.core.stores.model_access import models_root
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import RoomParams
 from pages.core.view import View
 from pages.state import state
 

@@ -8,15 +8,14 @@ import streamlit as st
 
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson, Step
-from pages.core.teaching.lessons.params import Params
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import LessonParams, RoomParams
 from pages.core.view import ViewParams
 from pages.state import links, not_chosen, state
 
 _ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
 #: Values that a step leaves as the reader set them.
 KEPT = (
-    Params.lesson, Params.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
+    LessonParams.lesson, LessonParams.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
     ViewParams.present,
 )  # fmt: skip
 
@@ -45,11 +44,11 @@ class Open:
 
 def current() -> Open | None:
     """The open lesson, or None. A step beyond the end is the last one."""
-    name = state.get(Params.lesson)
+    name = state.get(LessonParams.lesson)
     lesson = library.find(name) if name else None
     if lesson is None:
         return None
-    return Open(lesson, lesson.nearest(state.get(Params.number)))
+    return Open(lesson, lesson.nearest(state.get(LessonParams.number)))
 
 
 def following(opened: Open) -> tuple[Lesson, int] | None:
@@ -63,8 +62,8 @@ def following(opened: Open) -> tuple[Lesson, int] | None:
 
 def open_step(lesson: Lesson, number: int) -> None:
     """Open a step with its view. For callbacks."""
-    state.put(Params.lesson, lesson.name)
-    state.put(Params.number, number)
+    state.put(LessonParams.lesson, lesson.name)
+    state.put(LessonParams.number, number)
     show_view(lesson.step(number))
 
 
@@ -94,8 +93,8 @@ def show_linked_view(page: str) -> None:
 
 def leave() -> None:
     """Close the lesson; the view stays. For callbacks."""
-    state.put(Params.lesson, "")
-    state.put(Params.number, 1)
+    state.put(LessonParams.lesson, "")
+    state.put(LessonParams.number, 1)
 
 
 def answer(opened: Open) -> Any | None:

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.core.teaching.lessons.params import Params as LessonParams
-from pages.core.teaching.room_address import RoomParams
+from pages.core.teaching.params import LessonParams, RoomParams
 from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK

@@ -5,7 +5,7 @@ from typing import Any
 
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson, Step
-from pages.core.teaching.lessons.params import Params
+from pages.core.teaching.params import LessonParams
 from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.room import Room
 
@@ -30,7 +30,7 @@ def _question(now: Room, lesson: Lesson, number: int) -> str:
 
 def name_of_step(view: Mapping[str, str]) -> str:
     """What late answers to the lesson's step in a view are kept under: "04-heads 5"."""
-    return f"{view.get(Params.lesson.name, '')} {view.get(Params.number.name, Params.number.default)}"
+    return f"{view.get(LessonParams.lesson.name, '')} {view.get(LessonParams.number.name, LessonParams.number.default)}"
 
 
 def step(name: str) -> Step | None:

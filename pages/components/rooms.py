@@ -1,4 +1,4 @@
-"""`room_strip`: one line at the lower edge of the window that says how this visitor is in a room, and listens to it."""
+"""What of a room only the browser does: `room_strip`, the line at the lower edge of the window; the teacher's key."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
@@ -7,7 +7,7 @@ from encoder.export import wire
 
 from . import assets, events
 
-_render = assets.component("room_strip")
+_strip, _refresh, _door = map(assets.component, ("room_strip", "room_refresh", "room_door"))
 
 
 class StripButton(TypedDict):
@@ -30,7 +30,7 @@ class StripEvent(TypedDict):
 def room_strip(
     room: Mapping[str, Any], buttons: Sequence[StripButton], *, key: str, on_event: Callable[[StripEvent], None]
 ) -> None:
-    """Draws the strip and listens to the room's stream; an event comes only when the room has changed.
+    """Draws how this visitor is in a room, and listens to its stream; an event comes only when the room has changed.
 
     Args:
         room: `code`, `version` (what this run has read), `member`, `key` and `waiting` (answers as JSON; the browser
@@ -41,7 +41,7 @@ def room_strip(
         key: the widget's key.
         on_event: gets each event before the page runs.
     """
-    _render(
+    _strip(
         key=key,
         data=wire.pack({**room, "buttons": list(buttons)}, {}),
         on_said_change=lambda: events.tell(key, "said", _event, on_event),
@@ -58,9 +58,6 @@ def _event(value: object) -> StripEvent | None:
     return event
 
 
-_refresh = assets.component("room_refresh")
-
-
 def room_refresh(activity: int, *, key: str) -> None:
     """Draws nothing; hears what the room's strip hears.
 
@@ -68,3 +65,35 @@ def room_refresh(activity: int, *, key: str) -> None:
     widget's key.
     """
     _refresh(key=key, data=wire.pack({"activity": activity}, {}), on_changed_change=lambda: None)
+
+
+def room_door(
+    *,
+    key: str,
+    code: str = "",
+    secret: str = "",
+    left: bool = False,
+    on_teach: Callable[[str, str], None] | None = None,
+) -> None:
+    """Draws buttons for the teacher's link; without a room, one for each room that this browser has the key of.
+
+    key: the widget's key. code, secret: the open room and its key, "" without one. left: the student left a room, so
+    the browser forgets her seat. on_teach: gets (code, key) of a room that the teacher opens again, before the page
+    runs.
+    """
+
+    def teach(found: tuple[str, str]) -> None:
+        if on_teach is not None:
+            on_teach(*found)
+
+    _door(
+        key=key,
+        data=wire.pack({"code": code, "secret": secret, "left": left}, {}),
+        on_teach_change=lambda: events.tell(key, "teach", _room_kept, teach),
+    )
+
+
+def _room_kept(value: object) -> tuple[str, str] | None:
+    if not isinstance(value, dict):
+        return None
+    return str(value.get("code"))[:40], str(value.get("key"))[:80]

@@ -1,0 +1,19 @@
+"""The values of a class in the address. They stay while the reader goes from page to page."""
+
+from pages.state import Param, state, string, whole_number
+
+
+@state.register
+class LessonParams:
+    """lesson: its name, "" for none; number: of the step, from 1; 0 is the opening."""
+
+    lesson: Param[str] = string(public="the name of a lesson of this server")
+    number: Param[int] = whole_number(1, 0, url="lesson_step")
+
+
+@state.register
+class RoomParams:
+    """code: of the room that this session is in, so that a reload comes back to it, or that a link invites to; "" for
+    none. A copied link has no room."""
+
+    code: Param[str] = string(url="room", public="no link has it")
