@@ -15,7 +15,7 @@ from encoder.export.grid import grid
 from encoder.export.notebook import picture_of
 from encoder.export.picture import Picture, escape, figure_picture
 from encoder.figures.layers import effect_map
-from encoder.figures.similarity import similarity_heatmap
+from encoder.figures.pairs import similarity_heatmap
 from encoder.measure.heads import HeadMeasures
 from encoder.probe import Curve
 from encoder.search import Collection

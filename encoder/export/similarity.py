@@ -8,7 +8,7 @@ from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.export.python_code import Origin, model_lines
 from encoder.export.tables import similarity_frame, word_frame
-from encoder.figures.similarity import similarity_heatmap
+from encoder.figures.pairs import similarity_heatmap
 from encoder.similarity import Attribution, WordScores, word_scores
 
 #: Cells in the report's list of the largest.

@@ -14,7 +14,7 @@ from encoder.figures.gradients import layer_gradients
 from encoder.figures.layers import effect_map, knock_out_map, patch_map
 from encoder.figures.norm_components import OUTLIER, component_sizes, gain_bias, outliers, token_steps
 from encoder.figures.norms import norm_deviations, norm_label, norm_means, norm_tick, token_statistics
-from encoder.figures.pairs import caption_bars, pair_map
+from encoder.figures.pairs import caption_bars, pair_map, similarity_heatmap
 from encoder.figures.patches import norm_dots, patch_maps, position_grid
 from encoder.figures.positions import (
     angles,
@@ -29,7 +29,6 @@ from encoder.figures.positions import (
     rotary_angles,
 )
 from encoder.figures.probes import ProbeCurve, probe_curves
-from encoder.figures.similarity import similarity_heatmap
 from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
     robust_limit,

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from encoder.figures.similarity import similarity_heatmap
+from encoder.figures.pairs import similarity_heatmap
 from encoder.similarity import TOLERANCE, Attribution, Cells
 from pages.components import on_click, plot
 from pages.core.widgets import answer

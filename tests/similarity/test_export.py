@@ -11,7 +11,7 @@ from encoder import TextEncoder, similarity
 from encoder.cli import main
 from encoder.export import similarity as export
 from encoder.export.python_code import Origin
-from encoder.figures.similarity import similarity_heatmap
+from encoder.figures.pairs import similarity_heatmap
 
 A, B = "The cat sat on the mat", "A kitten rested on a rug"
 SIMILARITY = ["similarity", "minilm", "--text", A, "--text", B]
