@@ -8,7 +8,9 @@ from encoder.export import Map, Options
 from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
 from pages.core.inputs.input_words import words_of
+from pages.core.stores.model_key import DECODER
 from pages.core.view import MapParams, View
+from pages.core.view.output import STACKS, Output, target_text, written
 from pages.core.words import plain, references
 from pages.heads import padding
 from pages.heads.head_maps import is_whole, map_of
@@ -24,6 +26,35 @@ HEAD = "heads-head"
 _SPECIAL = {"show": "Show", "zero": "Set to 0", "renormalise": "Leave out, rescale"}
 _BETWEEN = {"all": "All", "a-b": "A → B", "b-a": "B → A", "a-a": "within A", "b-b": "within B"}
 _AVERAGE = {"none": "None", "heads": "Heads", "layers": "Layers", "both": "Both"}
+
+
+def stack(view: View) -> View | None:
+    """Whose attention is shown of a model with a decoder: the view itself, or that of the decoder over the output; None
+    for cross-attention."""
+    if view.loaded.takes == "cross":  # a file
+        return None
+    if view.loaded.decoder is None or not view.loaded.decoder.reads:
+        return view
+    with st.container(key="controls-stack", horizontal=True, vertical_alignment="center", gap="medium"):
+        chosen = state.segmented(Output.stack, "Attention of", STACKS, label_visibility="collapsed")
+        if chosen != "encoder":
+            state.bound(
+                st.text_input, Output.target, "Output", placeholder=f"Output: {written(view).text} (the model’s own)",
+                label_visibility="collapsed", width=420,
+                help="Type another output: the page then shows how probable each of its tokens is, and what it attends "
+                "to.",
+            )  # fmt: skip
+    if chosen == "encoder":
+        return view
+    return None if chosen == "cross" else _of_decoder(view)
+
+
+def _of_decoder(view: View) -> View:
+    """The view of the decoder, whose tokens are the start, then the output without its end."""
+    key = dataclasses.replace(view.model.of_model, tower=DECODER)
+    shown = dataclasses.replace(view, model=key, pair=target_text(view))
+    i, j = (one if one is not None and one < shown.trace.n_tokens else None for one in (view.i, view.j))
+    return dataclasses.replace(shown, i=i, j=j)
 
 
 def shown_view(view: View) -> str:

@@ -11,22 +11,7 @@ from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import opening
-from pages.heads import (
-    ask,
-    cross,
-    grid,
-    image,
-    lines,
-    map,
-    next_head,
-    options,
-    padding,
-    sound,
-    stack,
-    summary,
-    text,
-    vectors,
-)  # fmt: skip
+from pages.heads import ask, cross, grid, image, lines, map, next_head, options, padding, sound, summary, text, vectors
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
@@ -130,7 +115,7 @@ def main(view: View) -> None:
             next_head.send(view, head)
 
 
-of_stack = stack.choose(current_view())
+of_stack = options.stack(current_view())
 if of_stack is None:
     cross.draw(current_view())
 else:
