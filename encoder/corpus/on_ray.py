@@ -5,6 +5,7 @@ that comes twice is counted once (`building`). Workers need this package and the
 have the same weights is checked. The texts travel from the machine that builds: it has to be a node of the cluster.
 """
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from encoder import own
 from encoder.corpus.block import BlockResult, Survey, survey_block
@@ -118,8 +121,6 @@ class Cluster:
 
 def _quiet_ray() -> Any:
     """Ray without its reports to its makers, and without progress bars."""
-    import logging
-
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its log files have the rest
     import ray
@@ -185,8 +186,6 @@ class _Worker:
     def __init__(
         self, model: str, device: str, threads: int, sha256: str, survey: Any, plan: Plan, blocks: _Blocks | _Reader
     ) -> None:
-        import torch
-
         torch.set_num_threads(threads)
         own.load()
         loaded = next(iter(load(model, device=device).towers.values()))  # of a pair, the encoder of texts

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime import get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from pages.core.access import limits
 
@@ -77,9 +79,6 @@ class Uploads:
 
 def kept_by_streamlit(session: str) -> tuple[int, int]:
     """Bytes of the files that Streamlit keeps for a session, and for all."""
-    from streamlit.runtime import get_instance
-    from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-
     manager = get_instance().uploaded_file_mgr
     if not isinstance(manager, MemoryUploadedFileManager):
         return 0, 0

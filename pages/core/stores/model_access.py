@@ -3,6 +3,7 @@
 import os
 
 from encoder.errors import LoadError
+from encoder.load import inside
 from encoder.load.places import MAPS_ENDINGS
 from pages.core.access import visitors
 from pages.core.words.markdown import plain
@@ -49,8 +50,6 @@ def offered_folders() -> list[str]:
 
 def allowed_source(name: str) -> str:
     """The argument of `encoder.load` for a typed name. Raises LoadError if the server does not offer it."""
-    from encoder.load import inside
-
     name = name.strip()
     if not name:
         raise LoadError("No model is named: type a folder or a Hub id such as org/name, or choose a bundled model.")

@@ -16,6 +16,7 @@ import numpy as np
 from encoder import EncoderError, Trace, causal
 from encoder.edits import AblateHead, Edit
 from encoder.explain import cost as costs
+from encoder.explain.arithmetic import cosine
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace.decoder import DecoderTrace
@@ -223,7 +224,7 @@ def _n_pieces(look: Look) -> float:
 @_quantity(r"\frac{e_a \cdot e_b}{|e_a|\,|e_b|}")
 def _sentence_cosine(look: Look, other: str) -> float:
     one, two = look.loaded.embed([look.text, other]).double().cpu().numpy()
-    return _cosine(one, two)
+    return cosine(one, two)
 
 
 @_quantity(r"\frac{x \cdot y}{|x|\,|y|}")
@@ -231,7 +232,7 @@ def _token_cosine(look: Look, token: str | int, other: str, other_token: str | i
     second = look.about(other)
     x = _stream_after(look.trace, look.layer)[look.token(token)]
     y = _stream_after(second.trace, look.layer)[second.token(other_token)]
-    return _cosine(x, y)
+    return cosine(x, y)
 
 
 @_quantity(r"|f(x)| / |x|,\ \text{mean over tokens}")
@@ -287,7 +288,7 @@ def _pooled_cosine(look: Look, rule: str) -> float:
     chosen = {"mean": special | True, "words": ~special, "cls": np.arange(len(special)) == 0}
     one_of("rule", rule, chosen)
     (vector,) = look.loaded.embed([look.text]).double().cpu().numpy()
-    return _cosine(vector, look.trace.values["output"].double().cpu().numpy()[chosen[rule]].mean(axis=0))
+    return cosine(vector, look.trace.values["output"].double().cpu().numpy()[chosen[rule]].mean(axis=0))
 
 
 @_quantity(r"\cos(s, s_{\mathrm{padded}})")
@@ -295,7 +296,7 @@ def _padding_cosine(look: Look, length: int) -> float:
     real = [
         one.trace.values["output"].double().cpu().numpy()[: look.trace.n_tokens] for one in (look, look.padded(length))
     ]
-    return _cosine(*(one.mean(axis=0) for one in real))
+    return cosine(*(one.mean(axis=0) for one in real))
 
 
 @_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")
@@ -387,10 +388,6 @@ def _decoded(look: Look, target: str, reads: str | None = None, edits: tuple[Edi
 def _of_output(decoder: DecoderTrace, at: int | None) -> float:
     found = decoder.output_log_probabilities
     return float(found.sum() if at is None else found[at])
-
-
-def _cosine(x: np.ndarray, y: np.ndarray) -> float:
-    return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
 
 
 def _stream_after(trace: Trace, layer: int) -> np.ndarray:
