@@ -3,6 +3,7 @@
 import streamlit as st
 
 import encoder
+from encoder.model.config import EncoderConfig
 from pages.components.lazy import popover
 from pages.core.view import View
 from pages.core.widgets import examples
@@ -14,7 +15,7 @@ REFERENCES = {"pad": "Padding tokens", "zero": "Zero vectors"}
 
 def of_map(view: View) -> None:
     """The layer, and whole words."""
-    _layer(view.loaded.config.n_layers)
+    _layer(view.loaded.config)
     state.bound(
         st.toggle, Params.words, "Whole words",
         help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
@@ -35,10 +36,14 @@ def draw(view: View) -> Params:
     return state.read(Params)
 
 
-def _layer(n_layers: int) -> None:
-    asked = state.newest(Params.depth)
-    if asked > n_layers:
+def _layer(config: EncoderConfig) -> None:
+    """The vectors that the map is about. Along a path a router changes its experts, and the parts of a cosine would not
+    add up: with experts it is about the output, which needs no path."""
+    asked, n_layers = state.newest(Params.depth), config.n_layers
+    offered = range(n_layers + 1) if config.experts is None else (n_layers,)
+    if asked not in offered:
         state.put(Params.depth, n_layers)
+    if asked > n_layers:
         st.warning(
             f"The link asks for the vectors before layer {asked}; this model has 0 to {n_layers}. "
             f"Shown: {n_layers}, the output.",
@@ -51,10 +56,11 @@ def _layer(n_layers: int) -> None:
         return "Vectors: input tokens" if layer == 0 else f"Vectors: input of layer {layer}"
 
     state.selectbox(
-        Params.depth, "Vectors that the map is about", range(n_layers + 1), format_func=name, width=250,
+        Params.depth, "Vectors that the map is about", offered, format_func=name, width=250,
         label_visibility="collapsed",
         help="Input tokens: what each word adds before any mixing. Output: the split is exact, but each vector already "
-        "contains information from the whole sentence. In between you see how mixing proceeds.",
+        "contains information from the whole sentence. In between you see how mixing proceeds. A model with experts "
+        "has the output only: its router changes experts on the way from the reference to the sentence.",
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from pages.core.words import formulas
 from pages.core.work import long_work
 from pages.similarity import controls
 from pages.similarity.attributed import LONGEST
+from tests.load import every_family
 from tests.pages.apps import assert_well, noted, numbers, press, sentences, visit, words, written
 
 A, B = "The tokenizers sat", "A kitten rested"
@@ -80,6 +82,18 @@ def test_a_layer_that_the_model_does_not_have_is_noted():
     assert_well(app)
     assert numbers(noted(app, "link_off")) == [9, 0, 6, 6]
     assert check(app)[0] == check(app)[1]
+
+
+def test_a_model_with_experts_is_split_at_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Along a path its router jumps, and the parts do not add up."""
+    case = every_family.ALL["mixtral"]
+    folder = every_family.write(case, case.make(), tmp_path / "mixtral")
+    monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
+    app = visit("similarity", model="other", source="mixtral", text="w7 w20 w33 w8", similar_to="w9 w20 w8")
+    assert_well(app)
+    found = similarity.attribute(encoder.load(folder, device="cpu"), "w7 w20 w33 w8", "w9 w20 w8", 3)
+    assert found.is_exact
+    assert check(app)[-1] < 1e-6
 
 
 def test_long_sentences_wait_for_a_click_and_longer_ones_are_refused():
