@@ -57,7 +57,9 @@ def norm_of(trace: Trace, name: str, rows: slice | int) -> NormTrace:
 
 def sublayer(trace: Trace, layer: int, part: Sublayer) -> tuple[str, str, str | None]:
     """One of the config's sublayers -> the hook points of the residual stream before and after it, and its norm or
-    None."""
+    None. Raises EncoderError for another."""
+    if part not in trace.config.sublayers:
+        raise EncoderError(f"This model has no {part!r}: choose one of {', '.join(trace.config.sublayers)}.")
     at = trace.config.sublayers.index(part)
     before = f"layers.{layer}.after_{trace.config.sublayers[at - 1]}" if at else trace.entering(layer)
     has_norm = part != "attention" or trace.config.has_attention_norm(layer)

@@ -21,8 +21,8 @@ from encoder.figures.marks import EMPHASISED, band, mark
 from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
 from encoder.figures.vectors import robust_limit
 
-#: The sublayers in words, in the order of `EncoderConfig.sublayers`, where several are drawn.
-SUBLAYERS = {"attention": "attention", "ffn": "FFN", "adapter": "adapter"}
+#: `EncoderConfig.sublayers` in words, where several are drawn.
+SUBLAYERS = {"attention": "attention", "cross": "cross-attention", "ffn": "FFN", "adapter": "adapter"}
 
 
 def neuron_heatmap(
@@ -85,13 +85,14 @@ def expert_map(weights: object, labels: Sequence[str], *, token: int, colours: s
     return figure
 
 
-def left_out_bars(effects: object, unit: str) -> go.Figure:
-    """The effect of a layer without one of its S sublayers. effects [S, L]; unit: of the outcome."""
+def left_out_bars(effects: object, parts: Sequence[str], unit: str) -> go.Figure:
+    """The effect of a layer without one of its S sublayers. effects [S, L]; parts [S]: of SUBLAYERS; unit: of the
+    outcome."""
     values = as_array(effects, name="effects", ndim=2)
-    layers = np.arange(values.shape[1], dtype=np.int32)
+    layers, names = np.arange(values.shape[1], dtype=np.int32), [SUBLAYERS[part] for part in parts]
     drawn = [
         bars(layers, row, f"without {name}", shade, f"layer %{{x}} without {name}: %{{y:+.4g}}")
-        for row, name, shade in zip(values, SUBLAYERS.values(), colour.SERIES, strict=False)
+        for row, name, shade in zip(values, names, colour.SERIES[: len(names)], strict=True)
     ]
     across = component_axis(len(layers), title="layer left out")
     layout = neutral_layout(margin=margin(40), xaxis=across, yaxis=plain_axis(unit), legend=LEGEND, bargap=0.25)

@@ -80,14 +80,15 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
         ("left out", view.model, view.text, view.pair, outcome),
         lambda: causal.leave_out_each_sublayer(view.loaded, view.trace, outcome).numpy(),
     )
-    figure = left_out_bars(found, "change of the outcome")
+    parts = view.trace.config.sublayers
+    figure = left_out_bars(found, parts, "change of the outcome")
     plot(
         figure, height=300, key="left-out",
         alt="The change of the outcome for each layer without its attention, and without its FFN.",
     )  # fmt: skip
     at = largest_cell(np.abs(found))
     st.markdown(
-        f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {[*SUBLAYERS.values()][at[0]]}. "
+        f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {SUBLAYERS[parts[at[0]]]}. "
         f"Outcome: {plain(outcomes.unit(outcome))}."
     )
     return found, figure

@@ -143,6 +143,8 @@ def test_its_neurons_are_explained(model: encoder.TextEncoder) -> None:
     assert all(check.agrees for check in step.check(reference))
     with pytest.raises(encoder.EncoderError, match="neuron"):
         explain.feed_forward(trace, explain.Place(1, neuron=model.config.adapter), "adapter")
+    with pytest.raises(encoder.EncoderError, match="adapter"):
+        explain.add_norm(encoder.load("twin-pre", device="cpu").trace("a"), explain.Place(), "adapter")
     with pytest.raises(encoder.EncoderError, match="adapters"):
         explain.feed_forward(encoder.load("twin-pre", device="cpu").trace("a"), explain.Place(), "adapter")
 
