@@ -458,4 +458,4 @@ def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:
                 f"The checkpoint has the weight {name}, which config.json does not describe: correct config.json."
             )
         meanings.add(meaning)
-    return tuple(f"Left out, as no part of the encoder: {meaning}." for meaning in sorted(meanings - {""}))
+    return tuple(f"Left out: {meaning}." for meaning in sorted(meanings - {""}))
