@@ -229,3 +229,4 @@ def test_every_part_of_the_picture_fits(visit: Callable[..., Page], norm: str, s
         wait_until_uncut(page, chip.get_attribute("title") or "")
         assert page.evaluate(SMOOTHED) == []
         page.keyboard.press("Escape")
+        page.locator(".enc-model-opened").wait_for(state="hidden")

@@ -168,6 +168,9 @@ def test_a_former_address_opens_the_same_part(visit: Callable[..., Page], addres
     page = visit(address)
     page.locator(f".enc-model[data-opened='{part}']").wait_for()
     assert page.locator(".stAlert").count() == 0
+    settle(page)
+    page.keyboard.press("Escape")  # nothing has the focus
+    page.locator(".enc-model[data-opened='']").wait_for()
 
 
 def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]) -> None:

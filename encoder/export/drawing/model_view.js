@@ -77,6 +77,7 @@ export class ModelView extends Drawing {
     this.listen(stage, "pointerleave", () => this.hover(null));
     this.listen(drawing, "click", (event) => this.clicked(event.target));
     this.listen(opened, "keydown", (event) => this.panelKey(event));
+    this.listen(document, "keydown", ({ key }) => this.keyOutside(key));
     this.listen(opened, "scroll", () => noMoreBelow(opened), { passive: true });
     this.listenToKeys(body);
   }
@@ -719,6 +720,11 @@ export class ModelView extends Drawing {
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  // A part that a link opened has no focus, and neither has one whose picture Streamlit has made again.
+  keyOutside(key) {
+    if (key === "Escape" && this.part && document.activeElement === document.body) this.back();
   }
 
   // Escape: to the part that this one is a detail of, else to the whole picture.
