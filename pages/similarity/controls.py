@@ -40,15 +40,14 @@ def _layer(config: EncoderConfig) -> None:
     """The vectors that the map is about. Along a path a router changes its experts, and the parts of a cosine would not
     add up: with experts it is about the output, which needs no path."""
     asked, n_layers = state.newest(Params.depth), config.n_layers
-    offered = range(n_layers + 1) if config.experts is None else (n_layers,)
+    offered, has = range(n_layers + 1), f"0 to {n_layers}"
+    if config.experts is not None:
+        offered, has = offered[-1:], "the output only"
     if asked not in offered:
         state.put(Params.depth, n_layers)
-    if asked > n_layers:
-        st.warning(
-            f"The link asks for the vectors before layer {asked}; this model has 0 to {n_layers}. "
-            f"Shown: {n_layers}, the output.",
-            icon=":material/link_off:",
-        )
+        if asked != Params.depth.default:
+            said = f"The link asks for the vectors before layer {asked}; this model has {has}."
+            st.warning(f"{said} Shown: {n_layers}, the output.", icon=":material/link_off:")
 
     def name(layer: int) -> str:
         if layer == n_layers:
