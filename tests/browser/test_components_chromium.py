@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.apps import components_tokens
-from tests.conftest import ROOT, Server, collect_complaints, settle
+from tests.conftest import ROOT, Server, Tab, collect_complaints, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -37,6 +37,8 @@ STILL = """() => new Promise((done) => {
   };
   look();
 })"""
+#: Whether Python tells of this drawing.
+TELLS = "name => JSON.parse(document.querySelector('[data-testid=stCode]')?.innerText ?? '{}').show === name"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -61,6 +63,42 @@ def app(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> 
     """The test app instead of the app, for `visit`."""
     with serve(app=install(tmp_path_factory.mktemp("components"), True), PYTHONPATH=str(ROOT)) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def stage(browser: Browser, app: Server) -> Iterator[Tab]:
+    """A tab for the tests of this file that need no other: its page is loaded once."""
+    tab = Tab(browser, app.url, {})
+    tab.page.goto(f"{app.url}/?show=nothing")
+    settle(tab.page)
+    yield tab
+    tab.context.close()
+
+
+@pytest.fixture
+def show(stage: Tab, app: Server) -> Iterator[Callable[[str], Page]]:
+    """`page = show("grid")`: a drawing that is made now, on a page whose Python has heard nothing.
+
+    The test fails if there is a warning or an error in the console, or a line in the server's log.
+    """
+    page, before = stage.page, len(app.log())
+
+    def shown(name: str) -> Page:
+        field = page.get_by_role("textbox", name="Show")
+        for one in ("nothing", name):
+            field.fill(one)
+            field.press("Enter")
+            page.wait_for_function(TELLS, arg=one)
+            settle(page)
+        return page
+
+    stage.complaints.clear()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.emulate_media(color_scheme="light")
+    page.mouse.move(0, 0)
+    yield shown
+    assert not stage.complaints, "\n".join(stage.complaints)
+    assert not app.log()[before:]
 
 
 def told(page: Page) -> dict[str, Any]:
@@ -134,8 +172,8 @@ def test_a_map_has_labels_pictures_and_one_script(visit: Callable[..., Page], ap
     plotly_arrived_once_and_compressed(page, app)
 
 
-def test_a_click_is_heard_once_with_its_cell_and_shift(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def test_a_click_is_heard_once_with_its_cell_and_shift(show: Callable[[str], Page]) -> None:
+    page = show("plot")
     drawn_map(page)
     click_cell(page, 3, 5)
     click = {"event": "click", "axis": "cell", "i": 3, "j": 5, "trace": 0, "shift": False}
@@ -186,8 +224,8 @@ def the_label_of_a_cell_returns_after_scrolling(page: Page) -> None:
     expect(label).to_be_visible()
 
 
-def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(show: Callable[[str], Page]) -> None:
+    page = show("plot")
     plot = drawn_map(page)
     values = told(page)["values"]
     plot.focus()
@@ -212,8 +250,8 @@ def test_the_keyboard_alone_selects_a_cell_and_says_where_it_is(visit: Callable[
     expect(page.locator(".enc-cursor").first).not_to_be_visible()
 
 
-def test_a_zoom_is_sent_and_survives_a_selection(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def test_a_zoom_is_sent_and_survives_a_selection(show: Callable[[str], Page]) -> None:
+    page = show("plot")
     plot = drawn_map(page)
     whole = page.locator(".enc-plot .xtick").count()
     zoom_in(page)
@@ -238,8 +276,8 @@ def test_a_zoom_is_sent_and_survives_a_selection(visit: Callable[..., Page]) -> 
     expect(page.locator(".enc-plot .xtick")).to_have_count(whole)
 
 
-def test_zooming_by_keyboard(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=plot")
+def test_zooming_by_keyboard(show: Callable[[str], Page]) -> None:
+    page = show("plot")
     drawn_map(page).focus()
     page.keyboard.press("+")
     wait_window(page, "!== null")
@@ -249,8 +287,8 @@ def test_zooming_by_keyboard(visit: Callable[..., Page]) -> None:
     wait_window(page, "=== null")
 
 
-def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=points")
+def test_a_point_of_another_trace(show: Callable[[str], Page]) -> None:
+    page = show("points")
     points = page.locator(".enc-plot .point")
     points.first.wait_for()
     box = points.nth(1).bounding_box()
@@ -268,8 +306,8 @@ def test_a_point_of_another_trace(visit: Callable[..., Page]) -> None:
     assert wait_heard(page, 2)[-1] == expected | {"point": 2, "x": 2, "y": 1}
 
 
-def test_what_happens_on_a_chart_without_a_listener_stays_in_the_browser(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=unheard")
+def test_what_happens_on_a_chart_without_a_listener_stays_in_the_browser(show: Callable[[str], Page]) -> None:
+    page = show("unheard")
     listed, bare = (page.locator(f".st-key-{key} .enc-plot") for key in ("points", "bare"))
     before = told(page)["runs"]
     point = listed.locator(".point").nth(1).bounding_box()
@@ -377,8 +415,8 @@ def grid_cell(page: Page, name: str) -> tuple[float, float]:
     return tuple(place)
 
 
-def test_the_grid_has_labels_opens_pins_and_clears(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=grid")
+def test_the_grid_has_labels_opens_pins_and_clears(show: Callable[[str], Page]) -> None:
+    page = show("grid")
     labels_of_heads_have_their_measure_and_badge(page)
     page.mouse.click(*grid_cell(page, "L1 H2"))
     assert wait_heard(page, 1) == [{"event": "open", "layer": 1, "head": 2, "shift": False}]
@@ -410,8 +448,8 @@ def labels_of_heads_have_their_measure_and_badge(page: Page) -> None:
     expect(page.locator(".enc-grid-tip span")).to_contain_text("pinned, 1")
 
 
-def test_the_outline_moves_before_python_answers(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=grid")
+def test_the_outline_moves_before_python_answers(show: Callable[[str], Page]) -> None:
+    page = show("grid")
     x, y = grid_cell(page, "L2 H3")
     changed = page.evaluate(
         """([x, y]) => {
@@ -426,8 +464,8 @@ def test_the_outline_moves_before_python_answers(visit: Callable[..., Page]) -> 
     wait_heard(page, 1)
 
 
-def test_a_sorted_grid_is_walked_in_its_order(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=grid&order=1")
+def test_a_sorted_grid_is_walked_in_its_order(show: Callable[[str], Page]) -> None:
+    page = show("sorted")
     canvas = page.locator('canvas[aria-roledescription="grid of attention maps"]')
     canvas.focus()
     said = []
@@ -438,23 +476,23 @@ def test_a_sorted_grid_is_walked_in_its_order(visit: Callable[..., Page]) -> Non
     assert said == ["layer 0 head 1", "layer 1 head 2", "layer 1 head 2", "layer 1 head 2"]
 
 
-@pytest.mark.parametrize("show", ["grid", "lines", "text"])
-def test_a_drawing_is_exported(visit: Callable[..., Page], show: str, tmp_path: Path) -> None:
-    page = visit(f"/?show={show}", accept_downloads=True)
-    page.locator(DRAWN[show]).first.wait_for()
+@pytest.mark.parametrize("name", ["grid", "lines", "text"])
+def test_a_drawing_is_exported(show: Callable[[str], Page], name: str, tmp_path: Path) -> None:
+    page = show(name)
+    page.locator(DRAWN[name]).first.wait_for()
     for kind in ("png", "svg"):
         with page.expect_download() as waiting:
             page.locator(".enc-save", has_text=kind.upper()).click()
-        assert waiting.value.suggested_filename == f"{'heads' if show == 'grid' else show}.{kind}"
+        assert waiting.value.suggested_filename == f"{'heads' if name == 'grid' else name}.{kind}"
         waiting.value.save_as(tmp_path / kind)
     assert (tmp_path / "png").read_bytes().startswith(b"\x89PNG\r\n")
     svg = ElementTree.parse(tmp_path / "svg")
     words = [element.text for element in svg.iter(f"{SVG}text")]
     counts = {tag: len(list(svg.iter(f"{SVG}{tag}"))) for tag in ("path", "image")}
-    if show == "grid":
+    if name == "grid":
         assert counts["image"] == 12
         assert {"L0", "L2", "H0", "H3", "previous"} <= set(words)
-    elif show == "lines":
+    elif name == "lines":
         assert counts == {"path": counts["path"], "image": 0}
         assert words == ["L0 H0", "L0 H1", "L0 H2", *TOKENS, *TOKENS]
         lines = "".join(element.get("d") for element in svg.iter(f"{SVG}path")).count("L")
@@ -477,8 +515,8 @@ def numbers(page: Page, side: str) -> list[float]:
     return [float(text) for text in page.locator(f".enc-lines-{side} u").all_text_contents()]
 
 
-def test_selected_tokens_are_summed_and_sent(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=lines")
+def test_selected_tokens_are_summed_and_sent(show: Callable[[str], Page]) -> None:
+    page = show("lines")
     weights = told(page)["weights"]
     row(page, "from", 2).click()
     wait_heard(page, 1)
@@ -493,8 +531,8 @@ def test_selected_tokens_are_summed_and_sent(visit: Callable[..., Page]) -> None
     assert page.locator(".enc-lines-from .enc-lines-token b").all_text_contents() == TOKENS
 
 
-def test_a_selection_shows_at_once(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=lines")
+def test_a_selection_shows_at_once(show: Callable[[str], Page]) -> None:
+    page = show("lines")
     weights = told(page)["weights"]
     sums = page.evaluate(
         """() => {
@@ -513,8 +551,8 @@ def test_a_selection_shows_at_once(visit: Callable[..., Page]) -> None:
     assert sums == pytest.approx(expected, rel=6e-3)
 
 
-def test_lines_by_keyboard(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=lines")
+def test_lines_by_keyboard(show: Callable[[str], Page]) -> None:
+    page = show("lines")
     page.locator('[aria-roledescription="attention as lines"]').focus()
     for key in ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown"]:
         page.keyboard.press(key)
@@ -528,8 +566,8 @@ def test_lines_by_keyboard(visit: Callable[..., Page]) -> None:
     ]
 
 
-def test_lines_between_other_tokens_than_themselves(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=pair")
+def test_lines_between_other_tokens_than_themselves(show: Callable[[str], Page]) -> None:
+    page = show("pair")
     weights = told(page)["weights"][0]
     expect(page.locator(".enc-lines-from .enc-lines-token")).to_have_count(3)
     row(page, "from", 1).hover()
@@ -556,8 +594,8 @@ def ranks(values: list[float]) -> list[int]:
     return sorted(range(len(values)), key=lambda k: values[k])
 
 
-def test_a_text_is_shaded_by_the_unit_under_the_pointer_or_the_selected_ones(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=text")
+def test_a_text_is_shaded_by_the_unit_under_the_pointer_or_the_selected_ones(show: Callable[[str], Page]) -> None:
+    page = show("text")
     weights = told(page)["weights"]
     unit = page.locator(".enc-text-unit")
     mean = [sum(column) / N for column in zip(*weights, strict=True)]
@@ -580,8 +618,8 @@ def test_a_text_is_shaded_by_the_unit_under_the_pointer_or_the_selected_ones(vis
     assert unit.nth(6).text_content() == "<b>mat</b>"
 
 
-def test_a_text_by_keyboard_in_both_directions_of_writing(visit: Callable[..., Page]) -> None:
-    page = visit("/?show=text")
+def test_a_text_by_keyboard_in_both_directions_of_writing(show: Callable[[str], Page]) -> None:
+    page = show("text")
     body = page.locator('[aria-roledescription="text shaded by attention"]')
     body.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):  # the first key shows where the cursor is
@@ -647,10 +685,10 @@ def check_fit(page: Page, width: int) -> None:
     )
 
 
-@pytest.mark.parametrize("show", SHOWS)
-def test_it_follows_theme_and_window_and_leaves_nothing_behind(visit: Callable[..., Page], show: str) -> None:
-    page = visit(f"/?show={show}")
-    page.locator(DRAWN[show]).first.wait_for()
+@pytest.mark.parametrize("name", SHOWS)
+def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[str], Page], name: str) -> None:
+    page = show(name)
+    page.locator(DRAWN[name]).first.wait_for()
     light = look(page)
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(500)
@@ -666,7 +704,7 @@ def test_it_follows_theme_and_window_and_leaves_nothing_behind(visit: Callable[.
     expect(page.locator(".enc-tip")).to_have_count(0)
     page.set_viewport_size({"width": 900, "height": 600})
     page.get_by_text("Remove the drawing").click()
-    page.locator(DRAWN[show]).first.wait_for()
+    page.locator(DRAWN[name]).first.wait_for()
 
 
 @pytest.mark.parametrize("show", ["plot", "lines", "grid"])

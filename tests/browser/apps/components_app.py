@@ -1,4 +1,4 @@
-"""One drawing component, selected by `?show=`, and below it, as JSON, its events in Python."""
+"""One drawing component, named in a field or by `?show=`, and below it, as JSON, its events in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from encoder.export import picture
 from pages import components
 
 N = len(TOKENS)
-show = st.query_params.get("show", "plot")
+
+
+def begin_again() -> None:
+    """Nothing is known of the drawing that was shown before."""
+    for name in ("heard", "selected", "runs", "removed"):
+        st.session_state.pop(name, None)
+
+
+show = st.text_input("Show", st.query_params.get("show", "plot"), on_change=begin_again)
 heard = st.session_state.setdefault("heard", [])
 st.session_state.runs = st.session_state.get("runs", 0) + 1
 weights = np.random.default_rng(7).dirichlet(np.full(N, 0.3), size=(3, 4, N)).astype(np.float32)
@@ -45,7 +53,7 @@ def points() -> go.Figure:
 
 
 state = {}
-if st.checkbox("Remove the drawing"):
+if st.checkbox("Remove the drawing", key="removed") or show == "nothing":
     pass
 elif show == "plot":
     selected = st.session_state.get("selected")
@@ -57,7 +65,7 @@ elif show == "points":
 elif show == "unheard":
     components.plot(points(), key="points", alt="Three points.", height=320)
     components.plot(points(), key="bare", alt="The same points.", height=320, mode_bar=False)
-elif show == "grid":
+elif show in ("grid", "sorted"):
     ramp = np.arange(256, dtype=np.uint8)
     components.head_grid(
         (weights * 255).astype(np.uint8),
@@ -71,7 +79,7 @@ elif show == "grid":
         measure_label="mean maximum",
         badges={"L1H2": "previous"},
         dim=np.eye(3, 4, dtype=bool),
-        order=[(2, 3), (0, 1), (1, 2)] if "order" in st.query_params else None,
+        order=[(2, 3), (0, 1), (1, 2)] if show == "sorted" else None,
         pinned=[(2, 0)],
         on_event=heard.append,
     )
@@ -104,4 +112,4 @@ else:
     state = {"weights": weights[0, :3].tolist()}
 
 st.button("Run again")
-st.code(json.dumps({"heard": heard, "runs": st.session_state.runs, **state}), language=None)
+st.code(json.dumps({"show": show, "heard": heard, "runs": st.session_state.runs, **state}), language=None)
