@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import settle, wait_until_none
+from tests.conftest import go, settle, wait_until_none
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,34 +47,46 @@ HIDDEN = """() => {
 
 
 @pytest.mark.parametrize(
-    "path",
+    "paths",
     [
-        "heads", "heads?view=beside", "heads?view=vectors",
-        "contribution", "contribution?beyond=rollout", "head_types", "pre_post",
-        f"interventions?intervention=patching&patch_with={quote(ALIGNED)}", "feed_forward",
+        ["heads", "contribution", f"interventions?intervention=patching&patch_with={quote(ALIGNED)}"],
+        ["heads?view=beside", "contribution?beyond=rollout", "feed_forward"],
+        ["heads?view=vectors", "head_types", "pre_post"],
     ],
-    ids=lambda path: path.partition("=")[0],
-)  # fmt: skip
-def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], path: str) -> None:
-    path, _, more = path.partition("?")
-    address = f"/{path}?{urlencode({'text': BANK, 'layer': 2, 'head': 3})}&{more}"
-    page = visit(address, width=SCREENS[0][0], height=SCREENS[0][1])
+    ids=lambda paths: paths[0],
+)
+def test_a_click_is_answered_in_the_window(visit: Callable[..., Page], paths: list[str]) -> None:
+    (width, height), *_ = screens = list(SCREENS)
+    page = visit(address(paths[0]), width=width, height=height)
     page.evaluate(REMEMBER)
-    answer = page.locator(".st-key-answer")
-    for width, height in SCREENS:
-        page.set_viewport_size({"width": width, "height": height})
-        settle(page)
-        area = page.locator(MAP).first
-        area.scroll_into_view_if_needed()
-        for share in (0.15, 0.85):  # a cell at the top, one at the bottom
-            box = area.bounding_box()
-            assert box is not None
-            before = answer.inner_text()
-            area.click(position={"x": box["width"] * share, "y": box["height"] * share})
-            expect(answer).not_to_have_text(before)
-            expect(answer).to_contain_text(RANKED)
+    for path in paths:
+        if path != paths[0]:
+            go(page, address(path))
+        for width, height in screens:
+            page.set_viewport_size({"width": width, "height": height})
             settle(page)
-            wait_until_none(page, HIDDEN)
+            clicks_are_answered(page)
+        screens.reverse()  # the next page opens on the screen that is there
+
+
+def address(path: str) -> str:
+    """The address of a page with a text and a head, and what else its path says."""
+    path, _, more = path.partition("?")
+    return f"/{path}?{urlencode({'text': BANK, 'layer': 2, 'head': 3})}&{more}"
+
+
+def clicks_are_answered(page: Page) -> None:
+    area, answer = page.locator(MAP).first, page.locator(".st-key-answer")
+    area.scroll_into_view_if_needed()
+    for share in (0.15, 0.85):  # a cell at the top, one at the bottom
+        box = area.bounding_box()
+        assert box is not None
+        before = answer.inner_text()
+        area.click(position={"x": box["width"] * share, "y": box["height"] * share})
+        expect(answer).not_to_have_text(before)
+        expect(answer).to_contain_text(RANKED)
+        settle(page)
+        wait_until_none(page, HIDDEN)
 
 
 def test_a_word_is_asked_for(visit: Callable[..., Page]) -> None:
