@@ -188,9 +188,11 @@ def browser(chromium: str) -> Iterator[Browser]:
 class Tab:
     """A tab of a visitor who has left: the next one finds the app's scripts parsed. `complaints`: what went wrong."""
 
-    def __init__(self, browser: Browser, server: str, options: dict[str, Any]) -> None:
+    def __init__(self, browser: Browser, server: str, options: dict[str, Any], script: str = "") -> None:
         self.context = browser.new_context(**options)
         self.context.set_default_timeout(PATIENCE)
+        if script:
+            self.context.add_init_script(script)
         self.page = self.context.new_page()
         self.server = server
         self.complaints: list[str] = []
@@ -221,15 +223,16 @@ def visit(browser: Browser, app: Server, tabs: dict[str, list[Tab]]) -> Iterator
 
     The test fails if there is a warning or an error in the browser's console, a line in the server's log, or a
     request to another machine. A test that closes its page takes its tab away from later ones.
+    script: JavaScript that runs before the scripts of each page.
     """
     used: list[tuple[str, Tab]] = []
     before = len(app.log())
 
     def open_page(path: str = "/", *, width: int = 1280, height: int = 720, dark: bool = False, **options) -> Page:
-        motion = options.pop("reduced_motion", "no-preference")
-        key = json.dumps([app.url, options], sort_keys=True)
+        motion, script = options.pop("reduced_motion", "no-preference"), options.pop("script", "")
+        key = json.dumps([app.url, options, script], sort_keys=True)
         free = tabs.get(key)
-        tab = free.pop() if free else Tab(browser, app.url, options)
+        tab = free.pop() if free else Tab(browser, app.url, options, script)
         used.append((key, tab))
         page = tab.page
         page.set_viewport_size({"width": width, "height": height})  # not the context's: all screens share one

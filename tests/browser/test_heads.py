@@ -312,9 +312,7 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     def drawn_is(layer: int, head: int) -> None:
         np.testing.assert_allclose(page.evaluate(DRAWN_WEIGHTS), trace.attention(layer, head).numpy(), rtol=1e-5)
 
-    page = visit(f"/?{urlencode({'text': CAT, 'layer': 1, 'head': 8})}")
-    page.add_init_script(HOLD)
-    page.reload()
+    page = visit(f"/?{urlencode({'text': CAT, 'layer': 1, 'head': 8})}", script=HOLD)
     page.locator(DRAWN["map"]).wait_for()
     settle(page)
     opened, heading = page.locator(".st-key-heads-head"), page.locator(".st-key-heads-head :is(h2, h3)").first
@@ -355,15 +353,12 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     expect(heading).to_have_text("L4 H0")
     expect(opened).not_to_have_attribute("data-opened", "")
     settle(page)
-    page.close()  # no later test gets the script that delays messages
 
 
 @pytest.mark.parametrize("n_tokens", [100, 400])
 def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callable[..., Page], n_tokens: int) -> None:
     text = sentence(n_tokens)
-    page = visit(f"/?{urlencode({'text': text, 'layer': 1, 'head': 8, 'i': 2})}")
-    page.add_init_script(HOLD)
-    page.reload()
+    page = visit(f"/?{urlencode({'text': text, 'layer': 1, 'head': 8, 'i': 2})}", script=HOLD)
     page.locator(DRAWN["map"]).wait_for()
     settle(page)
     opened, heading = page.locator(".st-key-heads-head"), page.locator(".st-key-heads-head :is(h2, h3)").first
@@ -383,7 +378,6 @@ def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callabl
     settle(page)
     assert page.evaluate(DRAWN_WEIGHTS) == early
     assert page.evaluate(f"document.querySelector('{MAP} .heatmaplayer image').early")  # it was not drawn again
-    page.close()  # no later test gets the script that delays messages
 
 
 #: Notes each frame in which the heading or the answer is that of another head than the maps of Q K V.
