@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import open_page, settle, wait_for_query
+from tests.conftest import go, open_page, settle, wait_for_query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -100,25 +100,26 @@ def hide_a_word(visit: Callable[..., Page]) -> None:
 #: Counts the old pictures that plots and grids lay over their new ones.
 COUNT_FADES = """() => {
   window.fades = 0;
-  new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
+  window.counter?.disconnect();
+  window.counter = new MutationObserver((changes) => changes.forEach((change) => change.addedNodes.forEach((node) => {
     if (!node.classList?.contains("enc-fading")) return;
     window.fades += 1;
     window.buttons = (window.buttons ?? 0) + node.querySelectorAll(".modebar-btn").length;
-  }))).observe(document.body, {childList: true, subtree: true});
+  })));
+  window.counter.observe(document.body, {childList: true, subtree: true});
 }"""
 
 
-@pytest.mark.parametrize(("reduced", "fades"), [("no-preference", 1), ("reduce", 0)])
-def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page], reduced: str, fades: int) -> None:
-    page = visit("/pre_post?model=twin-pre&layer=1&head=1&text=the+cat+sat+on+the+mat", reduced_motion=reduced)
-    settle(page)
+def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page]) -> None:
+    page = visit("/pre_post?model=twin-pre&layer=1&head=1&text=the+cat+sat+on+the+mat")
     page.locator('[data-testid="stImage"] img').first.wait_for(state="attached")
     assert all(page.evaluate("() => [...document.querySelectorAll('.stMain img')].map((one) => one.naturalWidth > 0)"))
-    page.goto(page.url.partition("/pre_post")[0] + "/heads?text=the+cat+sat+on+the+mat")
-    settle(page)
-    page.evaluate(COUNT_FADES)
-    page.get_by_role("radio", name="Pre-norm", exact=True).click()
-    wait_for_query(page, norm="pre")
-    settle(page)
-    page.wait_for_function("fades => window.fades === fades", arg=2 * fades)  # the grid and the map
-    assert page.evaluate("() => window.buttons ?? 0") == 0
+    go(page, "/heads?text=the+cat+sat+on+the+mat")
+    for motion, placement, norm, fades in (("no-preference", "Pre", "pre", 1), ("reduce", "Post", None, 0)):
+        page.emulate_media(reduced_motion=motion)
+        page.evaluate(COUNT_FADES)
+        page.get_by_role("radio", name=f"{placement}-norm", exact=True).click()
+        wait_for_query(page, norm=norm)
+        settle(page)
+        page.wait_for_function("fades => window.fades === fades", arg=2 * fades)  # the grid and the map
+        assert page.evaluate("() => window.buttons ?? 0") == 0
