@@ -24,8 +24,13 @@ def bar(page: Page) -> Locator:
     return page.get_by_role("navigation", name="Pages")
 
 
-def test_one_row_of_groups_opens_their_pages_by_mouse(visit: Callable[..., Page]) -> None:
+def test_pages_are_opened_by_mouse_in_the_bar_and_outside_it(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two+three")
+    one_row_of_groups_opens_their_pages_by_mouse(page)
+    pages_outside_the_bar_are_one_click_or_a_search_away(page)
+
+
+def one_row_of_groups_opens_their_pages_by_mouse(page: Page) -> None:
     groups = page.locator("#enc-groups > li")
     assert 1 <= groups.count() <= 7
     tops = {round(groups.nth(number).bounding_box()["y"]) for number in range(groups.count())}
@@ -48,8 +53,7 @@ def test_one_row_of_groups_opens_their_pages_by_mouse(visit: Callable[..., Page]
     bar(page).get_by_role("link", name="Positions").wait_for(state="detached")
 
 
-def test_pages_outside_the_bar_are_one_click_or_a_search_away(visit: Callable[..., Page]) -> None:
-    page = visit("/heads?text=one+two+three")
+def pages_outside_the_bar_are_one_click_or_a_search_away(page: Page) -> None:
     page.locator(".enc-tools").get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", level=1).wait_for()
     page.keyboard.press("Control+k")
@@ -62,8 +66,7 @@ def test_pages_outside_the_bar_are_one_click_or_a_search_away(visit: Callable[..
     page.get_by_role("heading", name="Attention by hand", level=1).wait_for()
 
 
-def test_the_bar_by_keys(visit: Callable[..., Page]) -> None:
-    page = visit("/positions")
+def the_bar_by_keys(page: Page) -> None:
     bar(page).get_by_role("button", name="Attention").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -92,8 +95,13 @@ PLACES = """() => {
 }"""
 
 
-def test_the_title_of_the_classroom_keeps_its_place(visit: Callable[..., Page]) -> None:
+def test_the_bar_by_keys_and_the_place_of_a_title_that_it_opens(visit: Callable[..., Page]) -> None:
     page = visit("/positions")
+    the_title_of_the_classroom_keeps_its_place(page)
+    the_bar_by_keys(page)
+
+
+def the_title_of_the_classroom_keeps_its_place(page: Page) -> None:
     page.evaluate(PLACES)
     bar(page).get_by_role("button", name="Learn").click()
     bar(page).get_by_role("link", name="Classroom").click()
@@ -102,8 +110,14 @@ def test_the_title_of_the_classroom_keeps_its_place(visit: Callable[..., Page]) 
     assert len(page.evaluate("() => window.places")) == 1
 
 
-def test_few_steps_lead_from_the_link_to_the_page_into_it(visit: Callable[..., Page]) -> None:
-    page = visit("/heads")
+def test_keys_names_and_previews_of_one_page(visit: Callable[..., Page]) -> None:
+    page = visit("/heads?text=one+two+three&layer=0")
+    few_steps_lead_from_the_link_to_the_page_into_it(page)
+    names_are_spoken_without_marks(page)
+    a_preview_does_not_cover_the_grid_after_a_click(page)
+
+
+def few_steps_lead_from_the_link_to_the_page_into_it(page: Page) -> None:
     page.keyboard.press("Tab")
     assert "Skip" in page.evaluate("document.activeElement.textContent")
     page.keyboard.press("Enter")
@@ -169,8 +183,7 @@ def test_the_search_by_touch(visit: Callable[..., Page]) -> None:
     wait_for_query(page, term="sink")
 
 
-def test_a_preview_does_not_cover_the_grid_after_a_click(visit: Callable[..., Page]) -> None:
-    page = visit("/heads?text=one+two+three&layer=0")
+def a_preview_does_not_cover_the_grid_after_a_click(page: Page) -> None:
     grid = page.locator('canvas[aria-roledescription="grid of attention maps"]')
     grid.hover(position={"x": 60, "y": 60})
     page.locator(".enc-tip:popover-open").wait_for()
@@ -185,8 +198,7 @@ def box_corner(element: Locator) -> tuple[float, float]:
     return box["x"], box["y"]
 
 
-def test_names_are_spoken_without_marks(visit: Callable[..., Page]) -> None:
-    page = visit("/heads?text=one+two+three")
+def names_are_spoken_without_marks(page: Page) -> None:
     page.get_by_role("switch", name="Hide [CLS] and [SEP]").or_(
         page.get_by_role("checkbox", name="Hide [CLS] and [SEP]")
     ).wait_for()
