@@ -652,19 +652,16 @@ DRAWN = {
 }
 
 
-def look(page: Page) -> str:
-    """What depends on the theme: a colour of a plot and of lines, the picture of a grid."""
-    return page.evaluate(
-        """() => {
-          const text = document.querySelector('.enc-plot .xtick text');
-          if (text) return getComputedStyle(text).fill;
-          const lines = document.querySelector('.enc-lines');
-          if (lines) return lines.style.getPropertyValue('--enc-bar');
-          const shaded = document.querySelector('.enc-text');
-          if (shaded) return shaded.style.getPropertyValue('--enc-from');
-          return document.querySelector('.enc-grid canvas').toDataURL();
-        }"""
-    )
+#: What depends on the theme: a colour of a plot and of lines, the picture of a grid.
+LOOK = """() => {
+  const text = document.querySelector('.enc-plot .xtick text');
+  if (text) return getComputedStyle(text).fill;
+  const lines = document.querySelector('.enc-lines');
+  if (lines) return lines.style.getPropertyValue('--enc-bar');
+  const shaded = document.querySelector('.enc-text');
+  if (shaded) return shaded.style.getPropertyValue('--enc-from');
+  return document.querySelector('.enc-grid canvas')?.toDataURL();
+}"""
 
 
 def check_fit(page: Page, width: int) -> None:
@@ -689,14 +686,9 @@ def check_fit(page: Page, width: int) -> None:
 def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[str], Page], name: str) -> None:
     page = show(name)
     page.locator(DRAWN[name]).first.wait_for()
-    light = look(page)
+    light = page.evaluate(LOOK)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    for _ in range(100):
-        if look(page) != light:
-            break
-        page.wait_for_timeout(100)
-    assert look(page) != light
+    page.wait_for_function(f"light => ![light, undefined].includes(({LOOK})())", arg=light)
     for width in (390, 1280, 800):
         check_fit(page, width)
     page.get_by_text("Remove the drawing").click()
