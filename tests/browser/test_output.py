@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_every_page import ALL, violations, wait_until_uncut
+from tests.browser.test_every_page import are_well
 from tests.conftest import check_width, wait_for_query
 from tests.load import decoders, reference
 
@@ -67,11 +67,3 @@ def test_the_words_of_a_sound_over_its_spectrogram(visit: Callable[..., Page], t
     are_well(page)
     page.set_viewport_size({"width": 390, "height": 844})
     check_width(page)
-
-
-def are_well(page: Page) -> None:
-    """In both colour schemes, no rule of axe is violated."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        wait_until_uncut(page, scheme)
-        assert violations(page, {"type": "tag", "values": ALL}) == []
