@@ -39,7 +39,7 @@ def query(app: AppTest, name: str) -> str | None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens_with_the_causal_encoder(page: str):
-    app = visit(page, model="digit-words", closed=True)
+    app = visit(page, model="digit-words", closed=True, text="an odd digit", similar_to="an even digit")
     assert not app.exception, page
     assert not app.error, (page, [box.value for box in app.error])
 

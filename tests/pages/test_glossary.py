@@ -81,12 +81,12 @@ def test_the_page_shows_every_term_and_the_one_of_the_link() -> None:
 def on_screen() -> Iterator[tuple[str, str]]:
     """File and text of every sentence that a visitor may read: strings of pages and encoder, terms, and lessons."""
     for path in [*ROOT.glob("pages/**/*.py"), *ROOT.glob("encoder/**/*.py")]:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):  # docstrings are for developers
+        docstrings = set()  # they are for developers
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-                node.body.pop(0)
-        yield from ((path.name, node.value) for node in ast.walk(tree)
-                    if isinstance(node, ast.Constant) and isinstance(node.value, str))  # fmt: skip
+                docstrings.add(node.body[0].value)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+                yield path.name, node.value
     for path in (*ROOT.glob("pages/**/*.md"), *ROOT.glob("encoder/**/*.toml"), *ROOT.glob("pages/**/*.yml")):
         if path.name != "references.md":
             yield path.name, path.read_text(encoding="utf-8")
@@ -95,11 +95,12 @@ def on_screen() -> Iterator[tuple[str, str]]:
 def test_every_work_that_is_named_has_an_entry() -> None:
     name = r"[A-Z][\w’'-]+"
     cited = re.compile(rf"({name}(?: et al\.|(?:, {name})* and (?:van )?{name})),? \(?((?:19|20)\d\d)\b")
-    found = {(match[1], int(match[2]), file) for file, text in on_screen() for match in cited.finditer(text)}
+    texts = list(on_screen())
+    found = {(match[1], int(match[2]), file) for file, text in texts for match in cited.finditer(text)}
     known = {(one.authors, one.year) for one in REFERENCES}
     assert {(authors, year) for authors, year, _ in found} <= known, found
     assert len(found) > 50
-    named = "\n".join(text for _, text in on_screen())
+    named = "\n".join(text for _, text in texts)
     unused = [one.name for one in REFERENCES if not re.search(rf"{one.authors},? \(?{one.year}", named)]
     assert not unused
 
@@ -141,7 +142,8 @@ AUTHOR_YEAR = re.compile(r"(?<![\[\w])[A-Z][\w’-]+(?: et al\.|(?:, [A-Z]\w+)* 
 SHORT = {"text": "a cat", "similar_to": "a dog"}
 #: Views that name works: page and values; of parts that are closed at first, the names.
 NAMING_WORKS = [
-    ("contribution", {"beyond": part}, ()) for part in ("moves", "rollout", "plane", "deletion", "class")
+    ("contribution", {"beyond": part, "text": "a cat"}, ())
+    for part in ("moves", "rollout", "plane", "deletion", "class")
 ] + [
     ("model", {"start": "1"}, ("model-ways",)), ("heads", {}, ()), ("heads", {"layer": "5", "head": "3"}, ()),
     *(("positions", {"positions_part": "encoding", **values}, ()) for values in (

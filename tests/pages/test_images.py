@@ -23,6 +23,8 @@ from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
+#: The page of similarity splits the vectors at the output: along a path its default sentences take half a minute.
+AT_OUTPUT = {"vectors": "6"}
 DRAWN = encode(decode(examples()["7"])[:, ::-1])
 
 
@@ -34,13 +36,13 @@ def image_of(app: AppTest) -> str:
 @pytest.mark.parametrize("model", ["digits-pre", "digits-post"])
 def test_every_page_opens_with_a_model_of_images(model: str):
     for page in PAGES:
-        app = visit(page, model=model, closed=True)
+        app = visit(page, model=model, closed=True, **AT_OUTPUT)
         assert not app.exception, page
         assert not app.error, (page, [box.value for box in app.error])
 
 
 def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_returns():
-    app = visit("heads", model="digits-pre", layer="1", head="3", image="8", closed=True)
+    app = visit("heads", model="digits-pre", layer="1", head="3", image="8", closed=True, **AT_OUTPUT)
     app.switch_page("pages/similarity/page.py").run()
     assert_well(app)
     assert app.selectbox(key="view:model").value == "minilm"
@@ -58,7 +60,7 @@ def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_re
 
 
 def test_a_model_chosen_in_place_of_the_stand_in_stays():
-    app = visit("similarity", model="digits-pre", closed=True)
+    app = visit("similarity", model="digits-pre", closed=True, **AT_OUTPUT)
     app.selectbox(key="view:model").set_value("twin-post").run()
     app.switch_page("pages/heads/page.py").run()
     assert app.query_params["model"] == "twin-post"

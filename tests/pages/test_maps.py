@@ -15,6 +15,7 @@ from encoder.figures.numbers import three_digits
 from pages.core.access import visitors
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, sentences, visit, words, written
+from tests.pages.test_images import AT_OUTPUT
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 SHOWN = ("heads", "head_types")
@@ -32,7 +33,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_shows_the_maps_or_a_model_that_it_can_show(page: str, file: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
-    app = visit(page, model="other", source=file)
+    app = visit(page, model="other", source=file, **AT_OUTPUT)
     assert_well(app)
     stands_in = [one.value for one in app.caption if "swap_horiz" in one.value]
     if page in SHOWN:

@@ -24,6 +24,7 @@ from tests.conftest import ROOT
 from tests.load.reference import write
 from tests.load.sounds import model_of, tone
 from tests.pages.apps import assert_well, sentences, visit, words, written
+from tests.pages.test_images import AT_OUTPUT
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The pages that show the numbers of a sound; the others say what they need.
@@ -44,7 +45,7 @@ def model() -> encoder.AudioEncoder:
 
 def test_every_page_opens_with_a_model_of_sound():
     for page in PAGES:
-        app = visit(page, model="spoken-digits", closed=True)
+        app = visit(page, model="spoken-digits", closed=True, **AT_OUTPUT)
         assert not app.exception, page
         assert not app.error, (page, [box.value for box in app.error])
 

@@ -18,6 +18,7 @@ from encoder.model.config import EncoderConfig
 from encoder.model.pauses import pause, pausing
 from pages.core.access import limits, visitors
 from pages.core.stores import estimates, model_store
+from pages.core.stores.byte_cache import ByteCache
 from pages.core.stores.model_key import ModelKey
 from pages.core.work import compute_turns, page_slots
 from pages.core.work.compute_turns import Turns
@@ -255,6 +256,13 @@ def test_ones_own_machine_does_what_its_memory_allows(monkeypatch: pytest.Monkey
         estimates.of_trace(LARGE, 8_000, 4, "cpu")
 
 
+@pytest.fixture
+def none_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is loaded already has the limits of the test that loaded it."""
+    monkeypatch.setattr(model_store, "_MODELS", ByteCache(2 << 30, model_store._MODELS._on_evict))
+
+
+@pytest.mark.usefixtures("none_loaded")
 def test_models_of_the_pages_split_no_longer_text_than_a_visitor_may_give():
     """The engine itself has no such limit: importing pages changes nothing in it."""
     text = "a " * limits.TEXT.value
@@ -268,6 +276,7 @@ def test_models_of_the_pages_split_no_longer_text_than_a_visitor_may_give():
     assert pair.text.tokenizer.most_characters == limits.TEXT.value
 
 
+@pytest.mark.usefixtures("none_loaded")
 def test_the_page_says_what_to_do():
     app = visit("heads", model="scratch", layers="24", heads="16", width="768", ffn="3072")
     assert "fewer layers" in sentences(app)
