@@ -10,6 +10,7 @@ turns these into float64 too, in the reference as in ours, so that a difference 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import random
 import re
 import tempfile
@@ -532,23 +533,20 @@ def ids_of(length: int, seed: int) -> list[int]:
     return [draw.randrange(5, 99) for _ in range(length)]
 
 
-def differences(case: Case, dtype: torch.dtype) -> Differences:
-    """Ours and transformers' on the same weights and texts, one text at a time."""
+def opened(case: Case) -> tuple[nn.Module, Any]:
+    """The reference in float32, and our model of its files."""
     made = case.make()
     with tempfile.TemporaryDirectory() as place:
-        folder = write(case, made, Path(place) / "model")
-        ours = encoder.load(folder, device="cpu")
+        return made, encoder.load(write(case, made, Path(place) / "model"), device="cpu")
+
+
+def differences(case: Case, dtype: torch.dtype, both: tuple[nn.Module, Any] | None = None) -> Differences:
+    """Ours and transformers' on the same weights and texts, one text at a time. both: from `opened`, unchanged."""
+    made, ours = both or opened(case)
     assert not isinstance(ours, encoder.JointEncoder)
     with numbers_of(dtype):
-        rebuilt = case.build().to(dtype)
-        # Parameters only: buffers hold what the model computed, now in this type.
-        values = {
-            name: value for name, value in made.named_parameters() if not case.kept or not re.search(case.kept, name)
-        }
-        rebuilt.load_state_dict(values, strict=False)
-        case.exact(rebuilt)
-        theirs = case.encode(rebuilt)
-        ours.encoder.to(dtype)
+        ours = dataclasses.replace(ours, encoder=copy.deepcopy(ours.encoder).to(dtype))
+        theirs = _in_type(case, made, dtype)
         if isinstance(ours, encoder.TextEncoder):
             worst = [_of_text(case, ours, theirs, ids_of(length, length)) for length in case.lengths]
         else:
@@ -556,19 +554,33 @@ def differences(case: Case, dtype: torch.dtype) -> Differences:
     return Differences(*(max(column) for column in zip(*worst, strict=True)))
 
 
+def _in_type(case: Case, made: nn.Module, dtype: torch.dtype) -> Any:
+    """The reference in a type: its weights are those of `made`, what it computes of its settings is of this type."""
+    if dtype == torch.float32:
+        rebuilt = copy.deepcopy(made)
+    else:
+        rebuilt = case.build().to(dtype)
+        values = {
+            name: value for name, value in made.named_parameters() if not case.kept or not re.search(case.kept, name)
+        }
+        rebuilt.load_state_dict(values, strict=False)
+    case.exact(rebuilt)
+    return case.encode(rebuilt)
+
+
 def _of_text(case: Case, ours: encoder.TextEncoder, theirs: Any, ids: list[int]) -> tuple[float, float, float]:
     """Output, maps and gradient."""
     text = " ".join(f"w{one}" for one in ids)
     trace = ours.trace(text)
     row = torch.tensor([trace.ids])
-    with torch.no_grad():
-        found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row))
-        expected = _output(found)
-        maps = [_whole(one[0], case, len(trace.ids)) for one in found.attentions if case.maps]
-        assert len(maps) == (ours.config.n_layers if case.maps else 0)
-    output = _far(trace.output, expected[0]) / max(1.0, float(expected.abs().max()))
+    found = theirs(input_ids=row, output_attentions=True, output_hidden_states=True, **case.more(row))
+    expected = _output(found)
+    maps = [_whole(one[0].detach(), case, len(trace.ids)) for one in found.attentions if case.maps]
+    assert len(maps) == (ours.config.n_layers if case.maps else 0)
+    gradient = _gradient(ours.encoder, theirs, row, expected[0])
+    output = _far(trace.output, expected[0].detach()) / max(1.0, float(expected.detach().abs().max()))
     different = max(_far(trace.layer_attention(layer), one) for layer, one in enumerate(maps)) if maps else 0.0
-    return output, different, _gradient(case, ours.encoder, theirs, row)
+    return output, different, gradient
 
 
 def _of_signal(case: Case, ours: Any, theirs: Any, dtype: torch.dtype) -> tuple[float, float, float]:
@@ -613,17 +625,13 @@ def _whole(pattern: Tensor, case: Case, n_tokens: int) -> Tensor:
     return whole
 
 
-def _gradient(case: Case, ours: Encoder, theirs: Any, row: Tensor) -> float:
-    """Of a random sum of the outputs with respect to the tokens' table."""
-    weights = torch.randn(row.shape[1], ours.config.d_model, generator=torch.Generator().manual_seed(1))
-    table = theirs.get_input_embeddings().weight
-    table.grad = None
-    (_output(theirs(input_ids=row, output_hidden_states=True, **case.more(row)))[0] * weights).sum().backward()
-    expected = table.grad
+def _gradient(ours: Encoder, theirs: Any, row: Tensor, output: Tensor) -> float:
+    """Of a random sum of the outputs with respect to the tokens' table. output [T, D]: the reference's."""
+    weights = torch.randn(*output.shape, generator=torch.Generator().manual_seed(1))
+    (expected,) = torch.autograd.grad((output * weights).sum(), theirs.get_input_embeddings().weight)
     own = ours.embedding.tokens.weight
     segments = torch.zeros_like(row) if ours.config.n_segments else None
     (gradient,) = torch.autograd.grad((ours(row, None, segments)[0] * weights).sum(), own)
-    assert expected is not None
     return _far(gradient, expected) / max(1.0, float(expected.abs().max()))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from encoder import explain
 from encoder.load.families import FAMILIES, JOINTS
 from encoder.similarity import derivative
 from tests.load import every_family
-from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of, write
+from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of
 
 #: Their tables were added together when they were loaded, so that only our own layout holds them.
 SUMMED = {"ernie, tasks", "layoutlm"}
@@ -26,29 +26,20 @@ each_case = pytest.mark.parametrize("name", ALL)
 each_text = pytest.mark.parametrize("name", TEXTS)
 
 
+@functools.cache
+def opened(name: str) -> tuple[Any, Any]:
+    """The reference and our model of its files, made once for all tests, which leave them as they are."""
+    return every_family.opened(ALL[name])
+
+
 @each_case
 def test_float64(name: str):
-    assert differences(ALL[name], torch.float64).largest <= 1e-10
+    assert differences(ALL[name], torch.float64, opened(name)).largest <= 1e-10
 
 
 @each_case
 def test_float32(name: str):
-    assert differences(ALL[name], torch.float32).largest <= 1e-5
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """A text family's model, written and read once."""
-    made: dict[str, Any] = {}
-
-    def load(name: str) -> Any:
-        if name not in made:
-            case = TEXTS[name]
-            folder = write(case, case.make(), tmp_path_factory.mktemp("model") / "model")
-            made[name] = encoder.load(folder, device="cpu")
-        return made[name]
-
-    return load
+    assert differences(ALL[name], torch.float32, opened(name)).largest <= 1e-5
 
 
 def text_of(length: int) -> str:
@@ -56,8 +47,8 @@ def text_of(length: int) -> str:
 
 
 @each_text
-def test_the_numpy_reference_agrees(name: str, loaded: Callable):
-    model = loaded(name)
+def test_the_numpy_reference_agrees(name: str):
+    model = opened(name)[1]
     trace = model.trace(text_of(20))
     steps = explain.chain(trace, np.float64)
     scale = max(float(np.abs(value).max()) for value in steps.values.values())
@@ -65,8 +56,8 @@ def test_the_numpy_reference_agrees(name: str, loaded: Callable):
 
 
 @each_text
-def test_a_text_padded_by_another_is_itself(name: str, loaded: Callable):
-    model = loaded(name)
+def test_a_text_padded_by_another_is_itself(name: str):
+    model = opened(name)[1]
     short, long = text_of(6), text_of(30)
     batched, alone = model.trace_batch([short, long])[0], model.trace(short)
     torch.testing.assert_close(batched.output[: alone.n_tokens], alone.output, atol=1e-5, rtol=1e-5)
@@ -78,8 +69,7 @@ def test_a_text_padded_by_another_is_itself(name: str, loaded: Callable):
 @pytest.mark.parametrize("name", {**IMAGES, **SOUNDS})
 def test_a_model_of_images_or_sounds_leaves_in_its_own_layout(name: str, tmp_path: Path):
     case = {**IMAGES, **SOUNDS}[name]
-    made = case.make()
-    model = encoder.load(write(case, made, tmp_path / "model"), device="cpu")
+    made, model = opened(name)
     folder = encoder.save(model, tmp_path / "saved", layout="huggingface")
     theirs = case.encode(type(made).from_pretrained(folder, attn_implementation="eager").eval())
     output, maps, _ = every_family._of_signal(case, model, theirs, torch.float32)
@@ -87,10 +77,8 @@ def test_a_model_of_images_or_sounds_leaves_in_its_own_layout(name: str, tmp_pat
 
 
 @each_text
-def test_a_model_that_is_saved_is_the_same(
-    name: str, loaded: Callable, tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    model = loaded(name)
+def test_a_model_that_is_saved_is_the_same(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    model = opened(name)[1]
     with caplog.at_level(logging.WARNING, "encoder"):
         folder = encoder.save(model, tmp_path / "saved", layout="encoderscope" if name in SUMMED else "huggingface")
     assert ("decoder" in caplog.text) == (name in ENCODER_DECODERS)
@@ -101,9 +89,9 @@ def test_a_model_that_is_saved_is_the_same(
 
 
 @each_text
-def test_every_step_is_explained(name: str, loaded: Callable):
+def test_every_step_is_explained(name: str):
     """The steps of the forward pass, next to the reference."""
-    trace = loaded(name).trace(text_of(8))
+    trace = opened(name)[1].trace(text_of(8))
     reference = explain.Recomputation(trace)
     place = explain.Place(layer=1, head=4, query=6, key=3, component=5, neuron=7)
     steps = [explain.projection(trace, place, which) for which in "qkv"]
@@ -142,9 +130,9 @@ def test_a_difference_would_show():
 
 
 @each_text
-def test_the_derivative_of_the_sentence_vector(name: str, loaded: Callable):
+def test_the_derivative_of_the_sentence_vector(name: str):
     """Similarity's derivative, next to autograd's along one direction."""
-    model = loaded(name)
+    model = opened(name)[1]
     net = model.encoder
     x = model.trace(text_of(6)).values["embedding"][None].clone()
     direction = torch.randn(x.shape, generator=torch.Generator().manual_seed(0))
