@@ -34,21 +34,20 @@ def embedded(model: TextEncoder, ids: list[int]) -> Tensor:
 
 
 def run(model: TextEncoder, x: Tensor, first: int, last: int) -> Tensor:
-    """x [T, D] through the layers first, ..., last - 1, and through the final norm where that is all of them."""
+    """x [B, T, D] through the layers first, ..., last - 1, and through the final norm where that is all of them."""
     encoder, n_layers = model.encoder, model.config.n_layers
-    x = x.unsqueeze(0)
     for context in encoder.attention_contexts(x, None)[first:last]:
         x = encoder.block(context.layer)(x, context)
     if encoder.final_norm is not None and last == n_layers and not first == last == n_layers:
         x = encoder.final_norm(x)
-    return x[0]
+    return x
 
 
 def vector(model: TextEncoder, x: Tensor, layer: int) -> Tensor:
-    """The sentence vector of norm 1, [E], from x [T, D] before `layer`."""
-    output = run(model, x, layer, model.config.n_layers).unsqueeze(0)
-    pooled = model.pool(output, torch.ones(output.shape[:2], dtype=torch.bool))[0]
-    return pooled / pooled.norm()
+    """The sentence vectors of norm 1, [B, E], from x [B, T, D] before `layer`."""
+    output = run(model, x, layer, model.config.n_layers)
+    pooled = model.pool(output, torch.ones(output.shape[:2], dtype=torch.bool))
+    return pooled / pooled.norm(dim=-1, keepdim=True)
 
 
 def attributed(model: TextEncoder, a: str, b: str, layer: int, steps: int, reference: str) -> np.ndarray:
@@ -63,11 +62,11 @@ def integrated(model: TextEncoder, sentence: Tokenized, layer: int, steps: int, 
     pad = model.tokenizer.pad_id
     replaced = [kept if special else pad for kept, special in zip(sentence.ids, sentence.special, strict=True)]
     with torch.no_grad():
-        x = run(model, embedded(model, list(sentence.ids)), 0, layer)
-        start = run(model, embedded(model, replaced), 0, layer) if reference == "pad" else torch.zeros_like(x)
-    points, weights = np.polynomial.legendre.leggauss(steps)
-    jacobian = sum(
-        weight / 2 * torch.autograd.functional.jacobian(lambda y: vector(model, y, layer), start + at * (x - start))
-        for at, weight in zip((points + 1) / 2, weights, strict=True)
-    )  # [E, T, D]
-    return torch.einsum("etd,td->te", jacobian, x - start)
+        x = run(model, embedded(model, list(sentence.ids))[None], 0, layer)
+        start = run(model, embedded(model, replaced)[None], 0, layer) if reference == "pad" else torch.zeros_like(x)
+    points, weights = (torch.from_numpy(numbers)[:, None, None] for numbers in np.polynomial.legendre.leggauss(steps))
+    at = (start + (points + 1) / 2 * (x - start)).requires_grad_()  # [B, T, D], each point a row of its own
+    vectors = vector(model, at, layer)
+    rows = [torch.autograd.grad(of_all, at, retain_graph=True)[0] for of_all in vectors.sum(0)]  # E times [B, T, D]
+    jacobian = torch.stack([(weights / 2 * row).sum(0) for row in rows])  # [E, T, D]
+    return torch.einsum("etd,td->te", jacobian, (x - start)[0])

@@ -63,7 +63,7 @@ def test_the_output_splits_exactly(minilm: TextEncoder):
     np.testing.assert_allclose(found.matrix, (h @ g.T / (len(h) * len(g) * sizes)).numpy(), atol=1e-7)
 
 
-@pytest.mark.parametrize("layer", [1, 3, 5])
+@pytest.mark.parametrize("layer", [3, 5])
 def test_the_sum_holds_at_each_layer(minilm: TextEncoder, layer: int):
     found = similarity.attribute(minilm, A, B, layer=layer)
     assert found.error < similarity.TOLERANCE
@@ -227,11 +227,11 @@ def test_a_cancelled_run_leaves_nothing_behind(make_tiny: Callable[..., TextEnco
 
 def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
     model = make_tiny()
-    alone = similarity.attribute(model, TINY_A, TINY_B, steps=8).matrix
+    alone = similarity.attribute(model, TINY_A, TINY_B, steps=3).matrix
     found: list[np.ndarray] = []
 
     def work() -> None:
-        found.append(similarity.attribute(model, TINY_A, TINY_B, steps=8).matrix)
+        found.append(similarity.attribute(model, TINY_A, TINY_B, steps=3).matrix)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

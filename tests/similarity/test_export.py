@@ -26,7 +26,7 @@ def test_the_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixtu
     out = tmp_path / "s.html"
     assert (
         main.main(
-            ["similarity", "minilm", "--text", "a <b>cat</b>", "--text", "a dog", "--layer", "4", "--out", str(out)]
+            ["similarity", "minilm", "--text", "a <b>cat</b>", "--text", "a dog", "--layer", "5", "--out", str(out)]
         )
         == 0
     )
