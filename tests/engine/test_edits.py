@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import pickle
 
@@ -39,10 +40,16 @@ EDITS: dict[str, tuple[Edit, ...]] = {
 }
 
 
+@functools.cache
+def model_of(architecture: str) -> TextEncoder:
+    """One for all tests, which leave it as it is."""
+    return tiny(**VARIANTS[architecture])
+
+
 @pytest.mark.parametrize("architecture", ["post", "pre", "rotary, windows", "relative bias"])
 @pytest.mark.parametrize("name", list(EDITS))
 def test_derived_is_captured(architecture: str, name: str):
-    model = tiny(**VARIANTS[architecture])
+    model = model_of(architecture)
     for text in ([SENTENCE], [SENTENCE, "dog"]):
         trace = model.trace_batch(text, edits=EDITS[name], request=("scores", "z"))[0]
         assert trace.n_tokens == 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encoder import EncoderError
+from encoder import EncoderError, TextEncoder
 from encoder.edits import (
     HEAD_POINTS,
     AblateHead,
@@ -83,10 +84,16 @@ PATTERNS: dict[str, tuple[Edit, ...]] = {
 }
 
 
+@functools.cache
+def model_of(architecture: str) -> TextEncoder:
+    """One for all tests, which leave it as it is."""
+    return tiny(**VARIANTS[architecture])
+
+
 @pytest.mark.parametrize("architecture", ["pre", "rotary, windows", "causal window", "relative bias"])
 @pytest.mark.parametrize("name", list(PATTERNS))
 def test_derived_is_captured(architecture: str, name: str):
-    model = tiny(**VARIANTS[architecture])
+    model = model_of(architecture)
     trace = model.trace(SENTENCE, edits=PATTERNS[name], request=("pattern", "z"))
     assert trace.edits == PATTERNS[name]
     unchanged = name == "causal" and model.config.causal
@@ -172,7 +179,7 @@ def test_eight_threads_with_different_edits():
     model = tiny()
     cases = [(), *PATTERNS.values(), (Zero("ffn_out", layer=1),), (Mean("embedding", (OTHER,)),)]
     alone = [model.trace(SENTENCE, edits=edits).output for edits in cases]
-    order = list(range(len(cases))) * 12
+    order = list(range(len(cases))) * 5
     random.Random(0).shuffle(order)
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda index: model.trace(SENTENCE, edits=cases[index]).output, order))

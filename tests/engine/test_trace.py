@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import pytest
 import torch
 
-from encoder import EncoderError, TextEncoder
+from encoder import EncoderError, TextEncoder, Trace
 from encoder.edits import Edit, MaskKeys
 from encoder.model.map_pooling import block_max, pooling_block
 from encoder.trace import trace as trace_module
@@ -114,11 +115,16 @@ def test_chunks_put_together_are_the_whole(monkeypatch: pytest.MonkeyPatch, vari
         torch.testing.assert_close(trace.z(layer, 2), z, atol=1e-5, rtol=1e-5)
 
 
+@functools.cache
+def traced(n_tokens: int) -> Trace:
+    """A text of so many tokens."""
+    return tiny().trace(text_of(n_tokens))
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 64])
 @pytest.mark.parametrize("n_tokens", [2, 3, 4, 7, 8, 9, 16, 23])
 def test_pooled_maps(monkeypatch: pytest.MonkeyPatch, n_tokens: int, size: int):
-    model = tiny()
-    trace = model.trace(text_of(n_tokens))
+    trace = traced(n_tokens)
     assert trace.n_tokens == n_tokens
     monkeypatch.setattr(trace_module, "MIN_ROWS", 1)
     whole = [brute_force_pool(trace.attention(1, head), size) for head in range(5)]
