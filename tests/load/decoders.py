@@ -104,6 +104,9 @@ def pair(case: Case, dtype: torch.dtype = torch.float32, settings: dict[str, Any
         theirs.save_pretrained(folder)
         reference.write_tokenizer(folder, "roberta" if case.special == ROBERTA else "bert")
         ours: Any = encoder.load(folder, device="cpu")
+    if dtype == torch.float32:
+        yield Pair(case, ours, theirs)
+        return
     with numbers_of(dtype):
         rebuilt = case.build().to(dtype)
         rebuilt.load_state_dict(dict(theirs.named_parameters()), strict=False)
@@ -116,10 +119,16 @@ def pair(case: Case, dtype: torch.dtype = torch.float32, settings: dict[str, Any
 
 
 def differences(case: Case, dtype: torch.dtype) -> list[float]:
+    """The largest differences in this number type, as `differences_of` gives them."""
+    with pair(case, dtype) as both:
+        return differences_of(both)
+
+
+def differences_of(both: Pair) -> list[float]:
     """The largest differences of logits (as a share of the largest, where that is above 1), of the decoder's own maps
     and, where there is one, of its cross-attention, over a short target and a long one."""
     worst: list[float] = []
-    with pair(case, dtype) as both, torch.no_grad():
+    with torch.no_grad():
         for length in (3, 40):
             text, target = both.text(length, length), reference.sentence(length, length + 1)
             if both.ours.decoder.reads:
