@@ -6,9 +6,11 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from encoder import TextEncoder, corpus
+from encoder.measure.heads import head_measures
 from tests.engine.conftest import WORDS, make_tiny, minilm, tiny, variant
 from tests.load.conftest import one_thread
 
@@ -50,6 +52,12 @@ def built(model: TextEncoder, source: corpus.Source, out: Path, **options) -> co
     for _ in corpus.iter_build(model, source, out, options.pop("settings", SETTINGS), **options):
         pass
     return corpus.open_atlas(out)
+
+
+@pytest.fixture(scope="session")
+def measured(model: TextEncoder, texts: list[str]) -> list[dict[str, np.ndarray]]:
+    """The measures of the heads in each text by itself."""
+    return [head_measures(model.trace(text)) for text in texts]
 
 
 @pytest.fixture(scope="session")

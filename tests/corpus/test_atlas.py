@@ -22,7 +22,6 @@ from encoder.errors import AtlasError
 from encoder.inputs.read import Row
 from encoder.measure import head_types
 from encoder.measure.head_divergence import head_similarity
-from encoder.measure.heads import head_measures
 from tests.corpus.conftest import SETTINGS, built, contents
 
 
@@ -34,17 +33,17 @@ def test_an_interval_holds_the_mean(atlas):
         assert np.median(wide / atlas.array(name, "se")) == pytest.approx(3.92, rel=0.2)
 
 
-def test_histograms_count_every_measured_text(atlas, model, texts):
+def test_histograms_count_every_measured_text(atlas, measured):
     for measure in ("entropy", "distance", "previous", "same_token"):
         found = atlas.histogram(measure, 1, 2)
         assert found["count"].sum() == atlas.array(measure, "n")[1, 2]
-        values = [head_measures(model.trace(text))[measure][1, 2] for text in texts]
+        values = [one[measure][1, 2] for one in measured]
         bar = found.loc[found["count"].idxmax()]
         inside = sum(bar["lower"] - 1e-6 <= value < bar["upper"] + 1e-6 for value in values)
         assert abs(inside - bar["count"]) <= 1  # a value on an edge may round to either side
 
 
-def test_types_are_those_of_the_means_and_their_shares_those_of_single_texts(atlas, model, texts):
+def test_types_are_those_of_the_means_and_their_shares_those_of_single_texts(atlas, measured):
     types = atlas.types()
     found = {(row.layer, row.head, row.type) for row in types[types["by_mean"]].itertuples()}
     wanted = {
@@ -54,8 +53,8 @@ def test_types_are_those_of_the_means_and_their_shares_those_of_single_texts(atl
         for finding in findings
     }
     assert found == wanted
-    single = [head_types.table(head_measures(model.trace(text))) for text in texts]
-    counted = pd.concat(single).groupby(["head_type", "layer", "head"]).size() / len(texts)
+    single = [head_types.table(one) for one in measured]
+    counted = pd.concat(single).groupby(["head_type", "layer", "head"]).size() / len(measured)
     for row in types.itertuples():
         assert row.share == pytest.approx(counted.get((row.type, row.layer, row.head), 0.0), abs=1e-9)
         assert row.low <= row.share <= row.high
@@ -84,8 +83,8 @@ def test_similarity_is_the_mean_over_the_sample(atlas, model, texts):
     assert (layer, head) != (1, 1)
 
 
-def test_examples_are_the_strongest_texts(atlas, model, texts):
-    values = [head_measures(model.trace(text))["next"][0, 3] for text in texts]
+def test_examples_are_the_strongest_texts(atlas, texts, measured):
+    values = [one["next"][0, 3] for one in measured]
     found = atlas.examples(0, 3, "next")
     assert [example.value for example in found] == pytest.approx(sorted(values, reverse=True)[:3], abs=1e-6)
     assert found[0].sentence == texts[found[0].text] == texts[int(np.argmax(values))]

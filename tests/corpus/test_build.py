@@ -20,13 +20,11 @@ from encoder import EncoderError, corpus
 from encoder.cli import main
 from encoder.corpus.plan import MEASURES
 from encoder.errors import AtlasError
-from encoder.measure.heads import head_measures
 from tests.conftest import ROOT
 from tests.corpus.conftest import SETTINGS, built, contents, sentences
 
 
-def test_means_errors_and_counts_are_those_of_a_plain_loop(atlas, model, texts):
-    measured = [head_measures(model.trace(text)) for text in texts]
+def test_means_errors_and_counts_are_those_of_a_plain_loop(atlas, model, texts, measured):
     single = np.stack([[one[name] for name in MEASURES] for one in measured])
     for place, name in enumerate(MEASURES):
         values = single[:, place]
