@@ -50,7 +50,7 @@ def ended(run: TaskRun) -> bool:
 
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement: str):
-    run = TaskRun(TaskSettings(norm_placement=placement, steps=200))
+    run = TaskRun(TaskSettings(norm_placement=placement, steps=200, frames=1))
     view = finish(run)
     assert (view.status, view.accuracy) == ("done", 1.0)
     assert run.task.source is not None
@@ -63,7 +63,7 @@ def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement:
 
 
 def test_without_positions_reversing_is_not_learned():
-    view = finish(TaskRun(TaskSettings(position="none", steps=200)))
+    view = finish(TaskRun(TaskSettings(position="none", steps=200, frames=1)))
     assert view.status == "done"
     assert 0.1 < view.accuracy < 0.4
 
@@ -71,7 +71,7 @@ def test_without_positions_reversing_is_not_learned():
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "least"), [("sort", 0.9), ("previous", 0.999), ("brackets", 0.95)])
 def test_the_other_tasks_are_learned_with_their_suggested_sizes(task: str, least: float):
-    run = TaskRun(TaskSettings.suggested(task))
+    run = TaskRun(TaskSettings.suggested(task, frames=1))
     run.start()
     while (view := run.poll()).active and not view.accuracy > least:  # it need not become better still
         time.sleep(0.02)
