@@ -67,8 +67,9 @@ def test_outputs_and_every_attention_map(text: str, minilm: TextEncoder, theirs:
 
 
 def test_a_padded_batch(minilm: TextEncoder, theirs: Any):
-    expected = run(theirs, minilm, SENTENCES)
-    for index, trace in enumerate(minilm.trace_batch(SENTENCES)):
+    texts = SENTENCES[:4]  # the longest would make the others' padding ten times as long
+    expected = run(theirs, minilm, texts)
+    for index, trace in enumerate(minilm.trace_batch(texts)):
         compare(trace, expected, index)
 
 
@@ -135,4 +136,4 @@ def test_saved_as_our_own_it_is_the_same(minilm: TextEncoder, tmp_path_factory: 
     assert again.name == minilm.name
     assert again.max_embed_tokens == 256
     assert torch.equal(again.trace(SENTENCES[1]).output, minilm.trace(SENTENCES[1]).output)
-    assert torch.equal(again.embed(SENTENCES), minilm.embed(SENTENCES))
+    assert torch.equal(again.embed(SENTENCES[:4]), minilm.embed(SENTENCES[:4]))
