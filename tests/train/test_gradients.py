@@ -39,7 +39,7 @@ def test_the_theory_in_a_small_setting():
 
 @pytest.mark.slow
 def test_the_benchmark_is_in_its_expected_ranges():
-    result = benchmark.run(gradients.DEPTHS, (0, 1, 2), Setting(d_model=128), quiet=True)
+    result = benchmark.run(gradients.DEPTHS, (0, 1, 2), Setting(), quiet=True)
     assert result["ok"] == {
         "pre slope": True, "post slope": True, "post squared norm": True, "pre squared norm": True,
     }  # fmt: skip
