@@ -89,8 +89,12 @@ def test_a_model_with_experts_is_split_at_the_output(tmp_path: Path, monkeypatch
     case = every_family.ALL["mixtral"]
     folder = every_family.write(case, case.make(), tmp_path / "mixtral")
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
-    app = visit("similarity", model="other", source="mixtral", text="w7 w20 w33 w8", similar_to="w9 w20 w8")
+    texts = {"text": "w7 w20 w33 w8", "similar_to": "w9 w20 w8"}
+    app = visit("similarity", model="other", source="mixtral", vectors="1", **texts)
+    assert "layer 1" in app.warning[0].value, "the link asks for other vectors"
+    app = visit("similarity", model="other", source="mixtral", **texts)
     assert_well(app)
+    assert not app.warning
     found = similarity.attribute(encoder.load(folder, device="cpu"), "w7 w20 w33 w8", "w9 w20 w8", 3)
     assert found.is_exact
     assert check(app)[-1] < 1e-6
