@@ -161,3 +161,21 @@ def listen(one: Browser, store: MemoryStore, chance: random.Random) -> None:
         return
     if not one.waits and store.pulse(one.code).version > one.version:
         one.ask(one.page, one.query, news=True)
+
+
+@pytest.mark.parametrize("news", [True, False])
+def test_only_a_change_of_her_own_leads_a_follower_away(news: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With news, the contents of her browser may be older than what her session has applied."""
+    monkeypatch.setattr(follow, "ORDER", Slots(at_once=100))
+    monkeypatch.setattr(url_state, "get_script_run_ctx", lambda: None)
+    store, room = MemoryStore(), new_room(KEY, view={"page": "heads"})
+    monkeypatch.setattr(session, "current_store", lambda: store)
+    assert store.open(room)
+    one = Browser(room, Seat(room.code, "ada"), monkeypatch)
+    one.session[follow._SHOWN] = {"page": "heads", "layer": "2"}
+    if news:
+        follow.hear_news()
+    follow.note_own_way("heads")
+    seat = one.session[session._SEAT]
+    assert isinstance(seat, Seat)
+    assert seat.follows == news
