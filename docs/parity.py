@@ -253,6 +253,7 @@ def mechanisms(config: EncoderConfig) -> tuple[str, ...]:
         "capped scores": config.score_cap is not None,
         "gated FFN": config.gated,
         "experts": config.experts is not None,
+        "adapters": config.adapter > 0,
         "shared layers": config.layer_groups is not None,
         "narrow tables": config.embedding_width != config.d_model,
         "scaled token vectors": config.embedding_scale != 1.0,

@@ -84,7 +84,7 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     figure = left_out_bars(found, parts, "change of the outcome")
     plot(
         figure, height=300, key="left-out",
-        alt="The change of the outcome for each layer without its attention, and without its FFN.",
+        alt="The change of the outcome for each layer without each of its sublayers.",
     )  # fmt: skip
     at = largest_cell(np.abs(found))
     st.markdown(

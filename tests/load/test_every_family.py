@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 import encoder
+from docs import parity
 from encoder import explain
 from encoder.load.families import FAMILIES, JOINTS
+from encoder.load.measured_parity import measured
 from encoder.similarity import derivative
 from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of
@@ -40,6 +43,13 @@ def test_float64(name: str):
 @each_case
 def test_float32(name: str):
     assert differences(ALL[name], torch.float32, opened(name)).largest <= 1e-5
+
+
+@each_case
+def test_the_registry_names_every_mechanism(name: str):
+    kind = getattr(transformers, f"{ALL[name].kind}Config").model_type
+    (row,) = (one for one in measured().rows if one.model_type == kind)
+    assert set(parity.mechanisms(opened(name)[1].config)) <= set(row.mechanisms)
 
 
 def text_of(length: int) -> str:
