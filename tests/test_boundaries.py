@@ -28,7 +28,7 @@ ENGINE = [
     {"trace"},
     {"encoders"},
     {"load", "measure", "train"},
-    {"classify"},
+    {"classify", "run"},
     {"causal", "explain", "probe", "search", "similarity"},
     {"corpus", "gradients"},
     {"export"},

@@ -43,11 +43,11 @@ def test_a_page_has_the_numbers_of_the_view(tmp_path: Path) -> None:
     trace = model.trace("The cat sat")
     view = read_view(LINK)
     assert (tmp_path / "01-model.html").read_text(encoding="utf-8") == page(
-        trace, 1, 2, 3, None, link=view.link, model=model.name
+        trace, 1, 2, 3, None, link=view.address, model=model.name
     )
     edited = model.trace("a cat", edits=EDITS)
     written = (tmp_path / "02-heads.html").read_text(encoding="utf-8")
-    link = read_view(f"heads?text=a+cat&model=twin-pre&layer=3&head=1&edits={EDIT}").link
+    link = read_view(f"heads?text=a+cat&model=twin-pre&layer=3&head=1&edits={EDIT}").address
     assert written == page(export.map(edited, 3, 1), link=link)
     assert written != page(export.map(model.trace("a cat"), 3, 1), link=link)
 
@@ -65,8 +65,8 @@ def test_a_pair_is_published_with_its_map(tmp_path: Path) -> None:
 
 def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     view = read_view(LINK)
-    assert read_view(view.link) == view
-    assert view.link.startswith("http://localhost:8501/?start=1&")
+    assert read_view(view.address) == view
+    assert view.address.startswith("http://localhost:8501/?start=1&")
     values = visit(at_front=True, start="1", **view.values).session_state["_view"]
     assert (values["text"], values["model"], values["layer"], values["head"], values["i"]) == (
         "The cat sat", "twin-pre", 1, 2, 3,

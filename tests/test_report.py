@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,11 @@ import torch
 import encoder
 from encoder import export
 from encoder.cli import main
-from encoder.export import python_code, report, still
+from encoder.export import report, still
 from encoder.export.document import Section, document
 from encoder.export.picture import attention_lines
-from encoder.export.python_code import Origin
 from encoder.measure import head_map
+from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained, code
 from tests.conftest import ROOT
 from tests.test_components import unpack
 
@@ -90,7 +91,7 @@ def drawn(source: str) -> tuple[dict, dict[str, np.ndarray]]:
 @pytest.mark.parametrize("text", [HOSTILE, "The cat sat", "", "א <b>ב</b>"])
 def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEncoder, text: str):
     trace = minilm.trace(text)
-    source = report.page(minilm, Origin(), export.map(trace, 2, 3, queries=[1], keys=[0]))
+    source = report.page(minilm, ModelSpec(), export.map(trace, 2, 3, queries=[1], keys=[0]))
     page = Page(source)
     assert not page.tags() & {"img", "iframe", "object", "b"}, "an element that only the text can have brought in"
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
@@ -104,7 +105,7 @@ def test_a_report_holds_the_numbers_and_escapes_the_text(minilm: encoder.TextEnc
 
 
 def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encoder.TextEncoder):
-    page = Page(report.page(minilm, Origin(), export.map(minilm.trace(HOSTILE), 0, 2)))
+    page = Page(report.page(minilm, ModelSpec(), export.map(minilm.trace(HOSTILE), 0, 2)))
     policy = next(meta["content"] for meta in page.attributes("meta") if meta.get("http-equiv"))
     programs = [
         body
@@ -127,7 +128,7 @@ def test_only_the_pages_own_scripts_may_run_and_nothing_is_fetched(minilm: encod
 def test_the_pictures_script_knows_every_weight(minilm: encoder.TextEncoder, n_tokens: int, whole: bool):
     trace = minilm.trace("the cat " * (n_tokens // 2))
     seen = export.lines(trace, [(2, 3), (0, 2)], threshold=0.3)
-    data, arrays = drawn(report.page(minilm, Origin(), seen))
+    data, arrays = drawn(report.page(minilm, ModelSpec(), seen))
     assert arrays["weights"].dtype == (np.uint16 if whole else np.float32), "16-bit numbers only where there are many"
     both = torch.stack([trace.attention(2, 3), trace.attention(0, 2)]).numpy()
     assert arrays["weights"] / (65535 if whole else 1) == pytest.approx(both, abs=1e-5 if whole else 0)
@@ -240,7 +241,7 @@ def test_a_map_of_words_keeps_the_positions_of_their_tokens(minilm: encoder.Text
 
 
 def test_a_map_of_a_long_text_refuses_words(minilm: encoder.TextEncoder):
-    config = dataclasses.replace(SCRATCH, max_positions=1_024)
+    config = SCRATCH.config
     trace = encoder.build(config, minilm.tokenizer, seed=1).trace("a b c " * 250)
     with pytest.raises(encoder.EncoderError, match="512"):
         export.map(trace, 0, 0, options=export.Options(words=True))
@@ -259,34 +260,34 @@ def test_what_a_causal_mask_hides_is_not_among_the_strongest_weights(minilm: enc
 
 # --- the Python lines ------------------------------------------------------------------------------------------------
 
-SCRATCH = encoder.EncoderConfig(
-    vocab_size=30_522, d_model=24, n_layers=3, n_heads=2, d_ffn=40, position="rotary", norm_placement="pre"
+SCRATCH = ModelSpec(
+    UNTRAINED, untrained=Untrained(layers=3, heads=2, width=24, ffn=40, positions="rotary", seed=7), norm="pre"
 )
 
 
 @pytest.mark.parametrize("special", ["show", "renormalise"])
 @pytest.mark.parametrize(
-    ("origin", "text", "pair"),
+    ("spec", "text", "pair"),
     [
-        (Origin(), "The cat sat", None),
-        (Origin(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
-        (Origin(norm="pre"), "a a a", "b"),
-        (Origin("twin-post"), "A dog", None),
-        (Origin(scratch=SCRATCH, seed=7), "one two", None),
-        (Origin(scratch=SCRATCH, seed=7, device="cpu", dtype="bfloat16"), "one two", None),
-        (Origin(device="cpu"), LONG, None),
+        (ModelSpec(), "The cat sat", None),
+        (ModelSpec(device="cpu"), HOSTILE, 'He said "no" \\ twice\n'),
+        (ModelSpec(norm="pre"), "a a a", "b"),
+        (ModelSpec("twin-post"), "A dog", None),
+        (SCRATCH, "one two", None),
+        (replace(SCRATCH, device="cpu", dtype="bfloat16"), "one two", None),
+        (ModelSpec(device="cpu"), LONG, None),
     ],
     ids=["minilm", "hostile", "rewired", "twin", "scratch", "scratch in bfloat16", "long"],
 )
-def test_the_python_lines_give_the_same_numbers(origin: Origin, text: str, pair: str | None, special: str):
-    if origin.scratch is not None:
-        model = encoder.build(SCRATCH, encoder.load("minilm").tokenizer, seed=7, dtype=origin.dtype)
+def test_the_python_lines_give_the_same_numbers(spec: ModelSpec, text: str, pair: str | None, special: str):
+    if spec.untrained is not None:
+        model = encoder.build(spec.config, encoder.load("minilm").tokenizer, seed=7, dtype=spec.dtype)
     else:
-        model = encoder.load(origin.source)
-        model = model if origin.norm == "trained" else model.with_norm_placement(origin.norm)
+        model = encoder.load(spec.source)
+        model = model if spec.norm == "trained" else model.with_norm_placement(spec.norm)
     trace = model.trace(text, pair)
     view = export.map(trace, 2, 1, options=export.Options(special=special))
-    lines = python_code.python_lines(origin, text, pair, view.code())
+    lines = code.python_lines(Run(spec, Text(text, pair)), view.code())
     assert lines.splitlines()[0] == "import encoder"
     assert lines.count("\n") <= 7
     names: dict = {}
@@ -298,11 +299,11 @@ def test_the_python_lines_give_the_same_numbers(origin: Origin, text: str, pair:
 
 
 def test_a_config_is_described_by_its_own_choices_alone():
-    assert python_code.config_fields(SCRATCH) == {
-        "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "norm_placement": "pre",
-        "position": "rotary",
+    assert code.config_fields(SCRATCH.config) == {
+        "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "max_positions": 8_192,
+        "norm_placement": "pre", "position": "rotary", "relative_max_distance": 32,
     }  # fmt: skip
-    assert encoder.EncoderConfig(**python_code.config_fields(SCRATCH)) == SCRATCH
+    assert encoder.EncoderConfig(**code.config_fields(SCRATCH.config)) == SCRATCH.config
 
 
 # --- encoderscope trace ----------------------------------------------------------------------------------------------
@@ -314,9 +315,8 @@ def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, mi
     assert f"{out}: L2 H3 of all-MiniLM-L6-v2" in capsys.readouterr().out
     page = Page(out.read_text(encoding="utf-8"))
     assert "img" not in page.tags()
-    code = page.inside["code"][0]
     names: dict = {}
-    exec(code, names)
+    exec(page.inside["code"][0], names)
     assert names["table"]["weight"].to_numpy() == pytest.approx(
         minilm.trace(HOSTILE.replace("\x00", "")).attention(2, 3).numpy().ravel(), abs=0
     )

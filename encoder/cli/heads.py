@@ -112,7 +112,7 @@ def _page(model: NamedEncoder, trace: Trace, only: HeadView | None, options: arg
     """The report of one head, or the whole model, whose layers and heads all open."""
     if only is None:
         return saved.page(trace, options.layer or 0, options.head or 0, model=model.name)
-    return report.page(model, inputs.origin(options), only)
+    return report.page(model, inputs.spec(options), only)
 
 
 def measured(item: inputs.Input) -> Result:

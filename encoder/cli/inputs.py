@@ -15,7 +15,7 @@ from encoder.cli.progress import track
 if TYPE_CHECKING:
     from encoder.encoders.named import NamedEncoder
     from encoder.encoders.text import TextEncoder
-    from encoder.export.python_code import Origin
+    from encoder.run import ModelSpec
     from encoder.trace.trace import Trace
 
 #: The option that now names the input of a command which had another spelling up to 0.1, as in
@@ -106,11 +106,11 @@ def text_model(options: argparse.Namespace) -> TextEncoder:
     return of_text(towers(options)[0], "choose a text model.")
 
 
-def origin(options: argparse.Namespace) -> Origin:
+def spec(options: argparse.Namespace) -> ModelSpec:
     """How Python opens the same model."""
-    from encoder.export.python_code import Origin
+    from encoder.run import ModelSpec
 
-    return Origin(options.model, norm=options.norm, device=options.device)
+    return ModelSpec(options.model, norm=options.norm, device=options.device)
 
 
 def texts(options: argparse.Namespace) -> list[str]:

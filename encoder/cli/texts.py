@@ -174,7 +174,7 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
     table = similarity_frame(found)
 
     def page() -> str:
-        return export.page(model, inputs.origin(options), found, leave_words_out(model, *texts))
+        return export.page(model, inputs.spec(options), found, leave_words_out(model, *texts))
 
     yield Result(
         lambda: [table], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),

@@ -11,9 +11,10 @@ import pandas as pd
 from encoder.encoders.named import NamedEncoder
 from encoder.export import still
 from encoder.export.document import Section, document
-from encoder.export.python_code import Origin, batch_length, edits_code, python_lines
 from encoder.export.view import HeadView
 from encoder.measure import aggregate
+from encoder.run import ModelSpec
+from encoder.run.code import batch_length, edits_code, python_lines, run_of
 from encoder.trace.trace import Trace
 from encoder.version import __version__
 
@@ -25,11 +26,11 @@ LONGEST_GRID = 2_048
 FOOTER = "Layers and heads count from 0; rows attend to columns. Every number was computed by the model on this text."
 
 
-def page(model: NamedEncoder, origin: Origin, view: HeadView) -> str:
-    """The report of a view, which opens without a network."""
+def page(model: NamedEncoder, spec: ModelSpec, view: HeadView) -> str:
+    """The report of a view, which opens without a network. spec: how Python opens the model."""
     trace, code = view.trace, ""
     if trace.source is not None:
-        code = python_lines(origin, trace.source.text, trace.source.pair, view.code(), padded=trace)
+        code = python_lines(run_of(trace, spec), view.code())
     title, said = f"{view.name} of {model.name}", facts(model, trace, **view.facts())
     return document(title, sections(view), text=typed(trace), facts=said, code=code, footer=footer())
 

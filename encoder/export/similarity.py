@@ -6,9 +6,10 @@ Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 from encoder.encoders.text import TextEncoder
 from encoder.export import report
 from encoder.export.document import Section, document
-from encoder.export.python_code import Origin, model_lines
 from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.pairs import similarity_heatmap
+from encoder.run import ModelSpec
+from encoder.run.code import model_lines
 from encoder.similarity import Attribution, WordScores, word_scores
 
 #: Cells in the report's list of the largest.
@@ -20,11 +21,11 @@ FOOTER = (
 
 
 def page(
-    model: TextEncoder, origin: Origin, found: Attribution, deletion: WordScores | None = None, link: str = ""
+    model: TextEncoder, spec: ModelSpec, found: Attribution, deletion: WordScores | None = None, link: str = ""
 ) -> str:
     """The report of an attribution. deletion: `leave_words_out` of the same texts; link: the same view in the app."""
     title, parts = f"Why are these two sentences alike? {model.name}", sections(found, deletion)
-    said, lines = facts(model, found), code(origin, found)
+    said, lines = facts(model, found), code(spec, found)
     return document(title, parts, text=texts(found), facts=said, code=lines, link=link, footer=report.footer(FOOTER))
 
 
@@ -79,9 +80,9 @@ def texts(found: Attribution) -> str:
     return f"{found.a.text}\n{found.b.text}"
 
 
-def code(origin: Origin, found: Attribution) -> str:
+def code(spec: ModelSpec, found: Attribution) -> str:
     """Python lines that make the model and the attribution again."""
-    return f"import encoder\n{model_lines(origin)}\n{attribution_lines(found)}"
+    return f"import encoder\n{model_lines(spec)}\n{attribution_lines(found)}"
 
 
 def attribution_lines(found: Attribution) -> str:

@@ -87,7 +87,7 @@ def _controls(view: View) -> None:
 def _run(view: View, params: Params) -> Deletion | None:
     """The test, kept for all sessions. For a longer text on request."""
     layer, head, n_tokens = view.layer, view.head, view.trace.n_tokens
-    asked = str(("deletion asked", view.model, view.text, view.pair))
+    asked = str(("deletion asked", view.run.of_pass))
     if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):
         st.info(f"This text is {n_tokens:,} tokens. The test runs the model dozens of times, which takes a while.")
         if not st.button("Run the test", icon=":material/play_arrow:", type="primary", key="deletion:run"):

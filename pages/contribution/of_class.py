@@ -122,7 +122,7 @@ def _found(view: View, chosen: ChosenClass, reference: str) -> similarity.ClassA
         parts = similarity.iter_attribute_class(chosen.model, source, chosen.label, chosen.position, reference)  # type: ignore[arg-type]
         return gradual.reported(parts, lambda n: (n / (n + 64), f"Steps on the path: {n}"))
 
-    what = (reference, view.model, view.text, view.pair, class_head.current(), chosen.label, chosen.position)
+    what = (reference, view.run.of_pass, class_head.current(), chosen.label, chosen.position)
     ask = "" if len(source) <= AT_ONCE else f"Tokens: {len(source)}. This may take minutes."
     return results.of_work("class", what, work, label="Compute the bars", ask=ask, own=True)
 

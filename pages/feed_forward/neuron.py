@@ -6,7 +6,6 @@ from encoder import causal
 from encoder.edits import Zero
 from encoder.explain.neurons import PromotedWords, promoted_words
 from pages.core.inputs.edited import EditParams, Step
-from pages.core.stores import cache
 from pages.core.words import number, plain, references, token_names
 from pages.feed_forward.activations import Selected
 from pages.state import links, state
@@ -67,7 +66,7 @@ def _tested(selected: Selected, found: PromotedWords, position: int) -> None:
     """What switching the neuron off at the first mask does to the words of the reading."""
     view = selected.view
     edit = Zero("ffn.hidden", layer=view.layer, positions=(position,), components=(selected.neuron,))
-    edited = cache.trace(view.model, view.text, view.pair, (edit,))
+    edited = view.but(edits=(*view.run.edits, edit)).trace
     up, down = (
         causal.word_changes(view.loaded, view.trace, edited, position, [one for one, _, _ in words]).mean()
         for words in (found.highest, found.lowest)

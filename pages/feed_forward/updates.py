@@ -77,7 +77,7 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
         st.info(f"This input has {view.trace.n_tokens:,} tokens; the test is limited to {LONGEST}. Use a shorter one.")
         return None
     found: np.ndarray = cache.computed(
-        ("left out", view.model, view.text, view.pair, outcome),
+        ("left out", view.run.of_pass, outcome),
         lambda: causal.leave_out_each_sublayer(view.loaded, view.trace, outcome).numpy(),
     )
     parts = view.trace.config.sublayers

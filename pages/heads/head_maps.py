@@ -11,7 +11,7 @@ from encoder.measure.tiled_attention import LongMap
 from encoder.model.overview import Overview
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
-from pages.core.stores.cache import TracedText
+from pages.core.stores.cache import StoredRun
 from pages.core.view import View, small_maps
 from pages.core.view.map_window import EXACT_TOKENS, zoomed
 from pages.core.view.selection import Selection, selected
@@ -19,7 +19,7 @@ from pages.core.words import gestures
 from pages.state import Head
 
 
-def is_whole(view: TracedText) -> bool:
+def is_whole(view: StoredRun) -> bool:
     """Whether maps of this text are computed as a whole."""
     return view.trace.n_tokens <= head_map.WHOLE_TOKENS
 
@@ -36,7 +36,7 @@ def map_of(view: View, options: Options, layer: int | None, head: int | None) ->
 
 
 def drawn(
-    text: TracedText, options: Options, layer: int | None, head: int | None, selection: Selection, colours: str
+    text: StoredRun, options: Options, layer: int | None, head: int | None, selection: Selection, colours: str
 ) -> Map:
     """`map_of` a text that need not be the one on the page."""
     return export.map(
@@ -51,7 +51,7 @@ def drawn(
     )
 
 
-def weights_of(view: TracedText, options: Options, layer: int | None, head: int | None) -> head_map.HeadMap:
+def weights_of(view: StoredRun, options: Options, layer: int | None, head: int | None) -> head_map.HeadMap:
     """The weights of `map_of`."""
     if not is_whole(view):
         special = options.special
@@ -62,7 +62,7 @@ def weights_of(view: TracedText, options: Options, layer: int | None, head: int 
     )
 
 
-def overview(view: TracedText, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
+def overview(view: StoredRun, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
     """The whole map of a long text in blocks of tokens. The grid may have computed it already."""
     if layer is not None and head is not None and special == "show":
         known = small_maps.known_overview(view, layer)

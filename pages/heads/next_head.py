@@ -39,7 +39,7 @@ _SECRET = secrets.token_bytes(32)
 class Page:
     """All that the figure of a head depends on, except for layer and head. window: of its plot."""
 
-    text: cache.TracedText
+    run: cache.StoredRun
     options: Options
     colours: str
     selection: Selection
@@ -55,8 +55,8 @@ def offered(view: View, head: Map, window: events.ZoomWindow | None) -> dict[str
     by = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
     options = head.options
     if not _is_short(view):
-        text = cache.TracedText(view.model, view.text, view.pair)
-        page = Page(text, options, head.colours, selected(view), None if head.is_exact else window)
+        run = cache.StoredRun(view.run.of_pass)
+        page = Page(run, options, head.colours, selected(view), None if head.is_exact else window)
         return {**by, "channel": channel.path(CHANNEL, _kept(page))}
     follows = options.scale_to_max or options.scale_to_words
     if follows and options.log:  # the logarithmic bar is another trace
@@ -86,7 +86,7 @@ def _is_short(view: View) -> bool:
 
 def _digest(view: View, head: Map) -> str:
     """A name for the maps, known before they are computed."""
-    made_of = repr((view.model, view.text, view.pair, head.options.cells))
+    made_of = repr((view.run.of_pass, head.options.cells))
     return hashlib.blake2b(made_of.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
@@ -97,8 +97,8 @@ def _kept(page: Page) -> str:
 
 
 def _n_bytes(entry: tuple[str, Page]) -> int:
-    text = entry[1].text
-    return 4 * (len(text.text) + len(text.pair or "")) + 2_000
+    run = entry[1].run.run
+    return 4 * (len(run.input.name) + len(run.pair or "")) + 2_000
 
 
 def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
@@ -107,7 +107,7 @@ def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
     Raises ConfigError for a layer or head that is not there.
     """
     page: Page | None = (_PAGES.known(identity) or (None, None))[1]
-    if page is None or not cache.is_traced(page.text.model, page.text.text, page.text.pair):
+    if page is None or not cache.is_traced(page.run.run):
         return None
     try:
         layer, head = int(query["layer"]), int(query["head"])
@@ -115,7 +115,7 @@ def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
         raise ConfigError("This address is not complete: it needs layer and head. Reload the page.") from error
     if min(layer, head) < 0:
         raise ConfigError(f"No layer {layer}, head {head}: both count from 0. Reload the page.")
-    map_ = drawn(page.text, page.options, layer, head, page.selection, page.colours)
+    map_ = drawn(page.run, page.options, layer, head, page.selection, page.colours)
     figure, _ = head_figure(map_, page.window)
     return figure_answer(figure, (map_.queries, map_.keys))
 

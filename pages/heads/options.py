@@ -1,14 +1,12 @@
 """The options of the page: their widgets, and the open head's map with the chosen options."""
 
-import dataclasses
-
 import streamlit as st
 
 from encoder.export import Map, Options
 from encoder.measure import tokens
 from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.run import DECODER, Text
 from pages.core.inputs.input_words import words_of
-from pages.core.stores.model_key import DECODER
 from pages.core.view import MapParams, View
 from pages.core.view.output import STACKS, Output, target_text, written
 from pages.core.words import plain, references
@@ -51,10 +49,19 @@ def stack(view: View) -> View | None:
 
 def _of_decoder(view: View) -> View:
     """The view of the decoder, whose tokens are the start, then the output without its end."""
-    key = dataclasses.replace(view.model.of_model, tower=DECODER)
-    shown = dataclasses.replace(view, model=key, pair=target_text(view))
-    i, j = (one if one is not None and one < shown.trace.n_tokens else None for one in (view.i, view.j))
-    return dataclasses.replace(shown, i=i, j=j)
+    read = view.but(tower=DECODER, target=target_text(view), edits=())
+    return _inside(read.but(**(NOT_PADDED if view.loaded.takes == "text" else {})))
+
+
+#: A text as it is, without the padding of a batch.
+NOT_PADDED = {"pad_to": None, "padding": False}
+
+
+def _inside(view: View) -> View:
+    """The view without selected tokens that its trace does not have."""
+    n_tokens = view.trace.n_tokens
+    i, j = (one if one is not None and one < n_tokens else None for one in (view.i, view.j))
+    return view.but(query=i, key=j)
 
 
 def shown_view(view: View) -> str:
@@ -147,7 +154,7 @@ def open_head(view: View) -> Map:
         special=maps.special,  # type: ignore[arg-type]
         pairs=params.between if whole and view.pair is not None else "all",  # type: ignore[arg-type]
         words=whole and params.words,
-        padding=view.model.padding,
+        padding=shows_padding(view),
         scale_to_max=maps.range == "head",
         scale_to_words=maps.range == "words",
         log=maps.scale == "log",
@@ -160,15 +167,17 @@ def open_head(view: View) -> Map:
 
 def as_trained(view: View) -> View:
     """The view without edits and padding, which Q K V and Compare show."""
-    model = dataclasses.replace(view.model, edits=(), pad=None, padding=False)
-    plain_view = dataclasses.replace(view, model=model)
-    inside = [place if place is None or place < plain_view.trace.n_tokens else None for place in (view.i, view.j)]
-    return dataclasses.replace(plain_view, i=inside[0], j=inside[1])
+    return _inside(view.but(edits=(), **(NOT_PADDED if view.loaded.takes == "text" else {})))
+
+
+def shows_padding(view: View) -> bool:
+    """Whether the rows and columns of padding are shown."""
+    return isinstance(view.run.input, Text) and view.run.input.padding
 
 
 def one_head(view: View) -> Map:
     """The open head as the model computes it."""
-    return map_of(view, Options(padding=view.model.padding), view.layer, view.head)
+    return map_of(view, Options(padding=shows_padding(view)), view.layer, view.head)
 
 
 def heads_of_model(param: Param[list[Head]], view: View) -> list[Head]:

@@ -1,12 +1,9 @@
 """Padding: the length of the batch, and a note on what padding changes."""
 
-import dataclasses
-
 import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import PaddingEffect, padding_effect
-from pages.core.stores import cache
 from pages.core.view import View, ViewParams
 from pages.core.words import plain
 from pages.state import state
@@ -32,7 +29,7 @@ def note(view: View) -> None:
     length = state.get(ViewParams.pad)
     if length is None:
         return
-    if view.model.pad is None:
+    if view.run.of_text.pad_to is None:
         st.info(plain(_why_not(view, length)), icon=":material/rectangle:")
         return
     with st.container(border=True, gap="small"):
@@ -48,7 +45,7 @@ def _why_not(view: View, length: int) -> str:
     name, most, n_tokens = view.loaded.name, view.loaded.config.max_tokens, view.trace.n_tokens
     if not view.loaded.can_pad:
         return f"The vocabulary of {name} has no padding token, so its texts cannot be padded."
-    if n_tokens == most and view.model.window is None:
+    if n_tokens == most and view.run.of_text.window is None:
         return f"This text fills all {most:,} tokens of {name}, so no room is left for padding. Choose a shorter text."
     if n_tokens == most:
         return (
@@ -63,11 +60,11 @@ def _why_not(view: View, length: int) -> str:
 
 def _effect(view: View) -> PaddingEffect:
     """What padding changes, in all heads or, of a long text, in the open one."""
-    assert view.model.pad is not None
-    padded = dataclasses.replace(view, model=dataclasses.replace(view.model, padding=True))
-    head = None if view.model.pad <= EVERY_HEAD_TOKENS else (view.layer, view.head)
-    alone = cache.trace(dataclasses.replace(view.model, pad=None, padding=False), view.text, view.pair)
-    return padded.derived(("padding", head), lambda trace: padding_effect(trace, alone, head))
+    length = view.run.of_text.pad_to
+    assert length is not None
+    head = None if length <= EVERY_HEAD_TOKENS else (view.layer, view.head)
+    alone = view.but(pad_to=None, padding=False).trace
+    return view.but(padding=True).derived(("padding", head), lambda trace: padding_effect(trace, alone, head))
 
 
 def _description(view: View, effect: PaddingEffect) -> str:
@@ -77,7 +74,7 @@ def _description(view: View, effect: PaddingEffect) -> str:
     heads = f"L{view.layer} H{view.head}"
     if total <= EVERY_HEAD_TOKENS:
         heads = f"all {config.n_layers * config.n_heads} heads"
-    shown = "shown" if view.model.padding else "hidden"
+    shown = "shown" if view.run.of_text.padding else "hidden"
     deviation = max(abs(1 - row_sum) for row_sum in effect.row_sums)
     difference = f"{effect.difference:.1e}" if effect.difference else "0"
     if effect.difference <= ROUNDING[view.model.dtype] * effect.largest:

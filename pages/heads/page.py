@@ -90,7 +90,7 @@ def main(view: View) -> None:
                 )  # fmt: skip
         if shown in TRAINED:
             trained = options.as_trained(view)
-            if trained.model != view.model:
+            if trained.run.of_pass != view.run.of_pass:
                 st.caption("This view shows the run without edits and padding.")
             exported = vectors.draw(trained) if shown == "vectors" else compare.draw(trained)
         elif shown == "text" and kind in DRAW_INPUT:

@@ -80,7 +80,7 @@ def exported(view: View, chosen: causal.Outcome, active: tuple[Edit, ...], found
 def edited_trace(view: View) -> Trace | None:
     """The edited run; None without edits, and where they do not fit this text and model."""
     found = edited.applied(view)
-    return found.trace if found.model.edits else None
+    return found.trace if found.run.edits else None
 
 
 def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
@@ -91,7 +91,7 @@ def measure(view: View, outcome: causal.Outcome) -> np.ndarray | None:
     config = view.loaded.config
     return measured(
         "effects",
-        ("head effects", view.model, view.text, view.pair, outcome),
+        ("head effects", view.run.of_pass, outcome),
         lambda: causal.iter_each_head(view.loaded, view.trace, outcome),
         effect_map,
         runs=config.n_layers * config.n_heads,

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import Trace, causal, figures
 from encoder.figures.layers import pair_labels
 from encoder.load import BUNDLED
+from encoder.run import ModelSpec, Run, Text
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import cache, model_store
@@ -66,11 +67,11 @@ def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair 
         )  # type: ignore[assignment]  # fmt: skip
     other = _other_sentence(view) if view.loaded.takes == "text" else _other_input(view)
     if isinstance(outcome, causal.SentenceVector):
-        outcome = causal.Similarity(other if view.loaded.takes == "text" else cache.trace(view.model, other))
+        outcome = causal.Similarity(other if view.loaded.takes == "text" else view.about(other).trace)
     pair = Pair(
-        cache.trace(view.model, view.text),
-        cache.trace(view.model, other, request=causal.patch_request(where)),
-        view.text,
+        view.about(view.run.input.name).trace,
+        cache.trace(view.run.about(other), request=causal.patch_request(where)),
+        view.run.input.name,
         other,
         outcome,
     )
@@ -89,7 +90,7 @@ def _other_sentence(view: View) -> str:
             )  # fmt: skip
         else:
             known = {one["text"]: one["patch_with"] for one in examples.read(__file__, group).values()}
-            other = choose_counterpart(view, known.get(view.text))
+            other = choose_counterpart(view, known.get(view.run.input.name))
         examples.draw(__file__, group, "patching:example", then=_use_example, placeholder="Try a pair", width=170)
     return other
 
@@ -203,8 +204,8 @@ def choose_counterpart(view: View, known: str | None) -> str:
 def offers(view: View, word: text_words.Word) -> list[str]:
     """Words that a masked-word model expects in place of one, with as many tokens in the reader's model."""
     own = view.loaded.mlm_head is not None
-    key = view.model.of_model if own else cache.ModelKey(PREDICTS, device=view.model.device, dtype=view.model.dtype)
-    model, n_tokens = model_store.model(key), cache.trace(view.model, view.text).n_tokens
+    key = view.model if own else ModelSpec(PREDICTS, device=view.model.device, dtype=view.model.dtype)
+    model, n_tokens = model_store.model(key), view.about(view.text).trace.n_tokens
     hidden = word.replaced_by(model.tokenizer.mask_token or "", view.text)
 
     def make(trace: Trace) -> list[str]:
@@ -219,7 +220,7 @@ def offers(view: View, word: text_words.Word) -> list[str]:
     def aligned(one: str) -> bool:
         return len(view.loaded.tokenize(word.replaced_by(one, view.text)).tokens) == n_tokens
 
-    return cache.derived(key, hidden, None, ("counterparts", view.model.of_model, word), make)  # type: ignore[no-any-return]
+    return cache.derived(Run(key, Text(hidden)), ("counterparts", view.model, word), make)  # type: ignore[no-any-return]
 
 
 def _difference(words: list[text_words.Word], text: str, known: str) -> tuple[int | None, str]:

@@ -15,7 +15,6 @@ from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache
 from pages.core.view import View, ViewParams
 from pages.core.widgets import Export, answer, effects, given, title
 from pages.core.words import about, errors_said, number, plain
@@ -103,7 +102,7 @@ def exported(
 def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tuple[float, float]) -> None:
     """The patched run. ends: the outcome of your input, and of the other."""
     edit = causal.patch_edit(where, both.other, *at, view.trace.config.after_layer)
-    patched = cache.trace(view.model, both.text, edits=(edit,))
+    patched = view.about(both.text).but(edits=(*view.run.edits, edit)).trace
     value = causal.outcomes_of(view.loaded, both.plain, [patched], both.outcome)[1]
     runs = {f"your {both.words.input}": ends[0], "one vector replaced": value, "the other": ends[1]}
     st.markdown(
@@ -149,7 +148,7 @@ def measure(view: View, both: pair.Pair, where: Where) -> tuple[np.ndarray, floa
     causal.carried_share(np.zeros(1), before, after)  # outcomes that do not differ are refused before the runs
     found = effects.measured(
         "patching",
-        ("patching", view.model, both.text, both.other, both.named_outcome, where),
+        ("patching", view.run.of_pass, both.text, both.other, both.named_outcome, where),
         lambda: causal.iter_patch(view.loaded, both.source, both.plain, both.outcome, where),
         lambda values: _figure(both, where, causal.carried_share(values, before, after), None),
         runs=n_layers * places,

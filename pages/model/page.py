@@ -1,6 +1,5 @@
 """Model: the whole model at work on the visitor's input, as one picture; then ways on."""
 
-import dataclasses
 from collections.abc import Mapping
 
 import streamlit as st
@@ -13,7 +12,7 @@ from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import first_view, output, selection
-from pages.core.view.view import View, ViewParams, model_key
+from pages.core.view.view import View, ViewParams, model_spec
 from pages.core.widgets import examples
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
@@ -27,7 +26,7 @@ SHOWN = {"picture": "Picture", "stream": "Length curves", "cost": "Cost"}
 def main() -> None:
     if state.get(Params.show) == "diagram":  # an old link
         state.put(Params.show, "picture")
-    kind = model_store.takes(model_key())
+    kind = model_store.takes(model_spec())
     with frame.heading():
         if kind == "text":
             shown = examples.read(input_row.__file__, input_row.example_group())
@@ -54,7 +53,7 @@ def main() -> None:
             show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
     said, place = st.container(key="model-said"), st.container(key="model-place")
     if kind == "text":
-        first_view.choose(frame.loaded_key())
+        first_view.choose(frame.loaded_model())
     view = frame.current_view()
     view = inside(input_row.with_selection_inside(view, view.trace.n_tokens))
     with said:
@@ -102,7 +101,7 @@ def inside(view: View) -> View:
         if value != getattr(view, name):
             state.note(f"{name}={getattr(view, name)}: this model has {name}s 0 to {value}. The last one is open.")
             state.put_named(**{name: value})
-    return dataclasses.replace(view, **place)
+    return view.but(**place)
 
 
 def sentence() -> None:

@@ -81,7 +81,7 @@ def answer(view: View, query: int) -> str:
 def _before(view: View, query: int, key: int) -> str:
     """The same weight in the unchanged model; "" where nothing is changed."""
     unchanged = switches.original(view)
-    if unchanged.model == view.model:
+    if unchanged.run == view.run:
         return ""
     weight = float(unchanged.trace.attention(view.layer, view.head, slice(query, query + 1))[0, key])
     off = " Head off." if view.head in switches.heads_off(view) else ""

@@ -1,6 +1,5 @@
 """The switches inside the picture: norms, mask, positions, and what is off. They make the edits of every page."""
 
-import dataclasses
 from functools import partial
 
 from encoder import causal, classify
@@ -76,14 +75,14 @@ def turn(view: View, name: str, on: bool) -> None:
 
 def original(view: View) -> View:
     """The same input through the model as it was trained: without edits, with its own norm placement."""
-    norm = view.model.norm if view.model.scratch else "trained"
-    return dataclasses.replace(view, model=dataclasses.replace(view.model, norm=norm, edits=()))
+    norm = view.model.norm if view.model.untrained else "trained"
+    return view.but(norm=norm, edits=())
 
 
 def effect(view: View) -> tuple[str, list[str]]:
     """What the changes do to the picture's end: one sentence, and two short lines next to the vector; or nothing."""
     before_it = original(view)
-    if before_it.model == view.model:
+    if before_it.run == view.run:
         return "", []
     head = view.loaded.classifier
     outcome: causal.Outcome = causal.SentenceVector()
@@ -91,7 +90,7 @@ def effect(view: View) -> tuple[str, list[str]]:
     if head is not None and head.config.kind == "sequence" and head.config.reads_output:
         best = classify.predict(before_it.loaded, before_it.trace).best
         outcome, said = causal.ClassProbability(best, None, "probability"), f"Probability of “{best}”"
-    name = ("effect on the end", before_it.model)
+    name = ("effect on the end", before_it.run.of_pass)
     before, after = view.derived(
         name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome)
     )  # fmt: skip

@@ -47,7 +47,7 @@ def plain_in_words(selected: Selected, found: norms.Parameters) -> str:
     """A LayerNorm whose gain and bias change nothing."""
     biases = "" if found.bias is None else " and every bias 0"
     effect = EFFECTS[selected.trace.config.norm_kind]
-    untrained = "" if selected.view.model.scratch is None else " This model is untrained."
+    untrained = "" if selected.view.model.untrained is None else " This model is untrained."
     return f"Every gain is 1{biases}.{untrained} Every output vector has {effect}."
 
 

@@ -56,7 +56,7 @@ def placement() -> str:
     if config.norm_placement == "post":
         place = f"**post-norm**: {NORM} follows each sum, x ← {NORM}(x + f(x))"
     parameters = "gain and bias" if config.norm_bias else "gain"
-    origin = "untrained" if view.model.scratch is not None else "learned"
+    origin = "untrained" if view.model.untrained is not None else "learned"
     return (
         f"The {len(statistics.names)} {NORM}s of **{plain(view.loaded.name)}** give every vector "
         f"{EFFECTS[config.norm_kind]}, then apply their {origin} {parameters}. This model is {place}."

@@ -7,7 +7,7 @@ from encoder import explain, figures
 from encoder.figures.numbers import three_digits
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache, input_kinds
+from pages.core.stores import input_kinds
 from pages.core.view import MapParams, ViewParams, selection, token_rows
 from pages.core.widgets import answer
 from pages.core.words import about, number, plain, references
@@ -114,7 +114,7 @@ def three_norms(selected: Selected) -> Figures:
     st.markdown(about.text(__file__, kinds, norm=selected.label))
     found: explain.NormMoments = selected.view.derived(
         ("norm moments", selected.norm),
-        lambda trace: explain.norm_moments(trace, cache.trace(selected.view.model, neighbour(selected)), selected.norm),
+        lambda trace: explain.norm_moments(trace, selected.view.about(neighbour(selected)).trace, selected.norm),
     )
     n_tokens, token = selected.trace.n_real, selected.view.i
     part = token_rows.part(n_tokens, token, "three-norms")
@@ -154,7 +154,7 @@ def neighbour(selected: Selected) -> str:
     view = selected.view
     if view.loaded.takes == "text":
         return NEIGHBOUR
-    return next(name for name in input_kinds.of(view.loaded).names(view.loaded) if name != view.text)
+    return next(name for name in input_kinds.of(view.loaded).names(view.loaded) if name != view.run.input.name)
 
 
 def neighbour_in_words(selected: Selected, found: explain.NormMoments) -> str:

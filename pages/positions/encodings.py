@@ -74,7 +74,7 @@ def heading_of(view: View, kind: str) -> str:
     """An encoding in headings and legends."""
     if kind == "sinusoidal" and view.loaded.config.position != "sinusoidal":
         return "Sinusoidal, for comparison"
-    if kind == "learned" and view.model.scratch is not None:
+    if kind == "learned" and view.model.untrained is not None:
         return "Random, untrained"
     return kind.title()
 
@@ -105,7 +105,7 @@ def heatmap(view: View, kind: str, table: np.ndarray) -> None:
 def how_to_read(view: View, kind: str) -> str:
     """What the rows and columns of a map mean."""
     if kind not in ("sinusoidal", "convolutional"):
-        kind = "learned" if view.model.scratch is None else "untrained"
+        kind = "learned" if view.model.untrained is None else "untrained"
     return about.text(__file__, f"Rows and columns: {kind}")
 
 

@@ -121,7 +121,7 @@ def relative_bias(view: View, farthest: int) -> None:
             height=340,
             on_event=on_click(row=lambda head: state.put(ViewParams.head, head)),
         )
-        origin = "random" if view.model.scratch is not None else "learned"
+        origin = "random" if view.model.untrained is not None else "learned"
         kind = (
             "One row per head: minus its slope times the distance. Nothing is learned."
             if config.position == "alibi"

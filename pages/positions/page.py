@@ -142,7 +142,7 @@ def exported() -> Export:
 def encoding_in_words(added: np.ndarray | None) -> str:
     """How the model encodes positions, and what to look for. added: the vectors that it adds."""
     kind: str = config.position
-    if kind == "learned" and view.model.scratch is not None:
+    if kind == "learned" and view.model.untrained is not None:
         kind = "untrained"
     elif kind == "learned" and added is not None and positions.are_stored_sines(added):
         kind = "stored"

@@ -9,8 +9,8 @@ import streamlit as st
 from encoder import figures
 from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure.ranking import largest_cell
+from encoder.run import ModelSpec
 from pages.components import head_grid
-from pages.core.stores import cache
 from pages.core.view import MapParams, View, selection
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
 from pages.core.widgets import Export, comparison_maps, place
@@ -42,10 +42,10 @@ def attention(view: View, traces: PairTraces) -> None:
     one_head(view, traces).draw()
 
 
-def sides_of(view: View, keys: Mapping[str, cache.ModelKey]) -> Sides:
+def sides_of(view: View, keys: Mapping[str, ModelSpec]) -> Sides:
     """The head in both norm placements. keys: placement -> the encoder with it."""
     first, second = (
-        Side(keys[placement], view.text, view.pair, view.layer, view.head, PLACEMENT_NAMES[placement])
+        Side(dataclasses.replace(view.run, model=keys[placement]), PLACEMENT_NAMES[placement])
         for placement in ("post", "pre")
     )
     return Sides("models", first, second)
@@ -77,7 +77,7 @@ def one_head(view: View, traces: PairTraces) -> Export:
     found = sides.compared("show")
     compared = Compared(sides, found, "show", state.get(MapParams.range), (view.i, view.j))
     return comparison_maps.show(
-        dataclasses.replace(view, model=first.model),
+        dataclasses.replace(view, run=first.run),
         compared,
         f"L{view.layer} H{view.head} in post-norm and pre-norm",
         {"A": f"post-norm, {first.model_name}", "B": f"pre-norm, {second.model_name}", **place(view)},

@@ -31,7 +31,7 @@ def main() -> None:
     elif view.loaded.config.parallel:
         st.info(about.text(__file__, "parallel"), icon=":material/info:")
     else:
-        traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.text, view.pair)
+        traces = norm_pair.PairTraces(norm_pair.pair_of(view), view.run)
         introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)

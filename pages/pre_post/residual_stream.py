@@ -5,12 +5,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder.export import tables
-from encoder.export.python_code import model_lines, trace_call
 from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
+from encoder.run.code import model_lines, trace_call
 from pages.components import plot
 from pages.core.view import View
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
@@ -46,7 +46,7 @@ def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
         key, remark = origin(traces.pair.keys[placement])
         models.append(model_lines(key, placement))
         remarks = remarks or remark
-    calls = ", ".join(f'"{p}": {trace_call(p, traces.text, traces.second)}' for p in PLACEMENTS)
+    calls = ", ".join(f'"{p}": {trace_call(traces.of(p).run, p)}' for p in PLACEMENTS)
     imports = ["import encoder", "from encoder.export import tables"]
     return Export(
         view,
@@ -54,7 +54,7 @@ def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
         lambda: tables.stream_frame({p: traces.trace(p) for p in PLACEMENTS}),
         figures=pictures,
         program=remarks + "\n".join([*imports, *models, f"table = tables.stream_frame({{{calls}}})\n"]),
-        settings={PLACEMENT_NAMES[p]: traces.name(p) for p in PLACEMENTS} | {"Text": traces.text},
+        settings={PLACEMENT_NAMES[p]: traces.name(p) for p in PLACEMENTS} | {"Text": traces.run.input.name},
     )
 
 

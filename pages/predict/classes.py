@@ -70,7 +70,7 @@ def draw_bars(view: View) -> None:
 
 def of_image(view: View, left: st.delta_generator.DeltaGenerator, right: st.delta_generator.DeltaGenerator) -> str:
     """Attention next to occlusion, over the same image. Returns Python lines that give the falls."""
-    whole = dataclasses.replace(view, layer=view.loaded.config.n_layers - 1, i=None)  # all layers, of the first token
+    whole = view.but(layer=view.loaded.config.n_layers - 1, query=None)  # all layers, of the first token
     with left:
         _, weights = over_image.weights_of(whole, "rollout")
         st.markdown(f"Attention rollout of {plain(view.trace.labels[0])}")

@@ -1,6 +1,6 @@
 """Masked-word prediction: the words that a model expects at each [MASK], for both twins side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,9 +10,10 @@ import streamlit as st
 from encoder import MaskedPrediction
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.figures.token_bars import word_bars
+from encoder.run import TRAINED, ModelSpec, Run
 from pages.components import plot
 from pages.core.inputs import edited
-from pages.core.stores import cache, model_store, trained
+from pages.core.stores import model_store
 from pages.core.view import View, norm_pair, text_words
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said, opening, plain
@@ -32,35 +33,45 @@ MASK = "[MASK]"
 
 @dataclass(frozen=True)
 class Shown:
-    """keys: name -> model; mask: its mask token; text, pair: the sentence; hidden: the word that the mask replaces;
-    word: its number among the words of the sentence."""
+    """A sentence with a mask in the models that predict what it hides."""
 
-    keys: dict[str, cache.ModelKey]
+    #: Name of a model -> the sentence in it.
+    runs: dict[str, Run]
+    #: The mask token of the models.
     mask: str
-    text: str
-    pair: str | None
+    #: The word that the mask replaces, and its number among the words of the sentence.
     hidden: str = ""
     word: int | None = None
 
+    @property
+    def text(self) -> str:
+        """The sentence with the mask."""
+        return next(iter(self.runs.values())).text
+
     def view(self, view: View) -> View:
         """The view with this sentence, in the reader's model if that predicts, otherwise in the first one."""
-        first = next(iter(self.keys.values()))
-        key = next((key for key in self.keys.values() if replace(key, edits=()) == view.model), first)
-        return replace(view, model=key, text=self.text, pair=self.pair)
+        first = next(iter(self.runs.values()))
+        run = next((run for run in self.runs.values() if run.model == view.model), first)
+        return replace(view, run=replace(run, place=view.run.place))
 
 
 def shown(view: View, params: Params) -> Shown:
     """What the page shows for this view. A model without a masked-word head is replaced by the twins."""
-    keys = models(view)
-    mask = model_store.model(next(iter(keys.values()))).tokenizer.mask_token or MASK
+    specs = models(view)
+    mask = model_store.model(next(iter(specs.values()))).tokenizer.mask_token or MASK
     words = text_words.words(view.trace, mask)
     number = params.word if params.word is not None and params.word < len(words) else None
     if number is None and mask not in f"{view.text}{view.pair or ''}":
         number = usual(view, words)
     if number is None:
-        return Shown(keys, mask, view.text, view.pair)
+        return Shown(_in_each(specs, view.run), mask)
     word = words[number]
-    return Shown(keys, mask, word.replaced_by(mask, view.text), view.pair, word.text, number)
+    return Shown(_in_each(specs, view.run.but(text=word.replaced_by(mask, view.text))), mask, word.text, number)
+
+
+def _in_each(specs: Mapping[str, ModelSpec], run: Run) -> dict[str, Run]:
+    """Name -> the run in that model."""
+    return {name: replace(run.of_pass, model=spec, edits=()) for name, spec in specs.items()}
 
 
 def usual(view: View, words: Sequence[text_words.Word]) -> int | None:
@@ -77,17 +88,17 @@ def with_edits(chosen: Shown, view: View) -> Shown:
     """The same models with the recipe's edits, where they fit; not for another model than the reader's."""
     if view.loaded.mlm_head is None:
         return chosen
-    active = edited.applied(chosen.view(view)).model.edits
-    return replace(chosen, keys={name: replace(key, edits=active) for name, key in chosen.keys.items()})
+    active = edited.applied(chosen.view(view)).run.edits
+    return replace(chosen, runs={name: run.but(edits=active) for name, run in chosen.runs.items()})
 
 
-def models(view: View) -> dict[str, cache.ModelKey]:
+def models(view: View) -> dict[str, ModelSpec]:
     """Name -> model: the selected model only, or both twins for a twin and for a model that cannot predict."""
     if view.loaded.mlm_head is not None and view.model.source not in norm_pair.TWINS:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:
-        twin = cache.ModelKey(source="twin-pre", device=view.model.device, dtype=view.model.dtype)
-        view = replace(view, model=twin)
+        twin = ModelSpec(source="twin-pre", device=view.model.device, dtype=view.model.dtype)
+        view = replace(view, run=replace(view.run, model=twin))
     return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
 
 
@@ -134,17 +145,17 @@ def exported(of: View, top: int) -> Export:
 def predict(chosen: Shown, top: int) -> None:
     """The words at every mask, or what to do where there is none."""
     with errors_said(st.info, icon=":material/edit:"):
-        found = {name: prediction.predictions(key, chosen.text, chosen.pair, top) for name, key in chosen.keys.items()}
+        found = {name: prediction.predictions(run, top) for name, run in chosen.runs.items()}
         by_mask = [dict(zip(found, entries, strict=True)) for entries in zip(*found.values(), strict=True)]
-        placements = {name: model_store.model(key).config.norm_placement for name, key in chosen.keys.items()}
+        placements = {name: model_store.model(run.model).config.norm_placement for name, run in chosen.runs.items()}
         draw(placements, by_mask, top, chosen)
 
 
 def no_head(view: View) -> str:
     """Why the page shows the twins instead of the selected model."""
-    if view.model.scratch is not None:
+    if view.model.untrained is not None:
         why = "its weights are random"
-    elif view.model.source.startswith(trained.TRAINED):
+    elif view.model.source.startswith(TRAINED):
         why = "it was trained for another task"
     else:
         why = "it was trained for another task, or its checkpoint lacks the head"

@@ -6,11 +6,12 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.export import python_code, tables
+from encoder.export import tables
 from encoder.figures.colours import signed_lut
 from encoder.figures.numbers import three_digits
 from encoder.inputs.sound_files import wav_bytes
 from encoder.measure import patches
+from encoder.run import code
 from pages.components import on_click, plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store
@@ -67,7 +68,7 @@ def exported(pair: Pair) -> Export:
         lambda: tables.captions_frame(pair.texts, found),
         figures=lambda: {"Captions": figures.caption_bars(pair.texts, found.probabilities[0].numpy())},
         lines="from encoder.measure import pair_scores\n"
-        f"{python_code.model_lines(whole, 'pair')}\n"
+        f"{code.model_lines(whole, 'pair')}\n"
         f"texts = {list(pair.texts)!r}\n"
         "vectors = pair.other_vector(trace)[None], pair.embed_texts(texts)\n"
         f"found = pair_scores.scores(pair, *vectors, times={pair.times:g})\n"

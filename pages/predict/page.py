@@ -1,6 +1,6 @@
 """Predict: a masked word, a class or a tag, a caption, an answer, words of the vocabulary; each by a model that can."""
 
-import dataclasses
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -39,8 +39,8 @@ def main(view: View) -> None:
     with controls:
         image_input.IMAGES.controls(view.loaded)
     with shown:
-        name, _ = chosen_input.current(view.model)
-        SHOW[task](dataclasses.replace(view, text=name, pair=None))
+        given = chosen_input.current(view.model)
+        SHOW[task](replace(view, run=replace(view.run, input=given)))
 
 
 def tasks_of(view: View) -> list[str]:

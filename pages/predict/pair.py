@@ -9,6 +9,7 @@ import numpy as np
 
 import encoder
 from encoder.measure import pair_scores
+from encoder.run import Run, Text
 from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, input_kinds, model_store
 from pages.core.view import View
@@ -74,10 +75,10 @@ class Pair:
         )
 
     @cached_property
-    def caption(self) -> cache.TracedText:
+    def caption(self) -> cache.StoredRun:
         """The selected caption in the encoder of texts."""
-        key = replace(self.view.model, tower="text")
-        return cache.TracedText(key, self.texts[self.chosen], None)
+        text = Text(self.texts[self.chosen])
+        return cache.StoredRun(Run(replace(self.view.model, tower="text"), text))
 
     def over_patches(self) -> np.ndarray:
         """[T, R, C]: cosines of the selected caption's tokens with the image's patches."""
@@ -94,7 +95,8 @@ class Pair:
         if self.of_sound:
             known = {name: f"“{name}”" for name in known}
         found = {name: title for name, title in known.items() if not name.startswith("hard")}
-        return found if self.view.text in found else found | {self.view.text: f"this {self.model.other.takes}"}
+        name = self.view.run.input.name
+        return found if name in found else found | {name: f"this {self.model.other.takes}"}
 
     def example_vectors(self) -> pair_scores.Vectors:
         """Of `examples`, [I, E]."""

@@ -1,6 +1,7 @@
 """The words that a masked-word head predicts, and the rank of one among them."""
 
 from encoder import MaskedPrediction
+from encoder.run import Run
 from pages.core.stores import cache, model_store
 
 #: With at most this many masks, the head ranks the whole vocabulary; with more, the most probable words only.
@@ -9,15 +10,15 @@ MOST_FULLY_RANKED = 4
 WORD_STARTS = ("Ġ", "▁")
 
 
-def predictions(key: cache.ModelKey, text: str, pair: str | None, top: int) -> tuple[MaskedPrediction, ...]:
+def predictions(run: Run, top: int) -> tuple[MaskedPrediction, ...]:
     """The prediction at every mask: the whole vocabulary, or `top` words where there are many masks. Cached.
 
     Raises EncoderError where the model has no masked-word head, or the text no mask.
     """
-    model = model_store.model(key)
-    n_masks = cache.trace(key, text, pair).tokens.count(model.tokenizer.mask_token or "")
+    model = model_store.model(run.model)
+    n_masks = cache.trace(run).tokens.count(model.tokenizer.mask_token or "")
     k = model.config.vocab_size if n_masks <= MOST_FULLY_RANKED else top
-    return cache.derived(key, text, pair, ("masked words", k), lambda trace: tuple(model.predict_masked(trace, k)))
+    return cache.derived(run, ("masked words", k), lambda trace: tuple(model.predict_masked(trace, k)))
 
 
 def rank(prediction: MaskedPrediction, word: str) -> tuple[int, float] | None:

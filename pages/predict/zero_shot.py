@@ -33,7 +33,7 @@ def images_and_captions(pair: Pair) -> None:
     figure = figures.pair_map(
         values, list(pair.examples.values()), pair.texts, titles=(kind, "caption"), measure=cells,
         limits=(0.0, 1.0) if cells == "probability" else (float(values.min()), float(values.max())),
-        colours=pair.view.colours, selected=(names.index(pair.view.text), pair.chosen),
+        colours=pair.view.colours, selected=(names.index(pair.view.run.input.name), pair.chosen),
     )  # fmt: skip
     plot(
         figure, key="pair-map",

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from encoder import probe
+from encoder.run import ModelSpec
 from pages.components.lazy import popover
 from pages.core.access import limits
 from pages.core.inputs import kept_file
-from pages.core.stores import cache
 from pages.core.view import View, ViewParams
 from pages.core.words import about
 from pages.probes.params import BESIDE, TASKS, VIEWS, Params
@@ -56,9 +56,9 @@ def _file() -> probe.Task | None:
 def subjects(view: View) -> list[Subject]:
     """The reader's model, then the others."""
     chosen = state.get(Params.beside)
-    first = Subject(view.model.of_model, view.loaded.name)
+    first = Subject(view.model, view.loaded.name)
     if not chosen:
         return [first]
     own = state.read(ViewParams)
-    others = [Subject(cache.ModelKey(source=name, device=own.device, dtype=own.dtype), BESIDE[name]) for name in chosen]
+    others = [Subject(ModelSpec(source=name, device=own.device, dtype=own.dtype), BESIDE[name]) for name in chosen]
     return [first, *(one for one in others if one.key != first.key)]

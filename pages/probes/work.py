@@ -9,8 +9,9 @@ from encoder import TextEncoder, probe
 from encoder.load import BUNDLED
 from encoder.probe import Curve, Features, Task
 from encoder.probe import recorded as recordings
+from encoder.run import ModelSpec
 from encoder.trace import gradual
-from pages.core.stores import cache, model_store, results
+from pages.core.stores import model_store, results
 from pages.core.view import View
 from pages.core.work import long_work
 
@@ -21,7 +22,7 @@ CURVES, FEATURES = "probes:curves", "probes:features"
 class Subject:
     """A model with its name in the legend. key: None for the reader's model with its own name."""
 
-    key: cache.ModelKey
+    key: ModelSpec
     name: str
 
     @property
@@ -74,7 +75,7 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
 
 def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve]:
     """The curves of the recorded run that fit the task and the views; none for another task."""
-    key = cache.ModelKey(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
+    key = ModelSpec(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
     subject = Subject(key, BUNDLED[recordings.MODEL].title)
     found = recordings.recorded() if task.title == probe.TITLES[recordings.TASK] else {}
     return {
@@ -84,9 +85,7 @@ def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, st
     }
 
 
-def _features(
-    key: cache.ModelKey, model: TextEncoder, task: Task, name: str, said: Any
-) -> Generator[Any, None, Features]:
+def _features(key: ModelSpec, model: TextEncoder, task: Task, name: str, said: Any) -> Generator[Any, None, Features]:
     """The vectors of all texts, from this session or computed."""
     found = results.known(FEATURES, (key, name))
     if found is None:
@@ -101,20 +100,20 @@ def head(view: View, task: Task, pooled: str, layer: int) -> Any:
 
     def work() -> long_work.Work[Any]:
         features = yield from _features(
-            view.model.of_model, view.loaded, task, digest(task), lambda share, words: (share, words)
+            view.model, view.loaded, task, digest(task), lambda share, words: (share, words)
         )
         yield 0.5, "Training on all texts …"
         return probe.fitted_head(features, task, pooled, layer)  # type: ignore[arg-type]
 
     return results.of_work(
-        "probe-head", (view.model.of_model, digest(task), pooled, layer), work, label="Train it on all texts",
+        "probe-head", (view.model, digest(task), pooled, layer), work, label="Train it on all texts",
         ask="The probe of the selected point, as a head:", own=True,
     )  # fmt: skip
 
 
 def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | None:
     """The score of each pooling before one layer; None while it is not asked for."""
-    name, key = digest(task), view.model.of_model
+    name, key = digest(task), view.model
 
     def work() -> long_work.Work[dict[str, probe.Score]]:
         model, scores = view.loaded, {}

@@ -86,7 +86,7 @@ def collection(view: View, given: Given | Collection) -> Collection | None:
         if given.model != view.loaded.name:
             raise EncoderError(f"{given.model} made these vectors: choose it above, or embed the texts again.")
         return given
-    what = ("search", view.model.of_model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
+    what = ("search", view.model, hashlib.sha256("\0".join(given.texts).encode()).hexdigest())
     n_texts = len(given.texts)
 
     def work() -> long_work.Work[Collection]:

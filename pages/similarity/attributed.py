@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from encoder import EncoderError, similarity
+from encoder.run import ModelSpec
 from encoder.trace import gradual
-from pages.core.stores import cache, results
+from pages.core.stores import results
 from pages.core.view import View
 from pages.core.work import long_work
 from pages.similarity.controls import reference
@@ -22,7 +23,7 @@ LONGEST, LONGEST_EXACT = 128, 512
 class Asked:
     """One attribution: all that its numbers depend on."""
 
-    model: cache.ModelKey
+    model: ModelSpec
     a: str
     b: str
     layer: int
@@ -32,7 +33,7 @@ class Asked:
 
 def asked(view: View, params: Params) -> Asked:
     """The attribution that the controls describe. Options that the exact split ignores do not distinguish it."""
-    texts = (view.model.of_model, view.text, params.other, params.depth)
+    texts = (view.model, view.text, params.other, params.depth)
     if is_exact(view, params):
         return Asked(*texts, "auto", "pad")
     return Asked(*texts, params.steps, reference(params, view.loaded))

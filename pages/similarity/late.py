@@ -21,7 +21,7 @@ def draw(view: View, other: str) -> None:
         return
     with part, errors_said(st.info, icon=":material/info:"):
         found: LateInteraction = cache.computed(
-            ("late", view.model, view.text, other), lambda: late_interaction(view.loaded, view.text, other)
+            ("late", view.run.of_pass, other), lambda: late_interaction(view.loaded, view.text, other)
         )
         best, parts = found.best, found.parts
         order = (-parts).argsort(kind="stable")[:5]

@@ -11,6 +11,8 @@ import streamlit as st
 
 from encoder import ConfigError
 from encoder.figures.placements import DASHES, PLACEMENT_NAMES
+from encoder.run import TRAINED
+from encoder.run.untrained import check_width
 from encoder.train.blocks import BASE, SEEDS, SWITCHES
 from encoder.train.blocks import PRESETS as MODELS
 from encoder.train.loop import TaskRun
@@ -22,7 +24,7 @@ from pages.core.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.view import ViewParams, check_width, norm_pair, selection
+from pages.core.view import ViewParams, norm_pair, selection
 from pages.state import Param, state
 from pages.state.params import declared
 from pages.training.params import WIDTHS, Params
@@ -256,7 +258,7 @@ def _remember_partners(here: RunGroup) -> None:
     for settings, post in kept.items():
         pre = kept.get(replace(settings, norm_placement="pre"))
         if settings.norm_placement == "post" and pre is not None:
-            norm_pair.remember_partners(trained.TRAINED + pre, trained.TRAINED + post)
+            norm_pair.remember_partners(TRAINED + pre, TRAINED + post)
 
 
 def open_file(task: TrainedTask, identity: str) -> None:

@@ -15,8 +15,9 @@ from playwright.sync_api import expect
 
 import encoder
 from encoder import export
-from encoder.export import python_code, report
+from encoder.export import report
 from encoder.measure import align
+from encoder.run import ModelSpec
 from tests.browser.test_main_flow import LABELS, MAP
 from tests.conftest import collect_complaints, query, settle
 from tests.test_report import HOSTILE
@@ -141,7 +142,7 @@ def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_t
     collect_complaints(alone, "file:", complaints)
     for name, one in seen.items():
         file = tmp_path / f"{name}.html"
-        file.write_text(report.page(model, python_code.Origin(), one), "utf-8")
+        file.write_text(report.page(model, ModelSpec(), one), "utf-8")
         assert file.stat().st_size < 1_500_000
         alone.goto(file.as_uri())
         grounds = []
@@ -240,7 +241,7 @@ def test_a_long_text_keeps_its_selection_in_a_report(browser: Browser, tmp_path:
     )
     view = export.text(model.trace("a b c " * 250), 0, 1, selected=[3])
     file = tmp_path / "long.html"
-    file.write_text(report.page(model, python_code.Origin(), view), "utf-8")
+    file.write_text(report.page(model, ModelSpec(), view), "utf-8")
     page = browser.new_page()
     page.goto(file.as_uri())
     units = page.locator(".enc-text-unit")

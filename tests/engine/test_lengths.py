@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from encoder import TextEncoder, TextError
-from encoder.export import python_code
+from encoder.run import ModelSpec, Run, Text, code
 from tests.conftest import ROOT
 from tests.engine.conftest import tiny
 
@@ -144,7 +144,7 @@ def test_windows_that_cannot_be(options: dict[str, int], message: str):
 def test_python_lines_make_the_selected_window(minilm: TextEncoder):
     text = "the cat sat " * 400
     names: dict[str, object] = {}
-    exec(python_code.python_lines(python_code.Origin("minilm"), text, None, "shown = trace.tokens", 2), names)
+    exec(code.python_lines(Run(ModelSpec(), Text(text, window=2)), "shown = trace.tokens"), names)
     assert names["shown"] == minilm.windows(text)[2].sentence.tokens
 
 

@@ -19,6 +19,7 @@ from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.measure import tiled_attention
 from encoder.measure.heads import head_measures
+from encoder.run import TRAINED, UNTRAINED, ModelSpec, Run, Text, Untrained
 from encoder.trace.trace import Trace
 from pages.core.stores import cache, model_store, sizes, trained
 from pages.core.stores.byte_cache import ByteCache
@@ -130,11 +131,9 @@ def test_what_needs_an_evicted_model_goes_with_it(monkeypatch: pytest.MonkeyPatc
     """The float64 reference keeps the weights it reads: as a derived value it must not outlive the model."""
     monkeypatch.setattr(cache, "_STORE", ByteCache(1_000_000_000))
     monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))  # room for the newest only
-    config = encoder.EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
-    )
-    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (2, 3))
-    cache.derived(first, "one two", None, ("float64",), Recomputation)
+    made = Untrained(layers=1, heads=2, width=16, ffn=24)
+    first, second = (ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), device="cpu") for seed in (2, 3))
+    cache.derived(Run(first, Text("one two")), ("float64",), Recomputation)
     cache.computed(("both", (first, second)), lambda: {"encoder": model_store.model(first).encoder})
     model = weakref.ref(model_store.model(first).encoder)
     model_store.model(second)
@@ -150,13 +149,12 @@ def test_what_is_in_a_cycle_when_a_model_is_loaded_does_not_stay(monkeypatch: py
             self.itself, self.numbers = self, np.zeros(1_000)
 
     monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))
-    shape = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
-    config = encoder.EncoderConfig(vocab_size=model_store.scratch_vocabulary(), **shape)
+    made = Untrained(layers=1, heads=2, width=16, ffn=24)
     alive = []
     for seed in range(10, 14):
         standing = Standing()
         alive.append(weakref.ref(standing))
-        model_store.model(cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu"))
+        model_store.model(ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), device="cpu"))
     del standing
     gc.collect()
     assert [one() for one in alive] == [None] * 4
@@ -166,17 +164,15 @@ def test_a_model_that_is_evicted_during_a_forward_pass_takes_the_trace_along(mon
     store = ByteCache(1_000_000_000)
     monkeypatch.setattr(cache, "_STORE", store)
     monkeypatch.setattr(model_store, "_MODELS", ByteCache(1, model_store._MODELS._on_evict))  # room for the newest only
-    config = encoder.EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=1, n_heads=2, d_ffn=24, position="sinusoidal"
-    )
-    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (4, 5))
+    made = Untrained(layers=1, heads=2, width=16, ffn=24)
+    first, second = (ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), device="cpu") for seed in (4, 5))
     model = weakref.ref(model_store.model(first).encoder)
 
     def evicted_meanwhile(trace: Trace) -> Recomputation:
         model_store.model(second)
         return Recomputation(trace)
 
-    cache.derived(first, "one two", None, ("float64",), evicted_meanwhile)
+    cache.derived(Run(first, Text("one two")), ("float64",), evicted_meanwhile)
     gc.collect()
     assert model() is None
     assert store.bytes == 0
@@ -187,32 +183,33 @@ def test_a_model_that_makes_room_takes_its_traces_along(monkeypatch: pytest.Monk
     models = ByteCache(1, model_store._MODELS._on_evict)  # room for the newest only
     monkeypatch.setattr(cache, "_STORE", store)
     monkeypatch.setattr(model_store, "_MODELS", models)
-    shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ffn": 24, "position": "sinusoidal"}
-    config = encoder.EncoderConfig(vocab_size=model_store.scratch_vocabulary(), **shape)
-    first, second = (cache.ModelKey(source="scratch", scratch=config, seed=seed, device="cpu") for seed in (0, 1))
+    made = Untrained(layers=2, heads=2, width=16, ffn=24)
+    first, second = (ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), device="cpu") for seed in (0, 1))
     model = weakref.ref(model_store.model(first).encoder)
-    old = cache.trace(first, "one two three")
-    derived = cache.derived(first, "one two three", None, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
+    one, other = (Run(spec, Text("one two three")) for spec in (first, second))
+    old = cache.trace(one)
+    derived = cache.derived(one, "sum", lambda trace: trace.output.numpy().sum(keepdims=True))
     held = store.bytes
-    cache.trace(second, "one two three")
+    cache.trace(other)
     assert store.bytes == held  # the new trace in the old one's place; what was derived from that stays
-    assert cache.known(first, "one two three", None, "sum") is derived
-    assert cache.trace(first, "one two three") is not old
+    assert cache.known(one, "sum") is derived
+    assert cache.trace(one) is not old
     del old
-    cache.trace(second, "one two three")
+    cache.trace(other)
     gc.collect()
     assert model() is None
 
 
 def test_keys_hold_everything_that_changes_a_result() -> None:
-    base = cache.ModelKey()
-    plain = cache.trace(base, "a short text")
-    assert cache.trace(base, "a short text") is plain
+    base = Run(input=Text("a short text"))
+    plain = cache.trace(base)
+    assert cache.trace(base) is plain
+    assert cache.trace(base.but(layer=3, head=1, query=2)) is plain, "the place that is looked at changes no number"
     others = [
-        cache.trace(replace(base, norm="pre"), "a short text"),
-        cache.trace(replace(base, dtype="bfloat16"), "a short text"),
-        cache.trace(base, "a short text", "and a pair"),
-        cache.trace(base, "a short text", edits=(AblateHead(0, 1),)),
+        cache.trace(base.but(norm="pre")),
+        cache.trace(base.but(dtype="bfloat16")),
+        cache.trace(base.but(pair="and a pair")),
+        cache.trace(base.but(edits=(AblateHead(0, 1),))),
     ]
     for other in others:
         same_shape = other.output.shape == plain.output.shape
@@ -247,15 +244,13 @@ def test_bytes_of_a_result_count_its_traces_and_not_the_weights() -> None:
 
 @pytest.mark.parametrize("kind", ["scratch", "trained"])
 def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
-    config = encoder.EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=2, d_ffn=24, position="sinusoidal"
-    )
-    key = cache.ModelKey(source="scratch", scratch=config, device="cpu")
+    made = Untrained(layers=2, heads=2, width=16, ffn=24)
+    key = ModelSpec(UNTRAINED, untrained=made, device="cpu")
     if kind == "trained":
-        key = cache.ModelKey(source=trained.TRAINED + trained.keep_model(model_store.model(key)), device="cpu")
+        key = ModelSpec(TRAINED + trained.keep_model(model_store.model(key)), device="cpu")
     full, half = model_store.model(key), model_store.model(replace(key, dtype="bfloat16"))
     assert sizes.model_bytes(half) * 2 == sizes.model_bytes(full) == 4 * full.n_parameters
-    weights, here = (cache.trace(replace(key, dtype=name), "one two three").attention(1, 1)
+    weights, here = (cache.trace(Run(replace(key, dtype=name), Text("one two three"))).attention(1, 1)
                      for name in ("float32", "bfloat16"))  # fmt: skip
     np.testing.assert_allclose(here, weights, atol=0.01)
     assert not np.array_equal(here, weights)

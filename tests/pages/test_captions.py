@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.inputs.captions import WORDS
 from encoder.inputs.digits import decode, examples
+from encoder.run import ModelSpec
 from pages.core.access import visitors
 from pages.core.inputs import image_input
 from pages.core.stores import input_kinds
-from pages.core.stores.model_key import ModelKey
 from pages.core.stores.model_store import joint, model, takes
 from pages.predict.captions import LONGEST, MOST
 from pages.predict.params import TEN_DIGITS
@@ -164,13 +164,13 @@ def test_a_page_shows_the_encoder_whose_input_it_takes():
 
 
 def test_one_load_gives_both_encoders():
-    whole = joint(ModelKey("digit-words", device="cpu"))
-    text, image = (model(ModelKey("digit-words", tower=tower, device="cpu")) for tower in ("text", "image"))
+    whole = joint(ModelSpec("digit-words", device="cpu"))
+    text, image = (model(ModelSpec("digit-words", tower=tower, device="cpu")) for tower in ("text", "image"))
     assert whole is not None
     assert (text, image) == (whole.text, whole.image)
-    assert takes(ModelKey("digit-words", tower="image")) == "image"
-    assert joint(ModelKey("digits-pre", device="cpu")) is None
-    moved = model(ModelKey("digit-words", tower="image", norm="post", device="cpu"))
+    assert takes(ModelSpec("digit-words", tower="image")) == "image"
+    assert joint(ModelSpec("digits-pre", device="cpu")) is None
+    moved = model(ModelSpec("digit-words", tower="image", norm="post", device="cpu"))
     assert moved.config.norm_placement == "post"
     assert torch.equal(moved.encoder.block(0).ffn.w_in.weight, image.encoder.block(0).ffn.w_in.weight)
     assert whole.image.config.norm_placement == "pre"

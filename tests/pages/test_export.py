@@ -15,7 +15,7 @@ from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
 from encoder.load import BUNDLED
 from encoder.measure import aggregate, map_comparison
-from pages.core.stores import cache, trained
+from encoder.run import TRAINED, ModelSpec
 from pages.core.widgets import export
 from tests.pages.apps import assert_well, registered, visit
 from tests.test_report import HOSTILE, Page, drawn
@@ -297,15 +297,15 @@ def test_a_link_without_the_text_has_nothing_of_the_user(monkeypatch: pytest.Mon
 def test_a_shared_server_never_tells_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setenv("ENCODERSCOPE_MODELS_ROOT", str(tmp_path))
     monkeypatch.setattr(export.state, "get", lambda param: "small" if param.name == "source" else None)
-    key, remark = export.origin(cache.ModelKey(source=str(tmp_path / "small")))
+    key, remark = export.origin(ModelSpec(str(tmp_path / "small")))
     assert key.source == "small"
     assert remark.startswith("# ")
     for name in BUNDLED:
-        assert export.origin(cache.ModelKey(source=name)) == (cache.ModelKey(source=name), "")
+        assert export.origin(ModelSpec(name)) == (ModelSpec(name), "")
 
 
 def test_a_model_trained_here_is_said_to_need_saving():
-    key, remark = export.origin(cache.ModelKey(source=f"{trained.TRAINED}abc"))
+    key, remark = export.origin(ModelSpec(f"{TRAINED}abc"))
     assert key.source == export.SAVED
     assert "save it" in remark
 

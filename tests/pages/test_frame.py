@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.model.encoder import Encoder
+from encoder.run import Run, Text, Untrained
 from encoder.trace.trace import Trace
 from pages.core.access import visitors
 from pages.core.frame import input_row
@@ -148,8 +149,8 @@ def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
 def test_every_mechanism_of_an_untrained_encoder_is_a_switch(
     page: str, positions: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[encoder.EncoderConfig] = []
-    monkeypatch.setattr(view, "scratch_config", lambda own=view.scratch_config: made.append(own()) or made[-1])
+    made: list[Untrained] = []
+    monkeypatch.setattr(view, "untrained", lambda own=view.untrained: made.append(own()) or made[-1])
     app = visit(
         page, model="scratch", norm="pre", positions=positions, untrained_norm="rms", untrained_sandwich="1",
         untrained_attention="grouped,windows,qk-norm,gate,sink,causal", gated="1", activation="silu", layers="3",
@@ -158,7 +159,7 @@ def test_every_mechanism_of_an_untrained_encoder_is_a_switch(
     assert_well(app)
     if page == "norms":
         assert "RMSNorm" in written(app)
-    config = made[-1]
+    config = made[-1].config()
     assert config.n_kv_heads == 2
     assert (config.qk_norm, config.norm_kind, config.norm_bias) == ("head", "rms", False)
     assert config.output_norms
@@ -273,7 +274,7 @@ def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
     assert numbers(noted(app, "view_carousel"))[2:] == [2, 0, 5, 200, 709, 0, 410, 510]
     names: dict = {}
     exec(app.get("code")[-1].value, names)
-    assert names["trace"].tokens == cache.trace(cache.ModelKey(window=2, stride=100), LONG_TEXT).tokens
+    assert names["trace"].tokens == cache.trace(Run(input=Text(LONG_TEXT, window=2, stride=100))).tokens
     assert names["trace"].source.offsets[1][0] == names["model"].windows(LONG_TEXT)[0].sentence.offsets[201][0]
     app = visit(**query | {"stride": "510", "window": "1"})
     assert numbers(noted(app, "view_carousel"))[-1] == 0, "positions start at 0, and no overlap is named"

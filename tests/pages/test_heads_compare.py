@@ -13,6 +13,7 @@ from encoder.figures.numbers import three_digits
 from encoder.inputs.layout import InputKind
 from encoder.measure import align
 from encoder.measure.map_comparison import distance_by_head
+from encoder.run import Run, Text
 from pages.core.stores import cache
 from pages.core.widgets import examples
 from pages.heads.compare import sides as compare
@@ -69,7 +70,7 @@ def test_a_small_difference_is_not_written_as_0():
     app = beside(compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
 head_b="2", i="1", j="2", special="renormalise")  # fmt: skip
     assert "B − A: **0**" in written(app)
-    trace = cache.trace(cache.ModelKey(), "the cat sat on the mat", None)
+    trace = cache.trace(Run(input=Text("the cat sat on the mat")))
     change = (trace.attention(4, 1) - trace.attention(0, 2))[5]
     least = int(change.abs().argmin())
     app = beside(compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
@@ -114,7 +115,7 @@ def test_the_grid_chooses_a_head_and_shows_how_much_differs(monkeypatch: pytest.
     compare.open_head("models", 3, 1)
     assert put == {"layer": 3, "head": 1, "layer_b": None, "head_b": None}
     monkeypatch.undo()
-    traces = cache.trace(cache.ModelKey(), RIVER, None), cache.trace(cache.ModelKey(), MONEY, None)
+    traces = cache.trace(Run(input=Text(RIVER))), cache.trace(Run(input=Text(MONEY)))
     steps = align.align_traces(*traces)
     found = distance_by_head(*traces, steps)
     layer, head = np.unravel_index(int(found.argmax()), found.shape)
@@ -180,9 +181,8 @@ def test_far_too_long_texts_leave_out_what_would_take_long():
 
 
 def test_pre_norm_is_teal_on_either_side(minilm: encoder.TextEncoder):
-    key = cache.ModelKey()
-    moved = cache.ModelKey(norm="pre")
-    sides = [compare.Side(model, "a", None, 0, 0, name) for name, model in (("A", moved), ("B", key))]
+    run = Run(input=Text("a"))
+    sides = [compare.Side(one, name) for name, one in (("A", run.but(norm="pre")), ("B", run))]
     assert [side.name for side in compare.Sides("models", *sides).ends] == ["B", "A"]
     assert [side.name for side in compare.Sides("heads", *sides).ends] == ["A", "B"]
 

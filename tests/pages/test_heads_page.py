@@ -13,6 +13,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import head_types
 from encoder.measure.heads import head_measures
 from encoder.measure.telling import information_gain, most_telling
+from encoder.run import Run, Text
 from pages.components.lazy import KEY
 from pages.core.stores import cache
 from tests.pages.apps import assert_well, registered, visit, words
@@ -32,7 +33,7 @@ def keys(app: AppTest, kind: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def trace():
-    return cache.trace(cache.ModelKey(), CAT)
+    return cache.trace(Run(input=Text(CAT)))
 
 
 def test_the_weight_of_a_cell_and_of_several(trace) -> None:
@@ -125,7 +126,7 @@ def test_short_and_unusual_texts(text: str, view: str) -> None:
 def test_a_head_that_attends_to_one_special_token_is_measured(
     kind: str, place: tuple[int, int], pair: str, threshold: float, source: str
 ) -> None:
-    found = head_types.sink(cache.trace(cache.ModelKey(), CAT, pair or None), *place, threshold)
+    found = head_types.sink(cache.trace(Run(input=Text(CAT, pair or None))), *place, threshold)
     assert found is not None
     assert found.kind == kind
     query = {"text": CAT, "pair": pair, "layer": str(place[0]), "head": str(place[1])}
@@ -253,7 +254,7 @@ def test_the_line_beside_the_map_has_weight_rank_and_the_largest_of_the_row(trac
 
 
 def test_asking_for_a_word_opens_its_most_telling_head_and_orders_the_grid() -> None:
-    trace = cache.trace(cache.ModelKey(), ANIMAL)
+    trace = cache.trace(Run(input=Text(ANIMAL)))
     it = trace.labels.index("it")
     gains = information_gain(trace, it)
     app = visit(text=ANIMAL, layer="0")
@@ -282,14 +283,14 @@ def test_a_link_that_asks_for_no_word_gets_a_sentence() -> None:
 
 
 def test_head_and_token_are_chosen_by_computation_until_somebody_chooses() -> None:
-    chosen = most_telling(cache.trace(cache.ModelKey(), ANIMAL))
+    chosen = most_telling(cache.trace(Run(input=Text(ANIMAL))))
     app = visit(text=ANIMAL)
     assert_well(app)
     assert place(app) == (chosen.layer, chosen.head, chosen.query)
     assert "Chosen for you" in words(app)
     assert not {"layer", "head", "i"} & set(app.query_params), "the same sentence gives the same choice"
 
-    other = most_telling(cache.trace(cache.ModelKey(), CAT))
+    other = most_telling(cache.trace(Run(input=Text(CAT))))
     app.text_area(key="view:text").set_value(CAT).run()
     assert place(app) == (other.layer, other.head, other.query), "another sentence, another choice"
     app.number_input(key="view:layer").set_value(0).run()
@@ -302,7 +303,7 @@ def test_head_and_token_are_chosen_by_computation_until_somebody_chooses() -> No
 
 
 def test_a_person_may_choose_what_was_chosen_already() -> None:
-    chosen = most_telling(cache.trace(cache.ModelKey(), ANIMAL))
+    chosen = most_telling(cache.trace(Run(input=Text(ANIMAL))))
     app = visit(text=ANIMAL)
     app.pills(key="view:word").set_value(chosen.query).run()
     assert place(app) == (chosen.layer, chosen.head, chosen.query)

@@ -10,10 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from encoder.figures.numbers import three_digits
+from encoder.run import ModelSpec
 from encoder.trace.trace import Trace
 from pages.components.events import model_event
 from pages.core.access import visitors
-from pages.core.stores import cache, model_store
+from pages.core.stores import model_store
 from pages.model.params import STEPS
 from tests.load import decoders, reference
 from tests.pages.apps import assert_well, visit, words
@@ -25,7 +26,7 @@ MONTH = 6
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    found: Trace = model_store.model(cache.ModelKey(source="dates-pre")).trace(DATE, target="1998-03-21")
+    found: Trace = model_store.model(ModelSpec("dates-pre")).trace(DATE, target="1998-03-21")
     return found
 
 

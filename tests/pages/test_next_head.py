@@ -13,9 +13,9 @@ import encoder
 from encoder.errors import EncoderError
 from encoder.export import Options
 from encoder.model.map_pooling import block_max
+from encoder.run import ModelSpec, Run, Text
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.stores.model_key import ModelKey
 from pages.core.view.selection import Selection
 from pages.heads import next_head
 
@@ -23,7 +23,7 @@ LONG = " ".join(["the cat sat on a mat"] * 60)  # 362 tokens: its cells are bloc
 
 
 def page_of(text: str, window: Any = None, options: Options | None = None) -> next_head.Page:
-    traced = cache.TracedText(ModelKey("minilm"), text, None)
+    traced = cache.StoredRun(Run(ModelSpec(), Text(text)))
     return next_head.Page(traced, options or Options(), "viridis", Selection((2,), ()), window)
 
 
@@ -43,7 +43,7 @@ def test_it_is_the_figure_of_the_page(minilm: encoder.TextEncoder) -> None:
     assert (
         next_head.answer(identity, {"layer": "1", "head": "8"}) is None
     )  # no trace yet: the page's answer comes first
-    trace = page.text.trace
+    trace = page.run.trace
     header, z = figure_in(next_head.answer(identity, {"layer": "1", "head": "8"}) or b"")
     np.testing.assert_allclose(z, minilm.trace(text).attention(1, 8), rtol=1e-4, atol=1e-6)
     assert header["selected"] == {"i": [2], "j": []}
@@ -56,7 +56,7 @@ def test_it_is_the_figure_of_the_page(minilm: encoder.TextEncoder) -> None:
 def test_blocks_of_a_long_text_and_the_window_that_is_zoomed_into(minilm: encoder.TextEncoder) -> None:
     weights = minilm.trace(LONG).attention(2, 3)
     whole, zoomed = page_of(LONG), page_of(LONG, {"x": [9.5, 39.5], "y": [-0.5, 19.5]})
-    assert whole.text.trace.n_tokens == 362
+    assert whole.run.trace.n_tokens == 362
     _, z = figure_in(next_head.answer(next_head._kept(whole), {"layer": "2", "head": "3"}) or b"")
     np.testing.assert_allclose(z, block_max(weights[None], 2)[0], rtol=1e-4, atol=1e-6)
     _, z = figure_in(next_head.answer(next_head._kept(zoomed), {"layer": "2", "head": "3"}) or b"")
@@ -65,7 +65,7 @@ def test_blocks_of_a_long_text_and_the_window_that_is_zoomed_into(minilm: encode
 
 def test_ids_are_not_guessed_and_addresses_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_of("two words")
-    assert page.text.trace.n_tokens == 4
+    assert page.run.trace.n_tokens == 4
     identity = next_head._kept(page)
     assert next_head._kept(page_of("two words")) == identity
     others = (page_of("two word"), page_of("two words", options=Options(log=True)))

@@ -16,6 +16,7 @@ from encoder.figures.numbers import three_digits
 from encoder.inputs import spoken_digits
 from encoder.measure import sounds
 from encoder.model.attend import Memory
+from encoder.run import ModelSpec, Run, Text
 from pages.core.access import visitors
 from pages.core.stores import cache, model_store
 from pages.core.words import number
@@ -34,7 +35,7 @@ def opened(**values: str) -> AppTest:
 
 @pytest.fixture(scope="module")
 def model():
-    return model_store.model(cache.ModelKey(source="dates-pre"))
+    return model_store.model(ModelSpec("dates-pre"))
 
 
 def test_the_output_appears_and_each_token_has_what_it_attends_to(model):
@@ -199,8 +200,7 @@ def test_the_words_of_a_sound_have_the_times_of_their_weights(over: str, folder,
 def test_the_decoders_own_maps_are_those_of_its_trace(model):
     app = opened(stack="decoder", layer="0", head="1", i="3", j="1")
     decoder = model.trace(DATE, target="1998-03-21").decoder
-    key = cache.ModelKey(source="dates-pre", tower="decoder")
-    kept = cache.trace(key, DATE, "1998-03-21")
+    kept = cache.trace(Run(ModelSpec("dates-pre", tower="decoder"), Text(DATE), "1998-03-21"))
     assert kept.tokens == decoder.tokens
     assert float((kept.attention(0, 1) - decoder.attention(0, 1)).abs().max()) < 1e-6
     assert 'target="1998-03-21").decoder' in app.get("code")[-1].value

@@ -14,7 +14,8 @@ import encoder
 from encoder.cli import main
 from encoder.figures.numbers import three_digits
 from encoder.measure.padding import padding_effect
-from pages.core.stores import cache, model_store
+from encoder.run import Run, Text
+from pages.core.stores import cache
 from pages.core.widgets import export
 from pages.heads.padding import ROUNDING
 from tests.pages.apps import assert_well, sentences, visit, words
@@ -186,14 +187,13 @@ def test_other_pages_run_the_text_alone():
 
 def test_a_key_keeps_its_padding_apart():
     alone, hidden, shown = (
-        cache.ModelKey(),
-        cache.ModelKey(pad=14),
-        cache.ModelKey(pad=14, padding=True),
+        Run(input=Text(CAT)),
+        Run(input=Text(CAT, pad_to=14)),
+        Run(input=Text(CAT, pad_to=14, padding=True)),
     )
-    assert model_store.model(hidden) is model_store.model(shown) is model_store.model(alone)
-    traces = [cache.trace(key, CAT) for key in (alone, hidden, shown)]
+    traces = [cache.trace(run) for run in (alone, hidden, shown)]
     assert [trace.n_tokens for trace in traces] == [8, 8, 14]
-    assert traces[1] is cache.trace(hidden, CAT) is traces[2].unpadded
+    assert traces[1] is cache.trace(hidden) is traces[2].unpadded
 
 
 def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[str, Callable[[], bytes]]):

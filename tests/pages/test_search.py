@@ -87,9 +87,10 @@ def test_many_texts_wait_for_a_click_and_stay_in_the_session(monkeypatch: pytest
 def test_a_collection_of_another_model_is_refused(minilm: encoder.TextEncoder):
     import dataclasses
 
+    from encoder.run import Run, Text
     from pages.core.view.view import View
 
-    view = View(cache.ModelKey(), "x", None, 0, 0, None, None, "viridis")
+    view = View(Run(input=Text("x")), "viridis")
     collection = search.embed(minilm, LINES[:3])
     assert sources.collection(view, collection) is collection
     with pytest.raises(encoder.EncoderError, match="other made"):

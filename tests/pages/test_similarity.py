@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder import similarity
+from encoder.run import ModelSpec
 from pages.core.stores import model_store
-from pages.core.stores.model_key import ModelKey
 from pages.core.widgets import answer, examples
 from pages.core.words import formulas
 from pages.core.work import long_work
@@ -195,7 +195,7 @@ def test_two_runs_never_do_a_part_at_once_and_an_outcome_is_kept():
 def test_a_text_that_no_server_splits_is_refused_in_a_sentence(
     page: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tokenizer = model_store.model(ModelKey()).tokenizer
+    tokenizer = model_store.model(ModelSpec()).tokenizer
     monkeypatch.setattr(tokenizer, "most_characters", 1_000)
     app = visit(page, **{"text": A, name: "so many words " * 100})
     assert "1,400" in sentences(app)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from encoder.export import Options
 from encoder.measure import aggregate, tiled_attention
-from encoder.model.config import EncoderConfig
+from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained
 from pages.core.frame import first_maps
-from pages.core.stores import cache, model_store
+from pages.core.stores import cache
 from pages.core.view import norm_pair, small_maps
 from pages.core.view.view import View
 from pages.heads.grid import thumbnails
@@ -19,8 +21,7 @@ CAT = "The cat sat on the mat"
 
 @pytest.fixture
 def view() -> View:
-    key = cache.ModelKey(source="twin-post")
-    return View(model=key, text=CAT, pair=None, layer=0, head=0, i=None, j=None, colours="viridis")
+    return View(Run(ModelSpec("twin-post"), Text(CAT)), "viridis")
 
 
 def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +35,7 @@ def test_all_pages_share_the_maps_of_a_layer(view: View, monkeypatch: pytest.Mon
     # What the pages show comes from this one entry: a changed entry changes all of them.
     monkeypatch.setattr(small_maps, "of_layer", lambda *_: drawn + 1)
     grid = thumbnails(view, Options())
-    pair = norm_pair.PairTraces(norm_pair.pair_of(view), CAT, None)
+    pair = norm_pair.PairTraces(norm_pair.pair_of(view), view.run)
     np.testing.assert_array_equal(grid[1], drawn + 1)
     np.testing.assert_array_equal(pair.small_maps("post"), grid)
 
@@ -46,11 +47,9 @@ def test_options_have_maps_of_their_own(view: View) -> None:
 
 
 def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
-    architecture = EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=2, n_heads=4, d_ffn=32, max_positions=1_024
-    )
-    key = cache.ModelKey(source="scratch", scratch=architecture)
-    text = cache.TracedText(key, "the cat sat on the mat . " * 120, None)
+    made = Untrained(layers=2, heads=4, width=16, ffn=32)
+    run = Run(ModelSpec(UNTRAINED, untrained=made), Text("the cat sat on the mat . " * 120))
+    text = cache.StoredRun(run)
     assert small_maps.known_overview(text, 0) is None
     small = small_maps.of_layer(text, 0)
     known = small_maps.known_overview(text, 0)
@@ -60,13 +59,11 @@ def test_a_long_text_computes_its_large_and_small_maps_in_one_walk() -> None:
 
 
 def test_the_pass_gives_the_maps_of_a_long_text_layer_by_layer(monkeypatch: pytest.MonkeyPatch) -> None:
-    architecture = EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(), d_model=16, n_layers=3, n_heads=4, d_ffn=32, max_positions=1_024
-    )
-    key = cache.ModelKey(source="scratch", scratch=architecture, seed=5)
-    text = cache.TracedText(key, "the dog ran over the hill . " * 120, None)
+    made = Untrained(layers=3, heads=4, width=16, ffn=32)
+    spec = ModelSpec(UNTRAINED, untrained=replace(made, seed=5))
+    text = cache.StoredRun(Run(spec, Text("the dog ran over the hill . " * 120)))
     drawn = []
-    small_maps.during_the_pass(text, lambda layer, maps: drawn.append((layer, maps)))
+    small_maps.during_the_pass(text.run, lambda layer, maps: drawn.append((layer, maps)))
     assert [layer for layer, _ in drawn] == [0, 1, 2]
     afterwards = tiled_attention.layer_overview(text.trace, 1)
     monkeypatch.setattr(tiled_attention, "layer_overview", lambda *_: pytest.fail("these maps are there already"))
@@ -75,7 +72,7 @@ def test_the_pass_gives_the_maps_of_a_long_text_layer_by_layer(monkeypatch: pyte
     known = small_maps.known_overview(text, 1)
     assert known is not None
     np.testing.assert_allclose(known.pooled, afterwards.pooled, atol=1e-6)
-    small_maps.during_the_pass(text, lambda *_: pytest.fail("nothing is computed a second time"))
+    small_maps.during_the_pass(text.run, lambda *_: pytest.fail("nothing is computed a second time"))
 
 
 def test_a_strip_shows_the_maps_of_a_layer_side_by_side() -> None:

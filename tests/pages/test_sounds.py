@@ -16,6 +16,7 @@ from encoder.edits import Replace
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.sound import MOST_BYTES
 from encoder.measure import sounds as measured
+from encoder.run import Media, ModelSpec, Run
 from encoder.trace.capture import ON_REQUEST
 from pages.core.access import visitors
 from pages.core.inputs import sound_input
@@ -118,13 +119,13 @@ def test_what_all_sessions_share_reads_no_session():
     app = uploaded(visit("heads", model="spoken-digits", closed=True), sound_files.wav_bytes(tone(0.7)))
     assert_well(app)
     (name,) = [found if isinstance(found, str) else found[0] for found in [app.query_params["sound"]]]
-    key = cache.ModelKey(source="spoken-digits")
-    elsewhere = cache.trace(key, name, request=(sorted(ON_REQUEST)[0],))
-    assert torch.equal(elsewhere.output, cache.trace(key, name).output)
-    itself = cache.trace(key, name, edits=(Replace(point="pattern", layer=0, source=name),))
+    run = Run(ModelSpec("spoken-digits"), Media("sound", name))
+    elsewhere = cache.trace(run, request=(sorted(ON_REQUEST)[0],))
+    assert torch.equal(elsewhere.output, cache.trace(run).output)
+    itself = cache.trace(run.but(edits=(Replace(point="pattern", layer=0, source=name),)))
     torch.testing.assert_close(itself.output, elsewhere.output)
     with pytest.raises(EncoderError, match="not here"):
-        sound_input.SOUNDS.find(model_store.model(key), name)
+        sound_input.SOUNDS.find(model_store.model(run.model), name)
 
 
 @pytest.mark.parametrize("content", [b"", b"no sound", bytes(MOST_BYTES + 1)], ids=len)

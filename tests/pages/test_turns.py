@@ -16,10 +16,10 @@ import pages.core.inputs.sound_input  # noqa: F401
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 from encoder.model.pauses import pause, pausing
+from encoder.run import ModelSpec
 from pages.core.access import limits, visitors
 from pages.core.stores import estimates, model_store
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.stores.model_key import ModelKey
 from pages.core.work import compute_turns, page_slots
 from pages.core.work.compute_turns import Turns
 from tests.pages.apps import sentences, visit
@@ -266,12 +266,12 @@ def none_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_models_of_the_pages_split_no_longer_text_than_a_visitor_may_give():
     """The engine itself has no such limit: importing pages changes nothing in it."""
     text = "a " * limits.TEXT.value
-    bounded = model_store.model(ModelKey(source="twin-pre", device="cpu"))
+    bounded = model_store.model(ModelSpec(source="twin-pre", device="cpu"))
     for split in (bounded.tokenizer, bounded.tokenizer.lower_cased()):
         with pytest.raises(EncoderError, match="characters, and at most"):
             split.encode(text)
     assert encoder.load("twin-pre", device="cpu").tokenizer.most_characters is None
-    pair = model_store.joint(ModelKey(source="digit-words", device="cpu"))
+    pair = model_store.joint(ModelSpec(source="digit-words", device="cpu"))
     assert pair is not None
     assert pair.text.tokenizer.most_characters == limits.TEXT.value
 

@@ -12,7 +12,7 @@ import torch
 import encoder
 from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
-from pages.core.stores.cache import ModelKey
+from encoder.run import ModelSpec, Run, Text
 from pages.core.teaching.lessons import library
 from pages.core.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
 from pages.core.teaching.questions.kinds import NumberQuestion
@@ -24,7 +24,7 @@ OTHER = "She sat on the bank of the river."
 
 @pytest.fixture(scope="module")
 def look() -> Look:
-    return Look(ModelKey(device="cpu"), TEXT, None, layer=4, head=9)
+    return Look(Run(ModelSpec(device="cpu"), Text(TEXT)).but(layer=4, head=9))
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_a_poll(look: Look) -> None:
 
 
 def test_the_probability_of_a_word_without_a_head() -> None:
-    look = Look(ModelKey(source="twin-pre", device="cpu"), "a state in the United [MASK]", None, layer=0, head=2)
+    look = Look(Run(ModelSpec("twin-pre", device="cpu"), Text("a state in the United [MASK]")).but(layer=0, head=2))
     asked = {"kind": "number", "ask": "?", "quantity": {"missed_word": {"word": "states"}}, "factor": 2}
     twin = encoder.load("twin-pre", device="cpu")
     plain, off = twin.trace(look.text), twin.trace(look.text, edits=[AblateHead(0, 2)])

@@ -10,8 +10,8 @@ import pytest
 from encoder import TextEncoder, similarity
 from encoder.cli import main
 from encoder.export import similarity as export
-from encoder.export.python_code import Origin
 from encoder.figures.pairs import similarity_heatmap
+from encoder.run import ModelSpec
 
 A, B = "The cat sat on the mat", "A kitten rested on a rug"
 SIMILARITY = ["similarity", "minilm", "--text", A, "--text", B]
@@ -90,10 +90,10 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture):
 
 def test_the_python_lines_give_the_same_numbers(found: similarity.Attribution, minilm: TextEncoder):
     names: dict = {}
-    exec(export.code(Origin(device="cpu"), found), names)
+    exec(export.code(ModelSpec(device="cpu"), found), names)
     np.testing.assert_allclose(names["found"].matrix, found.matrix, atol=1e-6)
     zero = similarity.attribute(minilm, 'a "cat"', B, 5, steps=8, reference="zero")
-    exec(export.code(Origin(device="cpu"), zero), names)
+    exec(export.code(ModelSpec(device="cpu"), zero), names)
     np.testing.assert_allclose(names["found"].matrix, zero.matrix, atol=1e-6)
 
 

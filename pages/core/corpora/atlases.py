@@ -86,7 +86,7 @@ def belongs(view: View, atlas: Atlas) -> bool:
     shape = (config.n_layers, config.n_heads, config.d_model, config.norm_placement)
     if shape != tuple(about.get(name) for name in ("n_layers", "n_heads", "d_model", "norm_placement")):
         return False
-    key = view.model.of_model
+    key = view.model
     return cache.computed(("model hash", key), lambda: corpus.model_about(view.loaded)["sha256"]) == atlas.model_sha256
 
 

@@ -7,20 +7,21 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from pages.core.stores import cache, model_store
-from pages.core.view import ViewParams, small_maps
+from encoder.run import ModelSpec, Run
+from pages.core.stores import model_store
+from pages.core.view import ViewParams, small_maps, typed_text
 from pages.state import state
 
 #: Pixels between two maps.
 GAP = 2
 
 
-def run(key: cache.ModelKey) -> None:
+def run(model: ModelSpec) -> None:
     """Run the encoder on the visitor's text. What this draws is gone when the page is drawn.
 
     Raises EncoderError if the model cannot run.
     """
-    config, colours = model_store.model(key).config, figures.thumbnails_lut(state.get(ViewParams.colours))
+    config, colours = model_store.model(model).config, figures.thumbnails_lut(state.get(ViewParams.colours))
     place, rows = st.empty(), None
 
     def draw(layer: int, maps: np.ndarray) -> None:
@@ -29,8 +30,7 @@ def run(key: cache.ModelKey) -> None:
         said = f"Layer {layer} of 0 to {config.n_layers - 1}, heads 0 to {config.n_heads - 1}"
         rows.image(strip(maps, colours), caption=said, alt=said, width="stretch")
 
-    text = cache.TracedText(key, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
-    small_maps.during_the_pass(text, draw)
+    small_maps.during_the_pass(Run(model, typed_text()), draw)
     place.empty()
 
 

@@ -13,6 +13,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
+from encoder.run import ModelSpec, Text
 from pages.components import fade
 from pages.components.store import kept_text
 from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
@@ -20,7 +21,7 @@ from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.teaching.lessons import progress
-from pages.core.view import View, ViewParams, first_view, model_key, norm_change, output, padded
+from pages.core.view import View, ViewParams, first_view, model_spec, norm_change, output, padded
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
@@ -168,13 +169,13 @@ def heading(about: str = "") -> DeltaGenerator:
 def current_view() -> View:
     """The View of this run; a page without controls loads the model here. Raises EncoderError if that fails."""
     if _VIEW not in st.session_state:
-        st.session_state[_VIEW] = input_row.current_view(loaded_key())
+        st.session_state[_VIEW] = input_row.current_view(loaded_model())
     return st.session_state[_VIEW]
 
 
-def loaded_key() -> model_store.ModelKey:
-    """The key of the model, which it loads. Where the page has drawn the input of another kind, it begins again."""
-    key = model_key()
+def loaded_model() -> ModelSpec:
+    """The model that the controls name, loaded. Where the page has drawn the input of another kind, it begins again."""
+    key = model_spec()
     guessed = model_store.takes(key)
     with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
         model_store.model(key)
@@ -202,13 +203,13 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
                 heading()
                 st.info("Type a folder or a Hub id above to open a model.", icon=":material/folder_open:")
             return None
-        key = model_key()
+        key = model_spec()
         with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
             model = model_store.model(key)
         if not chosen_input.fits(model, key, entry.takes):
             stand_in.use(model, entry)
             st.rerun()
-        if chosen_input.was_guessed(model.takes) or model_key() != key:
+        if chosen_input.was_guessed(model.takes) or model_spec() != key:
             st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
         quick = _is_quick(model)
         fade.remember(model.config.norm_placement)
@@ -222,15 +223,16 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
         with slots.head:
             of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
             input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
+        given = None
         if model.takes == "text":
             with slots.windows:
-                key = long_text.controls(key, model)
-        view = input_row.current_view(key)
+                given = long_text.controls(key, model)
+        view = input_row.current_view(key, given)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if entry.pads else view
             n_tokens = view.trace.n_tokens
         # A selected padding token stays selected while padding is hidden.
-        return input_row.with_selection_inside(view, view.model.pad or n_tokens)
+        return input_row.with_selection_inside(view, view.run.pad_to or n_tokens)
     except EncoderError as error:
         if isinstance(error, OutOfMemory):
             cache.forget_traces()
@@ -274,9 +276,9 @@ def _notes(area: DeltaGenerator, view: View) -> None:
         stand_in.say()
         if view.trace.source is not None and view.trace.source.cut:
             long_text.note(view)
-        if not view.text.strip() and view.pair is None:  # another kind of input has a name
+        if isinstance(view.run.input, Text) and not view.text.strip() and view.pair is None:
             st.info("The text is empty, so you see the special tokens only. Type a sentence above.")
-        if view.model.scratch is not None:
+        if view.model.untrained is not None:
             st.info(
                 "Random weights, untrained: the maps show the effect of initialisation only.", icon=":material/casino:"
             )

@@ -8,18 +8,19 @@ import streamlit as st
 
 import encoder
 from encoder.model.layers import NORM_NAMES
+from encoder.run import ModelSpec, Place, Run, Text
+from encoder.run.address import PLACES
+from encoder.run.untrained import LEAST_WIDTH, MOST_WIDTH
 from encoder.train.settings import ENCODINGS
 from pages.components.lazy import popover
 from pages.core.frame import settings
 from pages.core.inputs import chosen_input
 from pages.core.inputs.input_words import words_of
-from pages.core.stores import cache, input_kinds, model_access, model_store, trained
-from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_key
+from pages.core.stores import input_kinds, model_access, model_store, trained
+from pages.core.view import SOURCES, UntrainedParams, View, ViewParams, model_spec
 from pages.core.view.selection import clear, open_head
 from pages.core.view.view import (
     FIRST_SENTENCE,
-    LEAST_WIDTH,
-    MOST_WIDTH,
     UNTRAINED_ATTENTION,
     is_pair,
     page_takes,
@@ -92,7 +93,7 @@ def options() -> None:
 def tower_controls() -> None:
     """Which encoder of a pair, where the page can show both."""
     with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
-        key = model_key()
+        key = model_spec()
         kinds = model_store.kinds(key)
         if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
             if state.newest(ViewParams.tower) not in kinds:  # of the pair before
@@ -151,7 +152,7 @@ def model_controls() -> None:
     settings.check_device()
 
 
-def _fitting_sentence(key: cache.ModelKey) -> None:
+def _fitting_sentence(key: ModelSpec) -> None:
     """A caption or a date in place of the first sentence, where a bundled model knows none of its words."""
     fitting = CAPTIONS.get(key.source, FIRST_SENTENCE)
     if state.newest(ViewParams.text) in {*CAPTIONS.values(), FIRST_SENTENCE} - {fitting}:
@@ -163,7 +164,7 @@ def awaits_source() -> bool:
     return state.newest(ViewParams.model) == "other" and not state.newest(ViewParams.source).strip()
 
 
-def norm_controls(key: cache.ModelKey | None) -> None:
+def norm_controls(key: ModelSpec | None) -> None:
     """The placement of the norms, and a link to both. key: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if shows_both_norms() or (
@@ -247,21 +248,18 @@ def input_controls() -> None:
     kind = chosen_input.remembered()
     if kind == "text":
         with contextlib.suppress(encoder.EncoderError):
-            _fitting_sentence(model_key())
+            _fitting_sentence(model_spec())
         sentence_controls()
         return
     with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
-        input_kinds.SOURCES[kind].controls(model_store.model(model_key()))
+        input_kinds.SOURCES[kind].controls(model_store.model(model_spec()))
 
 
-def current_view(key: cache.ModelKey) -> View:
-    """The View of this run, after the controls are drawn."""
+def current_view(spec: ModelSpec, given: Text | None = None) -> View:
+    """The View of this run, after the controls are drawn. given: the text or its window, if it is known."""
     own = state.read(ViewParams)
-    text, pair = chosen_input.current(key)
-    return View(
-        model=key, text=text, pair=pair, layer=own.layer, head=own.head,
-        i=own.i, j=own.j, colours=own.colours,
-    )  # fmt: skip
+    place = Place(own.layer, own.head, own.i, own.j)
+    return View(Run(spec, chosen_input.current(spec) if given is None else given, place=place), own.colours)
 
 
 def with_selection_inside(view: View, n_tokens: int) -> View:
@@ -270,12 +268,12 @@ def with_selection_inside(view: View, n_tokens: int) -> View:
         value = state.get(param)
         if isinstance(value, str):  # a slow browser sent the label of a token that an earlier sentence had
             state.put(param, None)
-            view = dataclasses.replace(view, **{param.name: None})
+            view = view.but(**{PLACES[param.name]: None})
         elif value is not None and value >= n_tokens:
             state.note(
                 f"{param.name}={value}: this {words_of(view.trace).input} has tokens 0 to {n_tokens - 1}. No such "
                 "token is selected."
             )
             state.put(param, None)
-            view = dataclasses.replace(view, **{param.name: None})
+            view = view.but(**{PLACES[param.name]: None})
     return view

@@ -9,8 +9,10 @@ from encoder import EncoderError
 from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
 from encoder.load import first_bundled
-from pages.core.stores import cache, input_kinds, model_store
-from pages.core.view import SOURCES, View, ViewParams, model_key
+from encoder.run import Media, ModelSpec, Place, Run
+from encoder.run.values import Input
+from pages.core.stores import input_kinds, model_store
+from pages.core.view import SOURCES, View, ViewParams, model_spec, typed_text
 from pages.core.words import plain
 from pages.state import state
 
@@ -32,9 +34,9 @@ def turned() -> bool:
     return key is not None and bool(key.tower) and st.session_state.get(_KIND, key.tower) != key.tower
 
 
-def _key() -> cache.ModelKey | None:
+def _key() -> ModelSpec | None:
     try:
-        return model_key()
+        return model_spec()
     except EncoderError:  # there is no such model
         return None
 
@@ -55,14 +57,14 @@ def was_guessed(kind: InputKind) -> bool:
     return st.session_state.get(_KIND, kind) != kind
 
 
-def current(key: cache.ModelKey) -> tuple[str, str | None]:
-    """The sentence and the second one; of another kind of input, its name and None. Raises EncoderError."""
-    if (chosen := model_store.takes(key)) != "text":
-        return input_kinds.SOURCES[chosen].current(model_store.model(key)), None
-    return state.get(ViewParams.text), state.get(ViewParams.pair) or None
+def current(spec: ModelSpec) -> Input:
+    """The input that the controls name. Raises EncoderError."""
+    if (chosen := model_store.takes(spec)) != "text":
+        return Media(chosen, input_kinds.SOURCES[chosen].current(model_store.model(spec)))
+    return typed_text()
 
 
-def fits(loaded: NamedEncoder, key: cache.ModelKey, takes: Collection[str]) -> bool:
+def fits(loaded: NamedEncoder, key: ModelSpec, takes: Collection[str]) -> bool:
     """Whether a page with these inputs can show a model."""
     return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(key) is not None)
 
@@ -72,11 +74,11 @@ def instead(view: View, source: str, why: str, tower: str = "") -> View:
 
     why: what the reader's model lacks; tower: which encoder of a pair. A view of text keeps its text.
     """
-    key = cache.ModelKey(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
+    key = ModelSpec(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{plain(view.loaded.name)} {why}. You see **{SOURCES[source]}**.", width="content")
         st.button(
             "Use it on every page", key="instead:use", icon=":material/swap_horiz:", type="tertiary",
             on_click=state.put, args=(ViewParams.model, source),
         )  # fmt: skip
-    return dataclasses.replace(view, model=key, layer=0, head=0, i=None, j=None)
+    return dataclasses.replace(view, run=Run(key, view.run.input, place=Place(0, 0)))

@@ -86,7 +86,7 @@ def applied(view: View) -> View:
     chosen = active(state.newest(EditParams.recipe))
     if not chosen:
         return view
-    changed = replace(view, model=replace(view.model, edits=chosen))
+    changed = view.but(edits=chosen)
     try:
         if not changed.trace.finite:
             raise EncoderError("The edited run holds NaN or infinity: use smaller numbers.")

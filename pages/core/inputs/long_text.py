@@ -1,13 +1,13 @@
 """The controls of a text longer than the model accepts: cut, or shown window by window."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import streamlit as st
 
 import encoder
+from encoder.run import ModelSpec, Run, Text
 from pages.core.stores import cache
-from pages.core.view import View, ViewParams
+from pages.core.view import View, ViewParams, typed_text
 from pages.core.words import plain
 from pages.state import state
 
@@ -15,14 +15,14 @@ from pages.state import state
 MOST_SEEN = 20
 
 
-def controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
-    """For a text longer than the model accepts: cut it, or show one window of it. Returns the key with the window."""
-    text, pair = state.get(ViewParams.text), state.get(ViewParams.pair) or None
-    n_bytes = len(f"{text}{pair or ''}".encode("utf-8", "replace"))
+def controls(spec: ModelSpec, model: encoder.TextEncoder) -> Text:
+    """For a text longer than the model accepts: cut it, or show one window of it. Returns the text as it is shown."""
+    typed = typed_text()
+    n_bytes = len(f"{typed.text}{typed.pair or ''}".encode("utf-8", "replace"))
     if n_bytes + 8 <= model.config.max_tokens:  # every token covers a byte or more
-        return key
-    if len(cache.window_spans(key, text, pair)) == 1:
-        return key
+        return typed
+    if len(cache.window_spans(Run(spec, typed))) == 1:
+        return typed
     chosen = state.segmented(
         ViewParams.long,
         "Text longer than the model accepts",
@@ -31,17 +31,17 @@ def controls(key: cache.ModelKey, model: encoder.TextEncoder) -> cache.ModelKey:
         help="Cut: the model processes the beginning only. Sliding windows: overlapping parts, each by itself. "
         "For a pair, windows slide over the longer sentence and keep the other one.",
     )
-    return key if chosen == "cut" else _window_controls(key, text, pair)
+    return typed if chosen == "cut" else _window_controls(Run(spec, typed))
 
 
-def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.ModelKey:
+def _window_controls(run: Run) -> Text:
     """Which sliding window is shown, and how many tokens lie between two windows."""
-    size = cache.window_spans(key, text, pair)[0].tokens[1]
+    size = cache.window_spans(run)[0].tokens[1]
     least = -(-size // MOST_SEEN)
     if state.newest(ViewParams.stride) is not None:
         state.limit(ViewParams.stride, least, size, "windows of this text can follow one another by")
-        key = dataclasses.replace(key, stride=state.newest(ViewParams.stride))
-    spans = cache.window_spans(key, text, pair)
+        run = run.but(stride=state.newest(ViewParams.stride))
+    spans = cache.window_spans(run)
     last = len(spans) - 1
     # Streamlit takes a slider with another end for a new widget, which must be given its value.
     st.session_state[state.key(ViewParams.window)] = state.limit(ViewParams.window, 0, last, "this text has windows")
@@ -51,7 +51,7 @@ def _window_controls(key: cache.ModelKey, text: str, pair: str | None) -> cache.
         value=None, placeholder=f"half a window: {max(1, size // 2)}",
         help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
     )  # fmt: skip
-    return dataclasses.replace(key, window=window)
+    return run.but(window=window).of_text
 
 
 def _ends(text: str, length: int = 24) -> str:
@@ -66,7 +66,8 @@ def note(view: View) -> None:
     """Which part of a text that is longer than the model accepts is shown."""
     source, most = view.trace.source, view.loaded.config.max_tokens
     assert source is not None
-    if view.model.window is None:
+    shown_window = view.run.of_text.window
+    if shown_window is None:
         shown = (
             f"the first {len(source):,}" if view.pair is None else f"{len(source):,}, the longer sentence is cut first"
         )
@@ -76,13 +77,13 @@ def note(view: View) -> None:
             icon=":material/content_cut:",
         )
         return
-    spans = cache.window_spans(view.model, view.text, view.pair)
-    here = spans[min(view.model.window, len(spans) - 1)]
+    spans = cache.window_spans(view.run)
+    here = spans[min(shown_window, len(spans) - 1)]
     first, end = here.tokens
     slid = view.pair if view.pair is not None and here.slides == 1 else view.text
     ends = plain(_ends(slid[slice(*here.characters)]))
     st.info(
-        f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {view.model.window} of 0 to {len(spans) - 1}, "
+        f"{_slid_text(view, here, spans[-1].tokens[1])} Shown: window {shown_window} of 0 to {len(spans) - 1}, "
         f"tokens {first:,} to {end - 1:,}, {ends}. The model processes each window by itself: no token attends outside "
         f"it, and positions start at 0. {_overlap(spans)}",
         icon=":material/view_carousel:",

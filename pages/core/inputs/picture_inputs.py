@@ -13,6 +13,7 @@ from encoder.encoders.signal import SignalEncoder
 from encoder.export.model_input import Given
 from encoder.export.model_picture import OtherEnd
 from encoder.inputs.layout import InputKind
+from encoder.run import Media, Run, Text
 from pages.core.stores import cache, input_kinds, model_store
 from pages.core.view import View, ViewParams
 from pages.state import state
@@ -42,19 +43,20 @@ def picture_inputs(view: View) -> PictureInputs:
 def _given(view: View) -> Given | None:
     if view.loaded.takes == "sound":
         return view.given  # type: ignore[no-any-return]
-    return input_kinds.of(view.loaded).shown(view.loaded, view.text)
+    return input_kinds.of(view.loaded).shown(view.loaded, view.run.input.name)
 
 
 def _pair(view: View, joint: JointEncoder) -> OtherEnd:
     """The vector of the view's input, and of the input that the row above the page has for the other tower."""
     own: InputKind = view.loaded.takes
     kind: InputKind = joint.other.takes if own == "text" else "text"
-    key = dataclasses.replace(view.model, tower=kind, edits=())
+    spec = dataclasses.replace(view.model, tower=kind)
     source: Any = input_kinds.SOURCES[kind]
-    name = state.newest(ViewParams.text) if kind == "text" else source.current(model_store.model(key))
-    other = cache.TracedText(key, name, None)
+    typed = Text(state.newest(ViewParams.text))
+    given = typed if kind == "text" else Media(kind, source.current(model_store.model(spec)))
+    other = cache.StoredRun(Run(spec, given))
 
-    def vector(one: View | cache.TracedText, tower: InputKind) -> np.ndarray:
+    def vector(one: View | cache.StoredRun, tower: InputKind) -> np.ndarray:
         def make(trace: Trace) -> np.ndarray:
             found = joint.text_vector(trace) if tower == "text" else joint.other_vector(trace)
             return found.cpu().numpy()  # type: ignore[no-any-return]

@@ -1,6 +1,6 @@
 """A second input besides the chosen one: a sentence that is typed, or one of the images or sounds that are here.
 
-Its value is what `View.text` is: a sentence, or the name of an image or a sound.
+Its value is the name of an input: a sentence itself, or the name of an image or a sound.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def current(view: View, param: Param[str]) -> str:
             return chosen
     except EncoderError:
         pass  # of another model, or of another session
-    return next((name for name in known if name != view.text), view.text)
+    return next((name for name in known if name != view.run.input.name), view.run.input.name)
 
 
 def choose(view: View, param: Param[str], label: str, *, help: str = "") -> str:
@@ -45,7 +45,7 @@ def select(
 ) -> str:
     """A list of all images or sounds, with `name` chosen; the first one is among them."""
     known = input_kinds.of(view.loaded).names(view.loaded)
-    for one in (view.text, name):
+    for one in (view.run.input.name, name):
         known.setdefault(one, input_kinds.of(view.loaded).title(one))
     controlled(
         st.selectbox, label, list(known), key=f"{key}:{len(known)}", value=name, take=take, format_func=known.get,

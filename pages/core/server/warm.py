@@ -23,6 +23,7 @@ def begin(environment: Mapping[str, str]) -> None:
     import pyarrow.parquet  # noqa: F401
     import sklearn.decomposition  # noqa: F401
 
+    from encoder.run import Run, Text
     from pages.core.frame import frame
     from pages.core.stores import cache
     from pages.core.teaching.lessons import library
@@ -33,4 +34,4 @@ def begin(environment: Mapping[str, str]) -> None:
         if path.name not in ("page.py", "__init__.py"):  # the former draws
             importlib.import_module(".".join(("pages", *path.relative_to(PAGES).with_suffix("").parts)))
     library.lessons()
-    cache.trace(cache.ModelKey(), "Warm")
+    cache.trace(Run(input=Text("Warm")))

@@ -1,4 +1,4 @@
-"""Models and traces that all sessions share. Keys hold everything that changes a result: model, norms, precision, text.
+"""Models and traces that all sessions share. A Run is the key of all that is computed from its forward pass.
 
 The stores are plain values of this module: they are asked dozens of times in each run, and Streamlit's own caches hash
 the function and its arguments each time.
@@ -11,21 +11,19 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
 import encoder
-from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
-from encoder.inputs.text import TextWindow, Tokenized
+from encoder.inputs.text import TextWindow
 from encoder.model.device import one_thread
 from encoder.model.overview import Receiver
+from encoder.run import DECODER, ModelSpec, Run, Text
 from encoder.trace.trace import Trace
 from pages.core.stores import estimates, input_kinds, model_store
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
-from pages.core.stores.model_key import DECODER
-from pages.core.stores.model_key import ModelKey as ModelKey  # other modules find it here
 from pages.core.stores.sizes import trace_bytes, value_bytes
 from pages.core.work.compute_turns import LONG_FLOPS, TURNS
 
@@ -36,22 +34,24 @@ SHORT_FLOPS = 2 * 10**9
 _STORE = ByteCache(CACHE_MB * 1_000_000)
 
 
-def _needs_model(key: Hashable, name: Hashable, value: Any) -> bool:
+def _needs_model(model: Hashable, name: Hashable, value: Any) -> bool:
     """Whether a stored value keeps the weights of a model alive. Arrays hold numbers only; traces hold the model."""
-    return not isinstance(value, np.ndarray) and any(one.of_model == key for one in _model_keys(name))
+    return not isinstance(value, np.ndarray) and any(one == model for one in _models(name))
 
 
-def _model_keys(name: Hashable) -> Iterator[ModelKey]:
-    if isinstance(name, ModelKey):
+def _models(name: Hashable) -> Iterator[ModelSpec]:
+    if isinstance(name, Run):
+        yield name.model
+    elif isinstance(name, ModelSpec):
         yield name
     elif isinstance(name, tuple):
         for part in name:
-            yield from _model_keys(part)
+            yield from _models(part)
 
 
-def _forget_what_needs(key: Hashable) -> None:
+def _forget_what_needs(model: Hashable) -> None:
     """Forget what keeps the weights of an evicted model alive."""
-    _STORE.discard(lambda name, value: _needs_model(key, name, value))
+    _STORE.discard(lambda name, value: _needs_model(model, name, value))
 
 
 model_store.on_evict(_forget_what_needs)
@@ -66,77 +66,61 @@ def collect_garbage() -> None:
         gc.collect()
 
 
-def trace(
-    key: ModelKey,
-    text: str,
-    pair: str | None = None,
-    edits: Sequence[Edit] = (),
-    request: Sequence[str] = (),
-    on_overview: Receiver | None = None,
-) -> Trace:
-    """The trace of a text, computed once for all sessions; the key says whether it is padded, and edited beforehand.
+def trace(run: Run, request: Sequence[str] = (), on_overview: Receiver | None = None) -> Trace:
+    """The trace of a run, computed once for all sessions.
 
     on_overview: as in `TextEncoder.trace_tokens`; never called where the trace is there already.
     """
-    if key.pad is not None and not key.padding:
-        return trace(dataclasses.replace(key, padding=True), text, pair, edits, request).unpadded
-    name = _trace_name(key, text, pair, edits, request)
+    run = run.of_pass
+    own = run.input
+    if isinstance(own, Text) and own.pad_to is not None and not own.padding:
+        return trace(run.but(padding=True), request).unpadded
+    name = _trace_name(run, request)
     if (known := _STORE.known(name)) is not None:
         return known  # type: ignore[no-any-return]
-    loaded = model_store.model(key)
-    if key.tower == DECODER:
-        of_input = dataclasses.replace(key, tower="")
-        given, whole = trace(of_input, text), model_store.model(of_input)
-        return _kept_with_model(key, name, lambda: whole.decode(given, pair).decoder, trace_bytes)  # type: ignore[no-any-return]
-    if loaded.takes != "text":
-        given, n_tokens = input_kinds.of(loaded).given(loaded, text), loaded.config.max_tokens
-    else:
-        given = _sentence(key, loaded, text, pair)
-        n_tokens = max(len(given), key.pad or 0)
-    estimates.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, key.device)
+    if run.model.tower == DECODER:
+        return _of_decoder(run, name)
+    loaded = model_store.model(run.model)
+    find = partial(input_kinds.of(loaded).given, loaded)
+    given = _fitting(run).given(loaded, find)
+    n_tokens = loaded.config.max_tokens
+    if isinstance(own, Text):
+        n_tokens = max(len(given), own.pad_to or 0)
+    estimates.of_trace(loaded.config, n_tokens, loaded.encoder.dtype.itemsize, run.model.device)
     # The turn comes before the store's lock of this name, for everyone: nobody who computes waits for one who queues.
-    work = estimates.flops(loaded.config, n_tokens) + estimates.of_sources((*key.edits, *edits), loaded.config)
+    work = estimates.flops(loaded.config, n_tokens) + estimates.of_sources(run.edits, loaded.config)
 
     def make() -> Trace:
         with one_thread() if work < SHORT_FLOPS else nullcontext():
-            if loaded.takes != "text":
-                chosen = (*key.edits, *edits)
-                run = loaded.with_inputs(chosen, partial(input_kinds.of(loaded).given, loaded))
-                found = loaded.trace(given, edits=run, request=request)
-                return dataclasses.replace(found, edits=chosen) if chosen else found
-            return loaded.trace_tokens(
-                given, pad_to=key.pad, edits=(*key.edits, *edits), request=request, on_overview=on_overview
-            )
+            return run.forward(loaded, given, find, request, on_overview)
 
     with TURNS.turn(long=work > LONG_FLOPS):
-        return _kept_with_model(key, name, make, trace_bytes)
+        return _kept_with_model(run.model, name, make, trace_bytes)  # type: ignore[no-any-return]
 
 
-def _trace_name(
-    key: ModelKey, text: str, pair: str | None, edits: Sequence[Edit] = (), request: Sequence[str] = ()
-) -> Hashable:
-    return "trace", key, text, pair, tuple(edits), tuple(request)
+def _of_decoder(run: Run, name: Hashable) -> Trace:
+    """The decoder's pass over the target of a run."""
+    read = dataclasses.replace(run, model=dataclasses.replace(run.model, tower=""), target=None)
+    given, whole = trace(read), model_store.model(read.model)
+    return _kept_with_model(run.model, name, lambda: whole.decode(given, run.target).decoder, trace_bytes)  # type: ignore[no-any-return]
 
 
-def is_traced(key: ModelKey, text: str, pair: str | None = None) -> bool:
-    """Whether `trace` has the trace of a text already."""
-    if key.pad is not None:
-        key = dataclasses.replace(key, padding=True)
-    return _STORE.known(_trace_name(key, text, pair)) is not None
+def _trace_name(run: Run, request: Sequence[str] = ()) -> Hashable:
+    return "trace", run, tuple(request)
 
 
-def _sentence(key: ModelKey, loaded: encoder.TextEncoder, text: str, pair: str | None) -> Tokenized:
-    if key.window is None:
-        return loaded.tokenize(text, pair)
-    windows = loaded.windows(text, pair, stride=_stride(key, text, pair))
-    return windows[min(key.window, len(windows) - 1)].sentence
+def is_traced(run: Run) -> bool:
+    """Whether `trace` has the trace of a run already."""
+    run = run.of_pass
+    padded = isinstance(run.input, Text) and run.input.pad_to is not None
+    return _STORE.known(_trace_name(run.but(padding=True) if padded else run)) is not None
 
 
-def _kept_with_model(key: ModelKey, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+def _kept_with_model(model: ModelSpec, name: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
     """A value that is kept as long as its model, even if the model is evicted while the value is made."""
     value = _STORE.get(name, make, size)
-    if not model_store.is_loaded(key):
-        _STORE.discard(lambda other, kept: other == name and _needs_model(key.of_model, other, kept))
+    if not model_store.is_loaded(model):
+        _STORE.discard(lambda other, kept: other == name and _needs_model(model, other, kept))
     return value
 
 
@@ -153,9 +137,10 @@ class WindowSpan:
     n_kept: int
 
 
-def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[WindowSpan, ...]:
-    """The places of the sliding windows of a text; one window if the model accepts the whole text."""
-    name = ("window spans", key.of_model, key.stride, text, pair)
+def window_spans(run: Run) -> tuple[WindowSpan, ...]:
+    """The places of the sliding windows of a run's text; one window if the model accepts the whole text."""
+    own = run.of_text
+    name = ("window spans", run.model, own.stride, own.text, own.pair)
 
     def span(window: TextWindow) -> WindowSpan:
         n_text = len(window.sentence) - sum(window.sentence.special)
@@ -163,18 +148,20 @@ def window_spans(key: ModelKey, text: str, pair: str | None = None) -> tuple[Win
         return WindowSpan(window.tokens, window.characters, window.slides, n_kept)
 
     def make() -> tuple[WindowSpan, ...]:
-        return tuple(
-            span(window) for window in model_store.model(key).windows(text, pair, stride=_stride(key, text, pair))
-        )
+        model = cast(encoder.TextEncoder, model_store.model(run.model))
+        stride = _fitting(run).of_text.stride
+        return tuple(span(window) for window in model.windows(own.text, own.pair, stride=stride))
 
     return _STORE.get(name, make, lambda found: 500 * len(found))
 
 
-def _stride(key: ModelKey, text: str, pair: str | None) -> int | None:
-    """The stride of a key, at most what a window of this text holds: Compare's second text may be shorter."""
-    if key.stride is None:
-        return None
-    return min(key.stride, window_spans(key.of_model, text, pair)[0].tokens[1] or 1)
+def _fitting(run: Run) -> Run:
+    """The run with a stride that is at most what a window of its text holds: Compare's second text may be shorter."""
+    own = run.input
+    if not isinstance(own, Text) or own.stride is None:
+        return run
+    most = window_spans(run.but(stride=None))[0].tokens[1] or 1
+    return run.but(stride=min(own.stride, most))
 
 
 def forget_traces() -> None:
@@ -182,28 +169,29 @@ def forget_traces() -> None:
     _STORE.clear()
 
 
-def derived(key: ModelKey, text: str, pair: str | None, what: Hashable, make: Callable[[Trace], Any]) -> Any:
-    """A value made from the trace of a text (small maps, measures), kept while there is room.
+def derived(run: Run, what: Hashable, make: Callable[[Trace], Any]) -> Any:
+    """A value made from the trace of a run (small maps, measures), kept while there is room.
 
     what: the name of the value and every option that changes it; make: trace -> value.
     """
-    name = ("derived", key, text, pair, what)
+    run = run.of_pass
+    name = ("derived", run, what)
     if (known := _STORE.known(name)) is not None:
         return known
-    made = trace(key, text, pair)
+    made = trace(run)
     # All maps of a model take about as much work as the pass itself.
     with TURNS.turn(long=estimates.flops(made.config, made.n_tokens) > LONG_FLOPS):
-        return _kept_with_model(key, name, lambda: make(made), value_bytes)
+        return _kept_with_model(run.model, name, lambda: make(made), value_bytes)
 
 
-def keep(key: ModelKey, text: str, pair: str | None, what: Hashable, value: Any) -> None:
+def keep(run: Run, what: Hashable, value: Any) -> None:
     """Keep a value for `derived` that was computed on the way to the trace."""
-    _STORE.get(("derived", key, text, pair, what), lambda: value, value_bytes)
+    _STORE.get(("derived", run.of_pass, what), lambda: value, value_bytes)
 
 
-def known(key: ModelKey, text: str, pair: str | None, what: Hashable) -> Any:
+def known(run: Run, what: Hashable) -> Any:
     """The value that `derived` keeps under this name, or None."""
-    return _STORE.known(("derived", key, text, pair, what))
+    return _STORE.known(("derived", run.of_pass, what))
 
 
 def computed(what: Hashable, make: Callable[[], Any], *, heavy: bool = False) -> Any:
@@ -224,36 +212,57 @@ def known_computed(what: Hashable) -> Any:
 
 
 @dataclass(frozen=True)
-class TracedText:
-    """A text, with a second one or None, in a model."""
+class StoredRun:
+    """A run with its trace and its model, which all sessions share."""
 
-    model: ModelKey
-    text: str
-    pair: str | None
+    run: Run
+
+    @property
+    def model(self) -> ModelSpec:
+        """Which model runs."""
+        return self.run.model
 
     @property
     def trace(self) -> Trace:
         """The trace, computed once."""
-        return trace(self.model, self.text, self.pair)
+        return trace(self.run)
 
     @property
     def loaded(self) -> NamedEncoder:
         """The model itself."""
-        return model_store.model(self.model)
+        return model_store.model(self.run.model)
+
+    @property
+    def text(self) -> str:
+        """The typed text. Raises EncoderError for another kind of input."""
+        return self.run.text
+
+    @property
+    def pair(self) -> str | None:
+        """The second sentence of a text, or None."""
+        return self.run.pair
 
     @property
     def given(self) -> Any:
         """What the model accepts: the text itself, or the image or sound of this name. Raises EncoderError."""
-        return input_kinds.of(self.loaded).find(self.loaded, self.text)
+        return input_kinds.of(self.loaded).find(self.loaded, self.run.input.name)
 
     @property
     def title(self) -> str:
         """The text, or the name of the image or sound for people."""
-        return input_kinds.of(self.loaded).title(self.text)
+        return input_kinds.of(self.loaded).title(self.run.input.name)
+
+    def but(self, **changes: Any) -> Self:
+        """The same with another run, which `Run.but` makes of this one."""
+        return dataclasses.replace(self, run=self.run.but(**changes))
+
+    def about(self, name: str) -> Self:
+        """The same with another input of this kind."""
+        return dataclasses.replace(self, run=self.run.about(name))
 
     def derived(self, name: Hashable, make: Callable[[Trace], Any]) -> Any:
         """A value made from the trace, computed once. name: names it and every option that changes it."""
-        return derived(self.model, self.text, self.pair, name, make)
+        return derived(self.run, name, make)
 
 
 def bytes_in_use() -> int:

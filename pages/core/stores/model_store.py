@@ -1,4 +1,4 @@
-"""Models that all sessions share, each loaded once. A key names a checkpoint, one of its encoders, and its norms."""
+"""Models that all sessions share, each loaded once; a ModelSpec is the key of one."""
 
 import dataclasses
 import gc
@@ -12,13 +12,13 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.model.device import DTYPES, pick_device
+from encoder.model.device import DTYPES
+from encoder.run import TRAINED, UNTRAINED, ModelSpec
 from pages.core.access import limits
 from pages.core.stores import estimates, input_kinds, model_access
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.stores.model_key import DECODER, ModelKey
 from pages.core.stores.sizes import model_bytes
-from pages.core.stores.trained import TRAINED, kept_model
+from pages.core.stores.trained import kept_model
 from pages.core.words.markdown import screen_name
 
 Checkpoint = NamedEncoder | JointEncoder
@@ -42,31 +42,23 @@ def _evicted(key: Hashable) -> None:
         forget(key)
 
 
-def _checkpoint(key: ModelKey) -> Checkpoint:
-    """What is loaded for a key, once for all sessions: an encoder, or the pair of a model of images and text."""
-    return _MODELS.get(key.of_checkpoint, lambda: _loaded(key.of_checkpoint), model_bytes)
+def _checkpoint(spec: ModelSpec) -> Checkpoint:
+    """What is loaded for a model, once for all sessions: an encoder, or the pair of a model of images and text."""
+    return _MODELS.get(spec.of_checkpoint, lambda: _loaded(spec.of_checkpoint), model_bytes)
 
 
-def _encoder(key: ModelKey) -> NamedEncoder:
-    """The encoder of a key: one of a pair, by default that of texts, and with its norms moved where the key says so."""
-    towers = _checkpoint(key).towers
-    found = towers.get(key.tower) or next(iter(towers.values()))
-    found = found.decoder if key.tower == DECODER else found
-    return found if key.norm == "trained" else found.with_norm_placement(key.norm)
-
-
-def _loaded(key: ModelKey) -> Checkpoint:
+def _loaded(spec: ModelSpec) -> Checkpoint:
     _freeze_imports()
-    if key.scratch is not None:
-        estimates.of_model(key.scratch, DTYPES[key.dtype].itemsize)
-        device, tokenizer = pick_device(key.device), _tokenizer()
+    if spec.source == UNTRAINED:
+        estimates.of_model(spec.config, DTYPES[spec.dtype].itemsize)
+        tokenizer = _tokenizer()
         with _BUILDING:
-            made = encoder.build(key.scratch, tokenizer, seed=key.seed, device=device, dtype=key.dtype)
-    elif key.source.startswith(TRAINED):
-        made = kept_model(key.source.removeprefix(TRAINED), key.device, key.dtype)
+            made = spec.build(tokenizer)
+    elif spec.source.startswith(TRAINED):
+        made = kept_model(spec.source.removeprefix(TRAINED), spec.device, spec.dtype)
     else:
         with _BUILDING:
-            made = _of_source(key)
+            made = _of_source(spec)
     return _bounded(made)
 
 
@@ -88,9 +80,9 @@ def _bounded(made: Checkpoint) -> Checkpoint:
     return text if tower is made else dataclasses.replace(made, text=text)
 
 
-def _of_source(key: ModelKey) -> Checkpoint:
+def _of_source(spec: ModelSpec) -> Checkpoint:
     try:
-        found = encoder.load(key.source, device=key.device, dtype=key.dtype, trial=True)
+        found = encoder.load(spec.source, device=spec.device, dtype=spec.dtype, trial=True)
     except encoder.LoadError as error:
         raise encoder.LoadError(model_access.without_root(str(error))) from error
     for kind in found.towers:
@@ -99,54 +91,47 @@ def _of_source(key: ModelKey) -> Checkpoint:
     return dataclasses.replace(found, name=screen_name(found.name))
 
 
-def model(key: ModelKey) -> NamedEncoder:
-    """The model of a key, loaded once for all sessions. Raises EncoderError with a text for the screen."""
-    key = key.of_model
-    if key == key.of_checkpoint:
-        return _encoder(key)
-    return _MODELS.get(key, lambda: _encoder(key), model_bytes)
+def model(spec: ModelSpec) -> NamedEncoder:
+    """A model, loaded once for all sessions. Raises EncoderError with a text for the screen."""
+    if spec == spec.of_checkpoint:
+        return spec.encoder_of(_checkpoint(spec))
+    return _MODELS.get(spec, lambda: spec.encoder_of(_checkpoint(spec)), model_bytes)
 
 
-def joint(key: ModelKey) -> JointEncoder | None:
+def joint(spec: ModelSpec) -> JointEncoder | None:
     """The pair of encoders of a model of images and text; None for another model. Raises EncoderError as `model`."""
-    found = _checkpoint(key)
+    found = _checkpoint(spec)
     return found if isinstance(found, JointEncoder) else None
 
 
-def taking(key: ModelKey, kind: InputKind) -> ModelKey:
-    """The key of a pair's encoder that accepts this kind of input; of another model, the key itself."""
-    return dataclasses.replace(key, tower=kind) if joint(key) is not None else key
+def taking(spec: ModelSpec, kind: InputKind) -> ModelSpec:
+    """The encoder of a pair that accepts this kind of input; of another model, the model itself."""
+    return dataclasses.replace(spec, tower=kind) if joint(spec) is not None else spec
 
 
-def with_norms(key: ModelKey, placement: str) -> ModelKey:
-    """The key of the same model with its norms in a placement."""
-    if key.scratch is not None:
-        # final_norm=None: pre-norm gets a final LayerNorm, since post-norm ends in one, too.
-        return dataclasses.replace(key, scratch=key.scratch.replace(norm_placement=placement, final_norm=None))
-    trained = model(dataclasses.replace(key, norm="trained")).config.norm_placement
-    return dataclasses.replace(key, norm="trained" if placement == trained else placement)
+def with_norms(spec: ModelSpec, placement: str) -> ModelSpec:
+    """The same model with its norms in a placement."""
+    if spec.untrained is not None:
+        return dataclasses.replace(spec, norm=placement)
+    trained = model(dataclasses.replace(spec, norm="trained")).config.norm_placement
+    return spec.with_norms(placement, trained)
 
 
-def is_loaded(key: ModelKey) -> bool:
-    """Whether the model of a key is there, so that nobody has to wait for it."""
-    return _MODELS.known(key.of_model) is not None
+def is_loaded(spec: ModelSpec) -> bool:
+    """Whether a model is there, so that nobody has to wait for it."""
+    return _MODELS.known(spec) is not None
 
 
-def kinds(key: ModelKey) -> tuple[InputKind, ...]:
-    """What the encoders of a key's model take, as far as it is known before it is loaded."""
-    return input_kinds.kinds_of(key.source, _MODELS.known(key.of_checkpoint))
+def kinds(spec: ModelSpec) -> tuple[InputKind, ...]:
+    """What the encoders of a model take, as far as it is known before it is loaded."""
+    return input_kinds.kinds_of(spec.source, _MODELS.known(spec.of_checkpoint))
 
 
-def takes(key: ModelKey) -> InputKind:
-    """What the model of a key accepts, as far as it is known before it is loaded."""
-    return key.tower or kinds(key)[0]  # type: ignore[return-value]
+def takes(spec: ModelSpec) -> InputKind:
+    """What a model accepts, as far as it is known before it is loaded."""
+    return spec.tower or kinds(spec)[0]  # type: ignore[return-value]
 
 
 @cache
 def _tokenizer() -> Tokenizer:
-    return model(ModelKey()).tokenizer
-
-
-def scratch_vocabulary() -> int:
-    """Rows of an untrained encoder's token table: it uses MiniLM's tokenizer."""
-    return _tokenizer().vocab_size
+    return model(ModelSpec()).tokenizer  # type: ignore[attr-defined]

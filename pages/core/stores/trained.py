@@ -10,8 +10,6 @@ import encoder
 from encoder.model.device import DTYPES, pick_device
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 
-#: What a ModelKey's source begins with for a model that was trained here.
-TRAINED = "trained:"
 #: Bytes of the models trained here that the server keeps for all sessions together, the newest.
 TRAINED_BYTES = CACHE_MB * 1_000_000 // 3
 _TRAINED_MODELS = ByteCache(TRAINED_BYTES)
@@ -19,7 +17,7 @@ _OWN_MODELS = "_trained_models"
 
 
 def keep_model(model: encoder.TextEncoder) -> str:
-    """Keep a model that this session trained; returns the id that a ModelKey or a link names it by.
+    """Keep a model that this session trained; returns the id that a ModelSpec or a link names it by.
 
     Nobody can guess the id. Whoever has the link can open the model while the server runs and has room for it.
     """

@@ -11,8 +11,9 @@ from typing import Any
 import streamlit as st
 
 from encoder.measure import telling
+from encoder.run import ModelSpec, Run
 from pages.core.stores import cache, model_store
-from pages.core.view.view import View, ViewParams
+from pages.core.view.view import View, ViewParams, typed_text
 from pages.core.words import token_names
 from pages.state import Param, not_chosen, state
 
@@ -23,14 +24,14 @@ TOKENS: tuple[Param[Any], ...] = (ViewParams.i, ViewParams.j, ViewParams.more_qu
 
 @dataclass(frozen=True)
 class _Made:
-    """A choice: for which model, text and pair; None where no word tells anything; the values that it set."""
+    """A choice: for which run; None where no word tells anything; the values that it set."""
 
-    origin: tuple[cache.ModelKey, str, str | None]
+    origin: Run
     choice: telling.Choice | None
     values: Mapping[str, Any]
 
 
-def choose(key: cache.ModelKey) -> None:
+def choose(model: ModelSpec) -> None:
     """Choose head and token for the sentence, if nobody has. Call before the widgets of layer and head are drawn.
 
     Raises EncoderError if the model cannot run.
@@ -39,9 +40,7 @@ def choose(key: cache.ModelKey) -> None:
     seen, own = st.session_state.get(_OWN, (0, False))
     made = st.session_state.get(_MADE)
     # Another norm placement or an edit keeps the choice: a reader compares the same head and token.
-    scratch = key.scratch and key.scratch.replace(norm_placement="post", final_norm=None)
-    unchanged = replace(key, norm="trained", scratch=scratch, edits=())
-    origin = (unchanged, state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+    origin = Run(_unmoved(model), typed_text())
     if seen != reads:  # a link was opened, or another page has set values before
         own = any(param.name in asked for param in HEAD + TOKENS) or not _is(HEAD + TOKENS, made)
     elif not own and made is not None:
@@ -62,13 +61,18 @@ def choose(key: cache.ModelKey) -> None:
     not_chosen.leave_out(made.values, ())
 
 
-def _stays(made: _Made, origin: tuple[cache.ModelKey, str, str | None]) -> bool:
+def _unmoved(model: ModelSpec) -> ModelSpec:
+    """The model with its norms where they were: as trained, or in post-norm where it is untrained."""
+    return replace(model, norm="trained" if model.untrained is None else "post")
+
+
+def _stays(made: _Made, origin: Run) -> bool:
     """Whether a choice for another model stays: the sentence is the same, and the new model has the place, too."""
-    if made.origin == origin or made.origin[1:] != origin[1:]:
+    if made.origin == origin or made.origin.input != origin.input:
         return False
-    config, old, new = model_store.model(origin[0]).config, cache.TracedText(*made.origin), cache.TracedText(*origin)
+    config, old, new = model_store.model(origin.model).config, cache.trace(made.origin), cache.trace(origin)
     has_head = made.values["layer"] < config.n_layers and made.values["head"] < config.n_heads
-    return has_head and old.trace.labels == new.trace.labels
+    return has_head and old.labels == new.labels
 
 
 def keep() -> None:
@@ -81,11 +85,10 @@ def _is(params: Iterable[Param[Any]], made: _Made | None) -> bool:
     return all(state.newest(param) == (param.default if made is None else made.values[param.name]) for param in params)
 
 
-def _made(origin: tuple[cache.ModelKey, str, str | None]) -> _Made:
+def _made(origin: Run) -> _Made:
     """The choice for a model and a text, computed once."""
-    key, text, pair = origin
-    config = model_store.model(key).config
-    choice = cache.derived(key, text, pair, "most telling", telling.most_telling)
+    config = model_store.model(origin.model).config
+    choice = cache.derived(origin, "most telling", telling.most_telling)
     values = {param.name: param.default for param in HEAD + TOKENS}
     if choice is not None:
         values |= {"layer": choice.layer, "head": choice.head, "i": choice.query}
@@ -103,7 +106,7 @@ def suggests(token: int | None) -> bool:
 def sentence(view: View) -> str:
     """What was chosen and why; "" where a link or a person chose, or where norms are moved or something is edited."""
     made = st.session_state.get(_MADE)
-    if made is None or made.choice is None or made.origin != (view.model, view.text, view.pair):
+    if made is None or made.choice is None or made.origin != view.run.of_pass:
         return ""
     choice = made.choice
     word = token_names.quoted(view.trace.labels, choice.query)

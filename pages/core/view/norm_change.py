@@ -14,13 +14,13 @@ from pages.core.words import change, token_names
 Change = tuple[str, float, float]
 
 
-def before(view: View) -> cache.TracedText | None:
+def before(view: View) -> cache.StoredRun | None:
     """The text with the norms where they were: as trained, for an untrained model in post-norm. None: not moved."""
     key = view.model
-    original = dataclasses.replace(key, norm="trained") if key.scratch is None else model_store.with_norms(key, "post")
+    original = dataclasses.replace(key, norm="trained" if key.untrained is None else "post")
     if model_store.model(original).config.norm_placement == view.loaded.config.norm_placement:
         return None
-    return cache.TracedText(original, view.text, view.pair)
+    return cache.StoredRun(dataclasses.replace(view.run, model=original))
 
 
 def sentence(view: View, measured: str) -> str:
@@ -39,7 +39,7 @@ def sentence(view: View, measured: str) -> str:
     return f"{names[0].capitalize()} instead of {names[1]}, largest change here: {what}, {change(was, now)}."
 
 
-def _attention(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+def _attention(view: View, unmoved: cache.StoredRun, trace: Trace) -> Change:
     """The weight of the open head that changed most."""
     was, now = (TracedHead(one, view.layer, view.head) for one in (unmoved.trace, trace))
     cell = compare(was, now, align_traces(unmoved.trace, trace)).most
@@ -47,7 +47,7 @@ def _attention(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
     return f"attention of L{view.layer} H{view.head}, {pair}", cell.first, cell.second
 
 
-def _vector(view: View, unmoved: cache.TracedText, trace: Trace) -> Change:
+def _vector(view: View, unmoved: cache.StoredRun, trace: Trace) -> Change:
     """The similarity of the input's vector to what it was."""
     was, now = causal.outcomes_of(view.loaded, unmoved.trace, [trace], causal.SentenceVector())
     return "similarity of the output vector to what it was", was, now

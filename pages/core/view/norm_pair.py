@@ -11,6 +11,7 @@ import encoder
 from encoder.load import BUNDLED
 from encoder.measure import stream
 from encoder.model.config import NORM_PLACEMENTS as PLACEMENTS
+from encoder.run import ModelSpec, Run
 from pages.core.stores import cache, model_store
 from pages.core.view import small_maps
 from pages.core.view.view import View
@@ -29,7 +30,7 @@ class NormPair:
     “Train a small encoder”; "rewired", one model, and its weights with the norms moved.
     """
 
-    keys: dict[str, cache.ModelKey]
+    keys: dict[str, ModelSpec]
     kind: Literal["twins", "scratch", "trained", "rewired"]
 
 
@@ -43,28 +44,27 @@ def pair_of(view: View) -> NormPair:
         both = key, replace(key, source=partner)
         return NormPair({model_store.model(one).config.norm_placement: one for one in both}, "trained")
     keys = {p: model_store.with_norms(key, p) for p in PLACEMENTS}
-    return NormPair(keys, "rewired" if key.scratch is None else "scratch")
+    return NormPair(keys, "rewired" if key.untrained is None else "scratch")
 
 
 def remember_partners(one: str, other: str) -> None:
-    """Two models of this session that differ in their norm placement only: sources of ModelKeys."""
+    """Two models of this session that differ in their norm placement only: sources of ModelSpecs."""
     st.session_state.setdefault(_PARTNERS, {}).update({one: other, other: one})
 
 
 @dataclass(frozen=True)
 class PairTraces:
-    """A text in both encoders. Shapes: L layers, H heads, S cells of a small map."""
+    """A run in both encoders. Shapes: L layers, H heads, S cells of a small map."""
 
     pair: NormPair
-    text: str
-    second: str | None
+    run: Run
 
-    def of(self, placement: str) -> cache.TracedText:
-        """The text in one of them."""
-        return cache.TracedText(self.pair.keys[placement], self.text, self.second)
+    def of(self, placement: str) -> cache.StoredRun:
+        """The run in one of them."""
+        return cache.StoredRun(replace(self.run, model=self.pair.keys[placement]))
 
     def trace(self, placement: str) -> encoder.Trace:
-        """The text's trace in one of them."""
+        """The trace in one of them."""
         return self.of(placement).trace
 
     def name(self, placement: str) -> str:
@@ -78,7 +78,7 @@ class PairTraces:
     def of_both(self, what: object, make: Callable[[encoder.Trace, encoder.Trace], Any]) -> Any:
         """A value that both traces give, pre-norm's first, cached."""
         keys = tuple(self.pair.keys[p] for p in PLACEMENTS)
-        name = ("prepost", keys, self.text, self.second, what)
+        name = ("prepost", keys, self.run.of_pass, what)
         return cache.computed(name, lambda: make(self.trace("pre"), self.trace("post")))
 
     def small_maps(self, placement: str) -> np.ndarray:

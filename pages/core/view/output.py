@@ -1,6 +1,6 @@
 """What the decoder of the open model writes from the encoder's vectors, as they are or changed by the reader."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from encoder import causal
 from encoder.edits import AblateHead
@@ -8,7 +8,6 @@ from encoder.encoders.generate import Generation
 from encoder.encoders.named import NamedEncoder
 from encoder.model.config import EncoderConfig
 from encoder.trace.trace import Trace
-from pages.core.stores import cache
 from pages.core.view.view import View
 from pages.state import Head, Param, choice, heads, state, string, whole_number
 
@@ -91,5 +90,5 @@ def source(view: View, change: Change) -> Trace:
     """The trace whose vectors the decoder uses."""
     if change.vector is not None:
         edit = causal.context_edit(change.vector, view.text, change.other)
-        return replace(view, model=replace(view.model, edits=(*view.model.edits, edit))).trace
-    return cache.trace(view.model.of_model, change.other) if change.other else view.trace
+        return view.but(edits=(*view.run.edits, edit)).trace
+    return view.about(change.other).but(edits=()).trace if change.other else view.trace

@@ -19,7 +19,7 @@ class Selection:
 
 def selected(view: View) -> Selection:
     """The tokens that are selected, as far as this text has them."""
-    n_tokens = view.model.pad or view.trace.n_tokens
+    n_tokens = view.run.pad_to or view.trace.n_tokens
 
     def tokens(one: int | None, more: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted(token for token in {one, *more} if token is not None and token < n_tokens))

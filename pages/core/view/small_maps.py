@@ -14,6 +14,7 @@ from encoder.export import Options
 from encoder.export.options import AS_COMPUTED
 from encoder.measure import aggregate, head_map, tiled_attention
 from encoder.model.overview import Overview
+from encoder.run import Run
 from pages.core.stores import cache
 
 V = TypeVar("V")
@@ -23,7 +24,7 @@ SIDE = 64
 LONG_TEXT = 1_024
 
 
-def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED) -> np.ndarray:
+def of_layer(text: cache.StoredRun, layer: int, options: Options = AS_COMPUTED) -> np.ndarray:
     """uint8 [H, S, S], S <= SIDE: the largest weight of each block of cells; 255 is the weight 1.
 
     Above WHOLE_TOKENS tokens, the options do not count.
@@ -42,7 +43,7 @@ def of_layer(text: cache.TracedText, layer: int, options: Options = AS_COMPUTED)
     return text.derived(("small maps", layer, *cells.values()), make)
 
 
-def exact(text: cache.TracedText, options: Options = AS_COMPUTED) -> np.ndarray:
+def exact(text: cache.StoredRun, options: Options = AS_COMPUTED) -> np.ndarray:
     """float32 [L, H, R, C]: the maps of all heads, with all their numbers: L x H x T^2 of them, for short texts."""
     cells = options.cells
 
@@ -52,33 +53,33 @@ def exact(text: cache.TracedText, options: Options = AS_COMPUTED) -> np.ndarray:
     return text.derived(("maps", *cells.values()), make)
 
 
-def _of_every_layer(text: cache.TracedText, options: Options) -> np.ndarray:
+def _of_every_layer(text: cache.StoredRun, options: Options) -> np.ndarray:
     """uint8 [L, H, S, S]: the small maps of a short text."""
     what = ("small maps", *options.cells.values())
     return text.derived(what, lambda _: head_map.drawn_small(exact(text, options), SIDE))
 
 
-def layer_overview(text: cache.TracedText, layer: int) -> Overview:
+def layer_overview(text: cache.StoredRun, layer: int) -> Overview:
     """The maps of all heads of a layer of a long text, in blocks of tokens."""
     return text.derived(("overviews", layer), lambda trace: tiled_attention.layer_overview(trace, layer))
 
 
-def known_overview(text: cache.TracedText, layer: int) -> Overview | None:
+def known_overview(text: cache.StoredRun, layer: int) -> Overview | None:
     """`layer_overview` where it is computed already."""
-    return cache.known(text.model, text.text, text.pair, ("overviews", layer))
+    return cache.known(text.run, ("overviews", layer))
 
 
-def during_the_pass(text: cache.TracedText, draw: Callable[[int, np.ndarray], None]) -> None:
+def during_the_pass(run: Run, draw: Callable[[int, np.ndarray], None]) -> None:
     """Run the encoder on a text, unless its trace is there. `draw` gets a layer's maps of a long text when it is done.
 
     layer, uint8 [H, S, S]. Maps and pass take a third less time together than one after the other.
     """
 
     def received(layer: int, seen: Overview) -> None:
-        cache.keep(text.model, text.text, text.pair, ("overviews", layer), seen)
+        cache.keep(run, ("overviews", layer), seen)
         draw(layer, aggregate.to_uint8(seen.coarser(SIDE)))
 
-    cache.trace(text.model, text.text, text.pair, on_overview=received)
+    cache.trace(run, on_overview=received)
 
 
 def by_layer(trace: Trace, make: Callable[[int], np.ndarray], doing: str) -> np.ndarray:

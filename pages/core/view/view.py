@@ -1,18 +1,17 @@
-"""The View: text, model and place that a page shows, read from the session and the address only."""
+"""The View: the run that a page shows, read from the session and the address only."""
 
-import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
-import encoder
 from encoder.load import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
 from encoder.model.layers import NORM_NAMES
-from encoder.train.settings import ATTENTION, ENCODINGS, block
-from pages.core.stores import cache, input_kinds, model_access, model_store, trained
+from encoder.run import TRAINED, UNTRAINED, ModelSpec, Text, Untrained
+from encoder.train.settings import ATTENTION, ENCODINGS
+from pages.core.stores import cache, input_kinds, model_access, model_store
 from pages.state import Param, ZoomWindow, choice, flag, several, state, string, whole_number
 from pages.state.params import token_positions, zoom_window
 
@@ -72,8 +71,6 @@ class ViewParams:
 
 #: Switches of attention in an untrained encoder: title -> word. Registers are tokens that a task adds.
 UNTRAINED_ATTENTION = {title: word for title, word in ATTENTION.items() if word != "registers"}
-#: Tokens that a window of an untrained encoder reaches to each side.
-UNTRAINED_REACH = 8
 
 
 @state.register
@@ -104,21 +101,31 @@ class MapParams:
     zoom: Param[ZoomWindow | None] = zoom_window()
 
 
-#: Widths of an untrained encoder.
-LEAST_WIDTH, MOST_WIDTH = 4, 768
-#: The most tokens that an untrained encoder accepts.
-LONGEST_SCRATCH = 8_192
-
-
 @dataclass(frozen=True)
-class View(cache.TracedText):
-    """model, text, pair: what runs; layer, head: the open head; i, j: the selected query and key token."""
+class View(cache.StoredRun):
+    """What a page shows of a run: the open head, the selected query and key token, the colours of maps."""
 
-    layer: int
-    head: int
-    i: int | None
-    j: int | None
     colours: str
+
+    @property
+    def layer(self) -> int:
+        """The layer of the open head."""
+        return self.run.place.layer or 0
+
+    @property
+    def head(self) -> int:
+        """The open head."""
+        return self.run.place.head or 0
+
+    @property
+    def i(self) -> int | None:
+        """The selected query token."""
+        return self.run.place.query
+
+    @property
+    def j(self) -> int | None:
+        """The selected key token."""
+        return self.run.place.key
 
 
 def padded(view: View) -> View:
@@ -128,74 +135,45 @@ def padded(view: View) -> View:
     length = state.limit(ViewParams.pad, 1, view.loaded.config.max_tokens, f"{view.loaded.name} accepts batches of")
     if length <= view.trace.n_tokens:
         return view
-    model = replace(view.model, pad=length, padding=state.newest(ViewParams.padding))
-    return replace(view, model=model)
+    return view.but(pad_to=length, padding=state.newest(ViewParams.padding))
 
 
-def scratch_config() -> encoder.EncoderConfig:
+def untrained() -> Untrained:
     """The untrained architecture that the controls describe. Raises ConfigError if the numbers do not fit."""
     own = state.read(UntrainedParams)
-    norm = "post" if shows_both_norms() else state.get(ViewParams.norm)
-    check_width(own.width, own.heads, own.positions)
-    switches = block(
-        own.positions, own.norm_kind, own.attention, n_layers=own.layers, n_heads=own.heads, reach=UNTRAINED_REACH
-    )
-    return encoder.EncoderConfig(
-        vocab_size=model_store.scratch_vocabulary(),
-        d_model=own.width,
-        n_layers=own.layers,
-        n_heads=own.heads,
-        d_ffn=own.ffn,
-        max_positions=LONGEST_SCRATCH,
-        norm_placement=norm if norm in NORM_PLACEMENTS else "post",
-        activation=own.activation,
-        gated=own.gated,
-        output_norms=own.sandwich,
-        **switches,
-    )
+    values = {field.name: getattr(own, field.name) for field in fields(own)}
+    found = Untrained(**{**values, "attention": tuple(own.attention)})
+    found.config()
+    return found
 
 
-def check_width(width: int, heads: int, positions: str, bounds: tuple[int, int] = (LEAST_WIDTH, MOST_WIDTH)) -> None:
-    """Refuse a width that EncoderConfig would refuse, in the words of the controls. bounds: widths on offer.
-
-    Raises ConfigError with the nearest widths that fit.
-    """
-    steps = {"rotary": 2 * heads, "sinusoidal": math.lcm(2, heads)}
-    step = steps.get(positions, heads)
-    if width % step == 0:
-        return
-    if width % heads:
-        why = f"Width {width} cannot be split among {heads} heads."
-    elif positions == "rotary":
-        why = f"Rotary positions rotate pairs of numbers, and the width of each head, {width // heads}, is odd."
-    else:
-        why = f"Sinusoidal positions are pairs of sine and cosine, and Width {width} is odd."
-    multiples = (width // step * step, (width // step + 1) * step)
-    fitting = " or ".join(str(one) for one in multiples if bounds[0] <= one <= bounds[1])
-    raise encoder.ConfigError(f"{why} Choose Width {fitting}, or other Heads or Positions.")
-
-
-def model_key() -> cache.ModelKey:
-    """The key of the model that the controls name. Raises EncoderError if it names none."""
+def model_spec() -> ModelSpec:
+    """The model that the controls name. Raises EncoderError if they name none."""
     model = state.newest(ViewParams.model)
     norm = "trained" if shows_both_norms() else state.newest(ViewParams.norm)
     place = {"device": state.newest(ViewParams.device), "dtype": state.newest(ViewParams.dtype)}
-    if model == "scratch":
-        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=state.get(UntrainedParams.seed), **place)
+    if model == UNTRAINED:
+        norm = norm if norm in NORM_PLACEMENTS else "post"
+        return ModelSpec(UNTRAINED, untrained=untrained(), norm=norm, **place)
     if model == "trained":
-        source = trained.TRAINED + state.newest(ViewParams.run)
+        source = TRAINED + state.newest(ViewParams.run)
     else:
         source = model if model in BUNDLED else model_access.allowed_source(state.newest(ViewParams.source))
-    key = cache.ModelKey(source=source, norm=norm, **place)
-    if not is_pair(key):
-        return key
-    tower = input_kinds.fitting(model_store.kinds(key), page_takes(), state.newest(ViewParams.tower))
-    return replace(key, tower=tower)
+    spec = ModelSpec(source, norm=norm, **place)
+    if not is_pair(spec):
+        return spec
+    tower = input_kinds.fitting(model_store.kinds(spec), page_takes(), state.newest(ViewParams.tower))
+    return replace(spec, tower=tower)
 
 
-def is_pair(key: cache.ModelKey) -> bool:
+def typed_text() -> Text:
+    """The typed sentence, and the second one where there is one."""
+    return Text(state.get(ViewParams.text), state.get(ViewParams.pair) or None)
+
+
+def is_pair(spec: ModelSpec) -> bool:
     """Whether a model has an encoder of images and one of text, as far as it is known before it is loaded."""
-    return len(model_store.kinds(key)) > 1
+    return len(model_store.kinds(spec)) > 1
 
 
 def page_takes() -> Collection[str]:

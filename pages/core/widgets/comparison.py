@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 
 from encoder import Trace
-from encoder.export import python_code
 from encoder.measure import align
 from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
-from pages.core.stores import cache, input_kinds
+from encoder.run import code
+from pages.core.stores import cache
 from pages.core.widgets import export
 
 #: The longest text, in tokens, for which every head is compared.
@@ -20,12 +20,21 @@ EXACT_STEPS = 256
 
 
 @dataclass(frozen=True)
-class Side(cache.TracedText):
-    """One head of one model on one text. name: "A" or "B"."""
+class Side(cache.StoredRun):
+    """One head of one run."""
 
-    layer: int
-    head: int
+    #: "A" or "B".
     name: str
+
+    @property
+    def layer(self) -> int:
+        """The layer of the head."""
+        return self.run.place.layer or 0
+
+    @property
+    def head(self) -> int:
+        """The head."""
+        return self.run.place.head or 0
 
     @property
     def measured(self) -> TracedHead:
@@ -41,7 +50,7 @@ class Side(cache.TracedText):
     def model_name(self) -> str:
         """The model's name, its seed where it is untrained, and its norm placement where that was changed."""
         changed = f", norms moved to {self.loaded.config.norm_placement}-norm" if self.loaded.trained_placement else ""
-        seed = f", seed {self.model.seed}" if self.model.scratch is not None else ""
+        seed = f", seed {self.model.untrained.seed}" if self.model.untrained is not None else ""
         return f"{self.loaded.name}{seed}{changed}"
 
 
@@ -64,7 +73,7 @@ class Sides:
     def alignment(self) -> align.Alignment:
         """Their tokens, step by step."""
         first, second = self.first, self.second
-        key = ("alignment", second.model, second.text, second.pair)
+        key = ("alignment", second.run.of_pass)
         return first.derived(key, lambda trace: align.align_traces(trace, second.trace))
 
     def compared(self, special: SpecialTokens) -> Comparison:
@@ -74,7 +83,7 @@ class Sides:
         def make(_: Trace) -> Comparison:
             return compare(one.measured, other.measured, self.alignment, special=special, size=EXACT_STEPS)
 
-        return one.derived(("compared", other, one.layer, one.head, special), make)
+        return one.derived(("compared", other.run, one.layer, one.head, special), make)
 
     def by_head(self, special: SpecialTokens) -> np.ndarray | None:
         """[L, H]: mean total variation distance of each head's two maps; None for texts over EVERY_HEAD tokens."""
@@ -82,7 +91,7 @@ class Sides:
         if max(first.trace.n_tokens, second.trace.n_tokens) > EVERY_HEAD:
             return None
         head = (first.layer, first.head) if self.what == "heads" else None
-        key = ("distance by head", second.model, second.text, second.pair, head, special)
+        key = ("distance by head", second.run.of_pass, head, special)
 
         def make(_: Trace) -> np.ndarray:
             with st.spinner("Comparing every head …", show_time=False):
@@ -100,12 +109,9 @@ def python_lines(sides: Sides, special: SpecialTokens) -> str:
         model = "model"
         if sides.what == "models":
             model = "model_b"
-            key, remark = export.origin(second.model, "source_b")
-            lines += [*remark.splitlines(), python_code.model_lines(key, model)]
-        call = python_code.trace_call(model, second.text, second.pair)
-        if second.loaded.takes != "text":
-            call = f"{model}.trace({input_kinds.of(second.loaded).code(second.loaded, second.text)[1]})"
-        lines.append(f"other = {call}")
+            spec, remark = export.origin(second.model, "source_b")
+            lines += [*remark.splitlines(), code.model_lines(spec, model)]
+        lines.append(f"other = {code.trace_call(second.run, model, export.expression(second))}")
     options = "" if special == "show" else f', special="{special}"'
     lines += [
         f"steps = align.align_traces(trace, {other})",

@@ -16,13 +16,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import edits
-from encoder.export import python_code, report
+from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.load import BUNDLED
+from encoder.run import TRAINED, ModelSpec, code
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
 from pages.core.access import limits
-from pages.core.stores import cache, input_kinds, trained
+from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
 from pages.core.teaching.params import RoomParams
 from pages.core.view import View
@@ -65,17 +66,17 @@ class Export:
         part = expander("Export and share", KEY, icon=":material/download:")
         if part is None:
             return
-        code = self.program or python_lines(self.view, self.lines)
+        program = self.program or python_lines(self.view, self.lines)
         text = "" if self.program else report.typed(self.view.trace)
         name = file_name(self.title)
         link = server_link()
 
         def parquet() -> bytes:
-            about = {"title": self.title, "text": text, **self._facts(), "python": code}
+            about = {"title": self.title, "text": text, **self._facts(), "python": program}
             return report.as_parquet(self.frame(), about)
 
         def page() -> bytes:
-            about = {"text": text, "facts": self._facts(), "code": code, "link": link, "footer": report.footer()}
+            about = {"text": text, "facts": self._facts(), "code": program, "link": link, "footer": report.footer()}
             return document(self.title, self._parts(), **about).encode()
 
         with part:
@@ -91,7 +92,7 @@ class Export:
             st.caption("**PNG and SVG**: point at a picture and use the buttons at its upper right.")
         with right:
             st.markdown("**Python** that gives the same numbers in a notebook")
-            st.code(code, language="python", wrap_lines=True)
+            st.code(program, language="python", wrap_lines=True)
 
     def _facts(self) -> dict[str, str]:
         if self.program:
@@ -145,13 +146,15 @@ def server_link() -> str:
 
 def python_lines(view: View, lines: str = "") -> str:
     """The Python that makes the model and the trace of a view, then `lines`."""
-    model, remark = origin(view.model)
-    if view.loaded.takes != "text":
-        code = input_kinds.of(view.loaded).code(view.loaded, view.text)
-        before = edits_lines(view, view.trace.edits) if view.trace.edits else ""
-        return remark + python_code.lines_of_input(model, *code, lines, before)
-    place = (view.model.window, view.trace, view.model.stride)
-    return remark + python_code.python_lines(model, view.text, view.pair, lines, *place)
+    spec, remark = origin(view.model)
+    run, given = replace(view.run, model=spec), expression(view)
+    before = edits_lines(view, run.edits) if run.edits and given else ""
+    return remark + code.python_lines(run, lines, given, before)
+
+
+def expression(of: cache.StoredRun) -> tuple[str, str] | None:
+    """An import and the Python expression of an input that is not text; None for a text."""
+    return None if of.loaded.takes == "text" else input_kinds.of(of.loaded).code(of.loaded, of.run.input.name)
 
 
 def given(view: View, text: str) -> str:
@@ -163,7 +166,7 @@ def again(view: View) -> str:
     """The beginning of a Python call that runs the view's input once more: edits follow."""
     if view.loaded.takes == "text":
         return "model.trace_tokens(trace.source"
-    return f"model.trace({given(view, view.text)}"
+    return f"model.trace({given(view, view.run.input.name)}"
 
 
 def edits_lines(view: View, active: Sequence[edits.Edit]) -> str:
@@ -176,17 +179,17 @@ def edits_lines(view: View, active: Sequence[edits.Edit]) -> str:
     return f"others = {{{known}}}\nedits = model.with_inputs({parsed}, others.get)"
 
 
-def origin(key: cache.ModelKey, source: str = "source") -> tuple[cache.ModelKey, str]:
-    """The key by which a notebook makes a model, and a comment if the reader must supply its folder.
+def origin(spec: ModelSpec, source: str = "source") -> tuple[ModelSpec, str]:
+    """How a notebook makes a model, and a comment if the reader must supply its folder.
 
     source: name of the value that holds the typed folder. On a shared server a visitor sees this name, never the path.
     """
-    if key.source.startswith(trained.TRAINED):
-        return replace(key, source=SAVED), "# A model that you trained here: save it on its page first.\n"
-    if key.scratch is None and models_root() is not None and key.source not in BUNDLED:
+    if spec.source.startswith(TRAINED):
+        return replace(spec, source=SAVED), "# A model that you trained here: save it on its page first.\n"
+    if spec.untrained is None and models_root() is not None and spec.source not in BUNDLED:
         typed = str(state.get(state.params[source])).strip() or SAVED
-        return replace(key, source=typed), "# A server folder: specify the path of your copy.\n"
-    return key, ""
+        return replace(spec, source=typed), "# A server folder: specify the path of your copy.\n"
+    return spec, ""
 
 
 def changes(settings: Any) -> dict[str, object]:

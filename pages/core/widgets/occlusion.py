@@ -44,7 +44,7 @@ class Occlusion:
     @property
     def name(self) -> tuple[object, ...]:
         """What the effects depend on."""
-        return (self.view.model, self.view.text, self.outcome, self.cover)
+        return (self.view.run.of_pass, self.outcome, self.cover)
 
     @property
     def measured(self) -> str:
@@ -74,7 +74,7 @@ class Occlusion:
         """Python that gives the fall for each part, below the lines that make `model` and `trace`."""
         return (
             f"\nfrom encoder import causal\noutcome = causal.{self.outcome!r}\n"
-            f"given = {given(self.view, self.view.text)}\n"
+            f"given = {given(self.view, self.view.run.input.name)}\n"
             f"*_, alone = causal.occlusion.iter_occlude_each(model, given, trace, outcome, {self.cover!r})\n"
             "falls = -alone.values"
         )

@@ -77,7 +77,7 @@ def draw(view: View, over: np.ndarray, what: str, **look: Any) -> None:
     def select(event: PatchEvent) -> None:
         selection.select(grid.token(event["row"], event["column"]) if event["event"] == "select" else None, None)
 
-    image = image_input.IMAGES.shown(view.loaded, view.text)
+    image = image_input.IMAGES.shown(view.loaded, view.run.input.name)
     selected = None if view.i is None else grid.place(view.i)
     alt = f"The image in {grid.rows} x {grid.columns} patches, coloured by {what}."
     usual = {"size": 440, "opacity": OPACITY, "on_event": select}

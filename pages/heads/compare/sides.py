@@ -1,17 +1,19 @@
 """The two sides of the view “Compare”, and the selection that their maps and the grid share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 import encoder
 from encoder.measure.align import Alignment
 from encoder.model.config import NORM_PLACEMENTS
+from encoder.run import UNTRAINED, ModelSpec
 from pages.components import PlotEvent, on_click
 from pages.core.inputs import second_input
-from pages.core.stores import cache, input_kinds, model_access, model_store
-from pages.core.view import MapParams, UntrainedParams, View, ViewParams, selection
-from pages.core.view.view import scratch_config
+from pages.core.stores import input_kinds, model_access, model_store
+from pages.core.view import MapParams, View, ViewParams, selection
+from pages.core.view.view import untrained
 from pages.core.widgets.comparison import Side, Sides
 from pages.heads.params import SideB
 from pages.state import Param, state
@@ -19,20 +21,21 @@ from pages.state import Param, state
 
 def sides(view: View, params: SideB) -> Sides:
     """Both sides, by the view and the page's values. Raises EncoderError where side B cannot run."""
-    first = Side(view.model, view.text, view.pair, view.layer, view.head, "A")
-    model, text = view.model, view.text
-    if params.what == "sentences":
-        text = params.text_b if view.loaded.takes == "text" else second_input.current(view, SideB.input_b)
+    first, run = Side(view.run, "A"), view.run
+    if params.what == "sentences" and view.loaded.takes == "text":
+        run = run.but(text=params.text_b)
+    elif params.what == "sentences":
+        run = run.about(second_input.current(view, SideB.input_b))
     elif params.what == "models":
-        model = model_store.taking(other_model(view, params), view.loaded.takes)
-    other = model_store.model(model)
+        run = replace(run, model=model_store.taking(other_model(view, params), view.loaded.takes))
+    other = model_store.model(run.model)
     if other.takes != view.loaded.takes:
         raise encoder.EncoderError(
             f"Model A accepts {input_kinds.NOUNS[view.loaded.takes]}, and model B, {other.name}, "
             f"{input_kinds.NOUNS[other.takes]}: choose a model B that accepts the same."
         )
     layer, head = other_head(view, params, other.config)
-    return Sides(params.what, first, Side(model, text, view.pair, layer, head, "B"))
+    return Sides(params.what, first, Side(run.but(layer=layer, head=head), "B"))
 
 
 def other_head(view: View, params: SideB, config: encoder.EncoderConfig) -> tuple[int, int]:
@@ -46,7 +49,7 @@ def other_head(view: View, params: SideB, config: encoder.EncoderConfig) -> tupl
     return min(layer, config.n_layers - 1), min(head, config.n_heads - 1)
 
 
-def other_model(view: View, params: SideB) -> cache.ModelKey:
+def other_model(view: View, params: SideB) -> ModelSpec:
     """The model of side B."""
     chosen, key = params.model_b, view.model
     place = {"device": key.device, "dtype": key.dtype}
@@ -55,13 +58,15 @@ def other_model(view: View, params: SideB) -> cache.ModelKey:
         return model_store.with_norms(key, next(one for one in NORM_PLACEMENTS if one != current))
     if chosen == "scratch":
         # Next to an untrained encoder, another draw of the same one: what chance does.
-        seed = key.seed + 1 if key.scratch is not None else state.get(UntrainedParams.seed)
-        return cache.ModelKey(source="scratch", scratch=scratch_config(), seed=seed, **place)
+        made, norm = key.untrained or untrained(), state.get(ViewParams.norm)
+        seed = made.seed + 1 if key.untrained is not None else made.seed
+        norm = norm if norm in NORM_PLACEMENTS else "post"
+        return ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), norm=norm, **place)
     if chosen == "other":
         if not params.source_b.strip():
             raise encoder.LoadError("Type the folder or Hub id of model B above, or choose another model.")
-        return cache.ModelKey(source=model_access.allowed_source(params.source_b), **place)
-    return cache.ModelKey(source=chosen, **place)
+        return ModelSpec(source=model_access.allowed_source(params.source_b), **place)
+    return ModelSpec(source=chosen, **place)
 
 
 # --- the selection ---------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def _controls(view: View) -> None:
 def _side_b(view: View, params: SideB) -> None:
     words = words_of(view.trace)
     if params.what == "sentences" and view.loaded.takes != "text":
-        second_input.picture(view, view.text, "A")
+        second_input.picture(view, view.run.input.name, "A")
         other = second_input.choose(
             view, SideB.input_b, f"{words.input.capitalize()} B",
             help=f"{words.input.capitalize()} A is the open one. Both run through the same model; the same head "
@@ -114,7 +114,7 @@ def _side_b(view: View, params: SideB) -> None:
 
 def _choose_model(view: View) -> SideB:
     def title(name: str) -> str:
-        return "Untrained, another seed" if name == "scratch" and view.model.scratch is not None else MODELS[name]
+        return "Untrained, another seed" if name == "scratch" and view.model.untrained is not None else MODELS[name]
 
     kind = view.loaded.takes
     offered = [name for name in MODELS if name not in BUNDLED or kind in BUNDLED[name].kinds]

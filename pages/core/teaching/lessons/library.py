@@ -8,8 +8,8 @@ from pathlib import Path
 
 from encoder import EncoderError
 from encoder.load import BUNDLED
+from encoder.run import ModelSpec, Run, Text
 from pages.core.access import limits
-from pages.core.stores import cache
 from pages.core.teaching.lessons import lesson
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.questions import Look, QuestionError
@@ -80,6 +80,6 @@ def look_of(view: Mapping[str, str]) -> Look:
         raise QuestionError(f"A question needs a model that ships: {', '.join(BUNDLED)}.")
     if values["norm"] not in ("trained", "pre", "post"):
         raise QuestionError("A question needs one norm placement: trained, pre or post.")
-    key = cache.ModelKey(source=values["model"], norm=values["norm"])
-    look = Look(key, values["text"], values["pair"] or None, layer=0, head=0)
+    model = ModelSpec(values["model"], norm=values["norm"])
+    look = Look(Run(model, Text(values["text"], values["pair"] or None)))
     return look.at(values["layer"], values["head"])

@@ -7,7 +7,7 @@ quantity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from encoder.explain.arithmetic import cosine
 from encoder.measure import heads, norm_weighted, norms, stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace.decoder import DecoderTrace
-from pages.core.stores.cache import TracedText
+from pages.core.stores.cache import StoredRun
 from pages.core.words import token_names
 
 
@@ -35,11 +35,18 @@ def one_of(name: str, value: object, known: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Look(TracedText):
+class Look(StoredRun):
     """What a question is about: a text in a model, and a head of it."""
 
-    layer: int = 0
-    head: int = 0
+    @property
+    def layer(self) -> int:
+        """The layer of the head."""
+        return self.run.place.layer or 0
+
+    @property
+    def head(self) -> int:
+        """The head."""
+        return self.run.place.head or 0
 
     @property
     def names(self) -> list[str]:
@@ -62,7 +69,7 @@ class Look(TracedText):
     def at(self, layer: int | None, head: int | None = None) -> Look:
         """The same text at another layer and head. Raises QuestionError outside of the model."""
         config = self.loaded.config
-        new = replace(self, layer=self.layer if layer is None else layer, head=self.head if head is None else head)
+        new = self.but(layer=self.layer if layer is None else layer, head=self.head if head is None else head)
         if not (0 <= new.layer < config.n_layers and 0 <= new.head < config.n_heads):
             raise QuestionError(
                 f"No head L{new.layer} H{new.head}: this model has layers 0 to {config.n_layers - 1} and heads 0 to "
@@ -72,11 +79,11 @@ class Look(TracedText):
 
     def about(self, text: str | None) -> Look:
         """The same place with another text, or with its own."""
-        return self if text is None else replace(self, text=text, pair=None)
+        return self if text is None else super().about(text)
 
     def padded(self, length: int) -> Look:
         """The same text, padded to a number of tokens."""
-        return replace(self, model=replace(self.model, pad=length, padding=True))
+        return self.but(pad_to=length, padding=True)
 
     def row(self, query: str | int) -> np.ndarray:
         """Attention of a query over all tokens, [T] in float64."""
