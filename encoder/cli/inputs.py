@@ -34,6 +34,9 @@ def settle(options: argparse.Namespace, command: Command) -> None:
 
     Raises Misuse for no model, or no input.
     """
+    if options.run is not None:
+        _take_run(options, command)
+        return
     words, from_pipe = list(options.given), "-" in options.given[1:]
     if _is_former(options, command.name, words, from_pipe):
         _rewrite_former(options, command.name, words)
@@ -50,6 +53,24 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
     if not (options.text or options.texts or options.file or needs_no_input):
         raise Misuse("no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
+
+
+def _take_run(options: argparse.Namespace, command: Command) -> None:
+    """Make the model, the input and the place of --run those of the command. Raises Misuse for a second input."""
+    from encoder.run import UNTRAINED
+    from encoder.run.address import read_link
+    from encoder.run.command import is_given, place_options
+
+    if options.given or options.model or options.text or options.texts or options.file:
+        raise Misuse("--run names the model and its input: leave MODEL, --text, --texts and --file out.")
+    if command.takes != "each":
+        raise Misuse(f"{command.name} takes no --run: write {command.name} MODEL, then --text or --texts.")
+    link = options.run if "?" in options.run else f"?{options.run}"
+    options.run = read_link(link).run
+    options.model = UNTRAINED if options.run.model.untrained else options.run.model.source
+    for name, value in place_options(options.run).items():
+        if hasattr(options, name) and not is_given(getattr(options, name)):
+            setattr(options, name, value)
 
 
 def _is_former(options: argparse.Namespace, name: str, words: list[str], from_pipe: bool) -> bool:
@@ -110,6 +131,9 @@ def spec(options: argparse.Namespace) -> ModelSpec:
     """How Python opens the same model."""
     from encoder.run import ModelSpec
 
+    if options.run is not None:
+        found: ModelSpec = options.run.model
+        return found
     return ModelSpec(options.model, norm=options.norm, device=options.device)
 
 
@@ -170,6 +194,10 @@ def traces(options: argparse.Namespace, request: tuple[str, ...] = ()) -> Iterat
     from encoder.encoders.signal import SignalEncoder
     from encoder.encoders.text import of_text
 
+    if options.run is not None:
+        model = options.run.model.open()
+        yield Input(0, model, options.run.trace(model, request=request), True, options)
+        return
     models = towers(options)
     if models[0].takes in ("maps", "cross"):
         yield Input(0, models[0], models[0].trace(None), True, options)

@@ -19,7 +19,9 @@ def run_of(trace: Trace, model: ModelSpec) -> Run:
     """
     if trace.source is None:
         raise EncoderError("This trace is not of a text: its input is not in it.")
-    given = Text(trace.source.text, trace.source.pair, pad_to=batch_length(trace), padding=not trace.n_left_out)
+    length = batch_length(trace)
+    shown = length is not None and not trace.n_left_out
+    given = Text(trace.source.text, trace.source.pair, pad_to=length, padding=shown)
     return Run(model, given, edits=trace.edits)
 
 

@@ -1,29 +1,45 @@
 """The command line that runs the same as a Run."""
 
 import shlex
+from typing import Any
 
 from encoder.run.address import write_text
 from encoder.run.values import TRAINED, ModelSpec, Run, Text
 
 
+def place_options(run: Run) -> dict[str, Any]:
+    """The options of a command that look at the same part of a run: name -> value."""
+    own, place = run.input, run.place
+    select = [one for one in (place.query,) if one is not None]
+    found = {"layer": place.layer, "head": place.head, "select": select}
+    if isinstance(own, Text):
+        found |= {"pair": own.pair, "pad_to": own.pad_to, "padding": own.padding}
+    return {name: value for name, value in found.items() if is_given(value)}
+
+
+def is_given(value: object) -> bool:
+    """Whether an option has a value: 0 is one."""
+    return value is not None and value is not False and value != []
+
+
 def command(run: Run, verb: str = "trace") -> str:
     """The command `encoderscope VERB ...` for a run: its options where they can say it, else its address.
 
-    verb: a command that runs one input. Raises EncoderError for edits that only Python has.
+    verb: a command that runs one input by itself. Raises EncoderError for edits that only Python has.
     """
-    own, place = run.input, run.place
+    own = run.input
     if not isinstance(own, Text) or not _has_options(run, own):
         return shlex.join(["encoderscope", verb, "--run", write_text(run)])
+    model = {"norm": run.model.norm, "device": run.model.device}
+    usual = {"norm": ModelSpec().norm, "device": ModelSpec().device}
+    options = {name: value for name, value in model.items() if value != usual[name]} | place_options(run)
+    if verb != "trace":
+        options = {name: value for name, value in options.items() if name in ("norm", "device", "pair")}
     words = ["encoderscope", verb, run.model.source, "--text", run.text]
-    words += [] if run.pair is None else ["--pair", run.pair]
-    words += [] if run.model.norm == "trained" else ["--norm", run.model.norm]
-    words += [] if run.model.device == "auto" else ["--device", run.model.device]
-    if verb == "trace":
-        pad_to = None if own.pad_to is None else str(own.pad_to)
-        words += [] if pad_to is None else ["--pad-to", pad_to, *(["--padding"] if own.padding else [])]
-        words += [] if place.layer is None else ["--layer", str(place.layer)]
-        words += [] if place.head is None else ["--head", str(place.head)]
-        words += [] if place.query is None else ["--select", str(place.query)]
+    for name, value in options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            words.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
     return shlex.join(words)
 
 
