@@ -37,9 +37,8 @@ ENGINE = [
 ]
 # The same for what pages share. A page imports from all of these, and from no other page.
 SHARED_ROOMS = [
-    {"core/access"},
+    {"base/access", "base/work"},
     {"state"},
-    {"core/work"},
     {"components", "core/words"},
     {"core/stores"},
     {"core/view"},
@@ -67,7 +66,10 @@ SOURCES = sorted(
 ENCODER = [path for path in SOURCES if path.parts[0] == "encoder"]
 FIGURES = [path for path in ENCODER if path.parts[1] == "figures"]
 PAGES = [path for path in SOURCES if path.parts[0] == "pages"]
-SHARED = [path for path in PAGES if path.parts[1] in {"components", "core", "state"}]
+#: Folders of `pages` that pages share; those of the second row hold rooms of their own.
+SHARED_FOLDERS = {"base", "components", "core", "state"}
+WITH_ROOMS = {"base", "core"}
+SHARED = [path for path in PAGES if path.parts[1] in SHARED_FOLDERS]
 ROOMS = [path for path in PAGES if path not in SHARED]
 PAGE_FILES = sorted(
     path.relative_to(ROOT)
@@ -256,10 +258,10 @@ def test_pages_hold_no_tensors(path: Path):
 
 def shared_room(parts: tuple[str, ...]) -> str:
     """The room of a module of `pages`: "state" for ("state", "params"), "core/words" for ("core", "words", "lazy")."""
-    return "/".join(parts[: 2 if parts[0] == "core" else 1])
+    return "/".join(parts[: 2 if parts[0] in WITH_ROOMS else 1])
 
 
-@each([path for path in SHARED if path.name != "__init__.py" or path.parts[1] != "core"])
+@each([path for path in SHARED if path.name != "__init__.py" or path.parts[1] not in WITH_ROOMS])
 def test_imports_of_what_pages_share_point_downward(path: Path):
     own = shared_room(path.parts[1:-1])
     assert own in SHARED_ROWS, f"{own} has no row in SHARED_ROOMS"
@@ -273,7 +275,7 @@ def test_imports_of_what_pages_share_point_downward(path: Path):
 
 @each(ROOMS)
 def test_a_page_knows_no_other_page(path: Path):
-    assert within(path, "pages") <= {"components", "core", "state", path.parts[1]}
+    assert within(path, "pages") <= {*SHARED_FOLDERS, path.parts[1]}
 
 
 @each([*ENCODER, *PAGES])

@@ -13,8 +13,8 @@ import yaml
 
 from encoder.cli import main
 from encoder.cli.command import Parser
+from pages.base.access import limits
 from pages.components import assets
-from pages.core.access import limits
 from tests.conftest import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -10,10 +10,10 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from encoder.export.report import as_csv
+from pages.base.access import limits
 from pages.classroom import asking, concepts, hidden, invite, question_box, results, votes
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
-from pages.core.access import limits
 from pages.core.teaching.lessons import library, path
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.params import LessonParams

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from encoder.cli import ports
+from pages.base.access import visitors
 from pages.classroom.strip import spaced
-from pages.core.access import visitors
 from pages.core.server.warm import FRONT
 from pages.core.teaching.rooms import Room
 from pages.core.teaching.rooms.session import DESK

@@ -4,10 +4,10 @@ from functools import partial
 
 import streamlit as st
 
+from pages.base.access import limits
 from pages.classroom import desk
 from pages.classroom.strip import spaced
 from pages.components.rooms import room_door
-from pages.core.access import limits
 from pages.core.frame.frame import heading
 from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import RoomError, session

@@ -12,7 +12,7 @@ import plotly.io as pio
 
 from encoder.export import wire
 from encoder.export.plotly_js import check_kinds
-from pages.core.work.whole_callbacks import whole
+from pages.base.work.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import Param
 

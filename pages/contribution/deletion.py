@@ -8,12 +8,12 @@ from encoder import Trace
 from encoder.figures.deletion import deletion_curves
 from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
+from pages.base.work.compute_turns import TURNS
 from pages.components import plot
 from pages.contribution.params import Params
 from pages.core.view import View
 from pages.core.widgets import Export, place, title
 from pages.core.words import about, token_names
-from pages.core.work.compute_turns import TURNS
 from pages.state import state
 
 #: Up to this many tokens the test runs without being asked.

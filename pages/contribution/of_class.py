@@ -10,13 +10,13 @@ import streamlit as st
 from encoder import TextEncoder, similarity
 from encoder.figures.token_bars import signed_token_bars
 from encoder.trace import gradual
+from pages.base.work import long_work
 from pages.components import plot
 from pages.contribution.params import Params
 from pages.core.stores import results
 from pages.core.view import View
 from pages.core.widgets import Export, class_head, outcomes, title
 from pages.core.words import about, formulas, plain, table, token_names
-from pages.core.work import long_work
 from pages.state import links, state
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.measure import tokens
+from pages.base.access import visitors
 from pages.components import events
 from pages.components.plot import figure_answer
 from pages.components.store import store
-from pages.core.access import visitors
 from pages.core.server import channel
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache

@@ -10,10 +10,10 @@ import numpy as np
 import encoder
 from encoder.measure import pair_scores
 from encoder.run import Run, Text
+from pages.base.work.compute_turns import LONG_FLOPS
 from pages.core.inputs import image_input
 from pages.core.stores import cache, estimates, input_kinds, model_store
 from pages.core.view import View
-from pages.core.work.compute_turns import LONG_FLOPS
 from pages.predict import captions
 from pages.predict.params import CaptionParams
 from pages.state import state

@@ -4,8 +4,8 @@ import streamlit as st
 
 from encoder import probe
 from encoder.run import ModelSpec
+from pages.base.access import limits
 from pages.components.lazy import popover
-from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.view import View, ViewParams
 from pages.core.words import about

@@ -11,9 +11,9 @@ from encoder.probe import Curve, Features, Task
 from encoder.probe import recorded as recordings
 from encoder.run import ModelSpec
 from encoder.trace import gradual
+from pages.base.work import long_work
 from pages.core.stores import model_store, results
 from pages.core.view import View
-from pages.core.work import long_work
 
 CURVES, FEATURES = "probes:curves", "probes:features"
 

@@ -10,14 +10,14 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from encoder import EncoderError, probe, search
 from encoder.search import Collection, Limits
 from encoder.trace import gradual
+from pages.base.access import limits
+from pages.base.work import long_work
+from pages.base.work.compute_turns import TURNS
 from pages.components.lazy import expander
-from pages.core.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import results
 from pages.core.view import View
 from pages.core.words import about
-from pages.core.work import long_work
-from pages.core.work.compute_turns import TURNS
 from pages.search.params import SOURCES, Params
 from pages.state import state
 

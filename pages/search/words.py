@@ -11,13 +11,13 @@ from encoder import figures
 from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
 from encoder.load import first_bundled
 from encoder.measure import telling
+from pages.base.work.compute_turns import TURNS
 from pages.components.lazy import popover
 from pages.core.corpora import atlases
 from pages.core.inputs import chosen_input
 from pages.core.view import View, ViewParams, first_view, selection
 from pages.core.widgets import Export, title
 from pages.core.words import errors_said, number, opening, plain, token_names
-from pages.core.work.compute_turns import TURNS
 from pages.search.params import TARGETS, TokenParams
 from pages.state import controlled, links, state
 

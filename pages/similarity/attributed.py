@@ -7,9 +7,9 @@ import streamlit as st
 from encoder import EncoderError, similarity
 from encoder.run import ModelSpec
 from encoder.trace import gradual
+from pages.base.work import long_work
 from pages.core.stores import results
 from pages.core.view import View
-from pages.core.work import long_work
 from pages.similarity.controls import reference
 from pages.similarity.params import Params
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.state import kept, not_chosen
 from pages.state.former import DROPPED
 from pages.state.params import Param, declared

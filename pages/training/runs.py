@@ -20,7 +20,7 @@ from encoder.train.recorded import DEEP
 from encoder.train.run_view import HeldOut, RunView
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TrainedTask
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache

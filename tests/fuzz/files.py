@@ -23,8 +23,8 @@ from encoder.model.classifier import Classifier, ClassifierConfig
 from encoder.train import single_file
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
+from pages.base.access import limits
 from pages.classroom.results import rows
-from pages.core.access import limits
 from pages.core.teaching.questions import read_question
 from pages.core.teaching.rooms import Asked, Member, Room, new_room
 from tests.fuzz.checkpoints import VALUES, Found, bounded, places

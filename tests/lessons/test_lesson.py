@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.frame.frame import import_params
 from pages.core.teaching.lessons import lesson, library
 from pages.core.teaching.lessons.lesson import FORBIDDEN, LessonError

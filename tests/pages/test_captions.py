@@ -12,7 +12,7 @@ import encoder
 from encoder.inputs.captions import WORDS
 from encoder.inputs.digits import decode, examples
 from encoder.run import ModelSpec
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.inputs import image_input
 from pages.core.stores import input_kinds
 from pages.core.stores.model_store import joint, model, takes

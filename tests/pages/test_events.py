@@ -9,8 +9,8 @@ import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 
+from pages.base.work.whole_callbacks import Waiting, whole
 from pages.components import events
-from pages.core.work.whole_callbacks import Waiting, whole
 
 
 class Session(dict[str, Any]):

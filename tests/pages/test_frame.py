@@ -15,7 +15,7 @@ import encoder
 from encoder.model.encoder import Encoder
 from encoder.run import Run, Text, Untrained
 from encoder.trace.trace import Trace
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
 from pages.core.stores import cache, model_access

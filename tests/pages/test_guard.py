@@ -9,7 +9,7 @@ import pytest
 from streamlit import file_util
 
 from encoder.cli.ports import is_loopback
-from pages.core.access import limits, visitors
+from pages.base.access import limits, visitors
 from pages.core.server.guard import FRAMES, HOSTS, METRICS, Guard, Policy, inline_scripts
 from pages.core.server.uploads import Uploads
 

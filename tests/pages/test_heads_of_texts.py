@@ -9,8 +9,8 @@ import pytest
 import encoder
 from encoder import classify, similarity
 from encoder.measure.head_alignment import read_pairs, score_heads
+from pages.base.access import visitors
 from pages.components.lazy import KEY
-from pages.core.access import visitors
 from pages.core.view.view import FIRST_SENTENCE
 from pages.head_types.params import EXAMPLE_PAIRS
 from tests.load.conftest import checkpoint as checkpoint  # a fixture

@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.inputs.digits import decode, encode, examples
 from encoder.inputs.image_files import MOST_BYTES
+from pages.base.access import visitors
 from pages.components.draw_digit import bitmap_of
 from pages.components.patch_map import _event
-from pages.core.access import visitors
 from pages.core.words import token_names
 from tests.conftest import ROOT
 from tests.load.reference import image_model_of, vit_of, write

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 import encoder
 from encoder import EncoderError
 from encoder.figures.numbers import three_digits
-from pages.core.access import visitors
+from pages.base.access import visitors
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, sentences, visit, words, written
 from tests.pages.test_images import AT_OUTPUT

@@ -20,7 +20,7 @@ from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions, stream
 from encoder.trace.trace import Trace
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.model import switches, ways
 from tests.load import reference
 from tests.pages.apps import assert_well, registered, visit, written

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from encoder.figures.numbers import three_digits
 from encoder.run import ModelSpec
 from encoder.trace.trace import Trace
+from pages.base.access import visitors
 from pages.components.events import model_event
-from pages.core.access import visitors
 from pages.core.stores import model_store
 from pages.model.params import STEPS
 from tests.load import decoders, reference

@@ -88,7 +88,7 @@ def test_comparing_two_images_in_python():
 
 
 def test_a_model_of_another_input_cannot_be_compared(monkeypatch: pytest.MonkeyPatch):
-    from pages.core.access import visitors
+    from pages.base.access import visitors
 
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     app = visit("heads", view="beside", compare="models", model_b="other", source_b="digits-pre")

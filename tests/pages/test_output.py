@@ -17,7 +17,7 @@ from encoder.inputs import spoken_digits
 from encoder.measure import sounds
 from encoder.model.attend import Memory
 from encoder.run import ModelSpec, Run, Text
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from tests.load import decoders, reference

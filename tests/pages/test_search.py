@@ -10,7 +10,7 @@ import encoder
 from encoder import corpus, search
 from encoder.errors import EncoderError
 from encoder.measure import telling
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.search import sources

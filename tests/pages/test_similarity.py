@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder import similarity
 from encoder.run import ModelSpec
+from pages.base.work import long_work
 from pages.core.stores import model_store
 from pages.core.widgets import answer, examples
 from pages.core.words import formulas
-from pages.core.work import long_work
 from pages.similarity import controls
 from pages.similarity.attributed import LONGEST
 from tests.load import every_family
@@ -119,7 +119,7 @@ def interrupted() -> None:
     """A page whose work is interrupted once, as by a click between two parts."""
     import streamlit as st
 
-    from pages.core.work import long_work
+    from pages.base.work import long_work
 
     def work() -> long_work.Work[int]:
         for part in range(4):

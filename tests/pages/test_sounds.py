@@ -18,7 +18,7 @@ from encoder.inputs.sound import MOST_BYTES
 from encoder.measure import sounds as measured
 from encoder.run import Media, ModelSpec, Run
 from encoder.trace.capture import ON_REQUEST
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.inputs import sound_input
 from pages.core.stores import cache, model_store
 from tests.conftest import ROOT

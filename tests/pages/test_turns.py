@@ -17,11 +17,11 @@ from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
 from encoder.model.pauses import pause, pausing
 from encoder.run import ModelSpec
-from pages.core.access import limits, visitors
+from pages.base.access import limits, visitors
+from pages.base.work import compute_turns, page_slots
+from pages.base.work.compute_turns import Turns
 from pages.core.stores import estimates, model_store
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.work import compute_turns, page_slots
-from pages.core.work.compute_turns import Turns
 from tests.pages.apps import sentences, visit
 
 LARGE = EncoderConfig(vocab_size=30_522, d_model=768, n_layers=24, n_heads=16, d_ffn=3072, max_positions=8192)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 import streamlit as st
 
+from pages.base.work.page_slots import Slots
 from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import MemoryStore, Room, follow, new_room, session
 from pages.core.teaching.rooms.session import Seat
-from pages.core.work.page_slots import Slots
 from pages.state import links, url_state
 from pages.state.url_state import state
 

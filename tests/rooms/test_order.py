@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from pages.core.work.page_slots import Slots
+from pages.base.work.page_slots import Slots
 
 
 def test_runs_come_one_by_one_in_their_order_and_a_lost_place_is_free_again() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.rooms import (
     Asked,
     Member,

@@ -13,7 +13,7 @@ from encoder.corpus import Atlas, Tokens
 from encoder.errors import AtlasError
 from encoder.load import BUNDLED, inside
 from encoder.measure.heads import HeadMeasures, head_measures
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.stores import cache
 from pages.core.view import View
 from pages.core.words import plain, say_error, screen_name

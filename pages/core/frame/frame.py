@@ -14,6 +14,7 @@ from streamlit.navigation.page import StreamlitPage
 from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
 from encoder.run import ModelSpec, Text
+from pages.base.work import page_slots
 from pages.components import fade
 from pages.components.store import kept_text
 from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
@@ -25,7 +26,6 @@ from pages.core.view import View, ViewParams, first_view, model_spec, norm_chang
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
-from pages.core.work import page_slots
 from pages.state import state
 from pages.state.url_state import HOME, OF_ANY_PAGE
 

@@ -78,6 +78,7 @@ def _value(text: str) -> Any:
 
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
+    from pages.base.work.whole_callbacks import Waiting
     from pages.core.server import first_paint
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
@@ -86,7 +87,6 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     from pages.core.server.uploads import Uploads, kept_by_streamlit
     from pages.core.teaching.rooms import current_store
     from pages.core.teaching.rooms.events import RoomEvents
-    from pages.core.work.whole_callbacks import Waiting
 
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"

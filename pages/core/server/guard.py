@@ -20,7 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.core.access.visitors import is_address, is_local, is_localhost, is_loopback
+from pages.base.access.visitors import is_address, is_local, is_localhost, is_loopback
 
 HOSTS, FRAMES, METRICS = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS", "ENCODERSCOPE_METRICS_TOKEN"
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}

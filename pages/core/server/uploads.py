@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.core.access import limits
+from pages.base.access import limits
 
 #: Bytes of an upload after which the files of other uploads are counted again: counting many takes milliseconds.
 LOOK_AGAIN = 4_000_000

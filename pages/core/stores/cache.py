@@ -22,10 +22,10 @@ from encoder.model.device import one_thread
 from encoder.model.overview import Receiver
 from encoder.run import DECODER, ModelSpec, Run, Text
 from encoder.trace.trace import Trace
+from pages.base.work.compute_turns import LONG_FLOPS, TURNS
 from pages.core.stores import estimates, input_kinds, model_store
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.stores.sizes import trace_bytes, value_bytes
-from pages.core.work.compute_turns import LONG_FLOPS, TURNS
 
 COLLECT_SECONDS = 5.0
 _collected = 0.0

@@ -12,8 +12,8 @@ from encoder.errors import EncoderError
 from encoder.explain.cost import cost
 from encoder.model.config import EncoderConfig
 from encoder.model.device import free_memory, pick_device
-from pages.core.access import visitors
-from pages.core.access.limits import MODEL, SOURCE_TEXT, SOURCES, TRACE, WORK, Limit
+from pages.base.access import visitors
+from pages.base.access.limits import MODEL, SOURCE_TEXT, SOURCES, TRACE, WORK, Limit
 
 #: Bytes of a trace that is never refused: to ask the system how much memory is free takes a millisecond.
 ALWAYS = 8_000_000

@@ -5,7 +5,7 @@ import os
 from encoder.errors import LoadError
 from encoder.load import inside
 from encoder.load.places import MAPS_ENDINGS
-from pages.core.access import visitors
+from pages.base.access import visitors
 from pages.core.words.markdown import plain
 
 

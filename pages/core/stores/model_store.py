@@ -14,7 +14,7 @@ from encoder.inputs.layout import InputKind
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.device import DTYPES
 from encoder.run import TRAINED, UNTRAINED, ModelSpec
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.stores import estimates, input_kinds, model_access
 from pages.core.stores.byte_cache import ByteCache
 from pages.core.stores.sizes import model_bytes

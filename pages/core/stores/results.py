@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from pages.base.work import long_work
 from pages.core.stores import cache
-from pages.core.work import long_work
 
 V = TypeVar("V")
 _OWN = "_own_results"

@@ -8,9 +8,9 @@ import streamlit as st
 
 from encoder import EncoderError
 from encoder.causal import Progress
+from pages.base.work import long_work
 from pages.components import plot
 from pages.core.stores import results
-from pages.core.work import long_work
 
 #: Up to this many tokens in all runs together, effects are computed without being asked.
 AT_ONCE = 8_192

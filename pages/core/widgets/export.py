@@ -20,9 +20,9 @@ from encoder.export import report
 from encoder.export.document import Section, document
 from encoder.load import BUNDLED
 from encoder.run import TRAINED, ModelSpec, code
+from pages.base.access import limits
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
-from pages.core.access import limits
 from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
 from pages.core.teaching.params import RoomParams

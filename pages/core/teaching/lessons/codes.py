@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.lessons import library
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.questions import QuestionError, controls, read_answer

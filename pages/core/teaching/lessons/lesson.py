@@ -41,7 +41,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from encoder import EncoderError
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.questions import Question, QuestionError, read_question
 from pages.state import former, state
 

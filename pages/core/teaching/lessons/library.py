@@ -9,7 +9,7 @@ from pathlib import Path
 from encoder import EncoderError
 from encoder.load import BUNDLED
 from encoder.run import ModelSpec, Run, Text
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.lessons import lesson
 from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.teaching.questions import Look, QuestionError

@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from encoder import EncoderError
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.questions import misconceptions
 from pages.core.teaching.questions.quantities import Look, QuestionError
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.rooms.room import read_code
 from pages.core.teaching.rooms.store import Pulse, RoomGone, RoomStore, StoreUnavailable
 

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.base.work.page_slots import Slots
 from pages.core.teaching.params import LessonParams, RoomParams
 from pages.core.teaching.rooms import session
 from pages.core.teaching.rooms.room import Room, ask, end_question
 from pages.core.teaching.rooms.session import DESK
-from pages.core.work.page_slots import Slots
 from pages.state import former, links, not_chosen, state
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations

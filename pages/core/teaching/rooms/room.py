@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from encoder import EncoderError
-from pages.core.access import limits
+from pages.base.access import limits
 
 #: Of a room's JSON, raised when an older version could not read it. Rooms of 0.1 do not name theirs, which is 1.
 FORMAT = 1

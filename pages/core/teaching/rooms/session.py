@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.params import RoomParams
 from pages.core.teaching.rooms import current_store, events
 from pages.core.teaching.rooms.room import Member, Room, new_room, new_secret, read_code

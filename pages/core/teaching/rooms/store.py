@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from encoder import EncoderError
-from pages.core.access import limits
+from pages.base.access import limits
 from pages.core.teaching.rooms.room import Member, Room
 
 #: What all answers that did not come in time are kept under, in place of their question.

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from encoder.model.pauses import pausing
-from pages.core.work import page_slots
+from pages.base.work import page_slots
 
 #: Floating-point operations of a long computation: about a second of two cores.
 LONG_FLOPS = 100_000_000_000

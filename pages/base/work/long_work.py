@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.core.work.compute_turns import TURNS
+from pages.base.work.compute_turns import TURNS
 
 V = TypeVar("V")
 #: Yields (share that is done, sentence) after each part, and returns the result.

@@ -7,7 +7,7 @@ of images and sounds have theirs in `encoder/inputs`, since notebooks read them,
 import os
 from dataclasses import dataclass
 
-from pages.core.access import visitors
+from pages.base.access import visitors
 
 
 @dataclass(frozen=True)
