@@ -14,10 +14,10 @@ from streamlit.navigation.page import StreamlitPage
 
 from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
-from pages.core.teaching.rooms import follow
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME
+from pages.teaching.rooms import follow
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -133,8 +133,8 @@ def main() -> None:
             from pages.core.frame import finding
 
             finding.draw(SECTIONS)
-        from pages.classroom.in_room import InRoom
-        from pages.lessons.beside import beside
+        from pages.teaching.desk.in_room import InRoom
+        from pages.teaching.lessons.beside import beside
 
         in_room = InRoom(entry.folder, main_area)
         if entry is ENTRIES[0] and frame.is_former_home():

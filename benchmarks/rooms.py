@@ -24,7 +24,7 @@ from benchmarks.load import CORES, HEADS, LAYERS, TOKENS, limit, percentile, spr
 from benchmarks.protocol import Run, Session, Template
 from benchmarks.report import Figure
 from benchmarks.visitor import words
-from pages.core.teaching.rooms import Room, ask, new_room, new_secret
+from pages.teaching.rooms import Room, ask, new_room, new_secret
 from tests.conftest import open_page
 
 FOLLOWERS, MANY, CHANGES, PAUSE = 30, 100, 20, 3.0
@@ -79,7 +79,7 @@ def redis_server() -> Iterator[str]:
 
 
 def _protocol(place: str, processes: int, followers: int, changes: int, target: float) -> Iterator[Figure]:
-    from pages.core.teaching.rooms.redis_store import RedisStore
+    from pages.teaching.rooms.redis_store import RedisStore
 
     store = RedisStore(place)
     room = new_room(new_secret(), view=_view(0))

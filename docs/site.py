@@ -12,11 +12,10 @@ from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
-from pages.core.teaching.lessons import library
-from pages.core.teaching.lessons.lesson import Lesson
 from pages.core.widgets import examples
 from pages.core.words.glossary_terms import GROUPS
-from pages.lessons import material
+from pages.teaching.lessons import library, material
+from pages.teaching.lessons.lesson import Lesson
 
 SENTENCES = [str(one["text"]) for one in examples.read(input_row.__file__, "text").values()][:3]
 #: The largest difference of MiniLM here from the app over 50 texts, as a share of the largest number of its kind.

@@ -42,11 +42,12 @@ SHARED_ROOMS = [
     {"components", "core/words"},
     {"core/stores"},
     {"core/view"},
-    {"core/inputs", "core/teaching"},
+    {"core/inputs"},
     {"core/widgets"},
     {"core/corpora"},
     {"core/frame"},
     {"core/server"},
+    {"teaching"},
 ]
 ROWS = {name: row for row, names in enumerate(ENGINE) for name in names}
 SHARED_ROWS = {name: row for row, names in enumerate(SHARED_ROOMS) for name in names}
@@ -67,7 +68,7 @@ ENCODER = [path for path in SOURCES if path.parts[0] == "encoder"]
 FIGURES = [path for path in ENCODER if path.parts[1] == "figures"]
 PAGES = [path for path in SOURCES if path.parts[0] == "pages"]
 #: Folders of `pages` that pages share; those of the second row hold rooms of their own.
-SHARED_FOLDERS = {"base", "components", "core", "state"}
+SHARED_FOLDERS = {"base", "components", "core", "state", "teaching"}
 WITH_ROOMS = {"base", "core"}
 SHARED = [path for path in PAGES if path.parts[1] in SHARED_FOLDERS]
 ROOMS = [path for path in PAGES if path not in SHARED]

@@ -17,9 +17,9 @@ from encoder import EncoderError, corpus, search
 from encoder.corpus import atlas_files
 from encoder.load import native, traces
 from encoder.search import collection
-from pages.core.teaching.rooms import room as rooms
 from pages.state import url_state
 from pages.state.former import FORMER
+from pages.teaching.rooms import room as rooms
 from tests.conftest import ROOT
 from tests.pages.apps import sentences, visit
 

@@ -9,7 +9,7 @@ from encoder.cli.app_location import find_app
 
 def run_lesson(options: argparse.Namespace) -> int:
     """Run the app's own script: the engine knows neither lessons nor pages."""
-    script = find_app().parent / "pages" / "lessons" / "command.py"
+    script = find_app().parent / "pages" / "teaching" / "lessons" / "command.py"
     action = options.command.name.split()[1]
     flags = ["--json"] if getattr(options, "json", False) else []
     command = [sys.executable, "-P", str(script), action, *flags, *map(str, options.files)]

@@ -5,15 +5,15 @@ from functools import partial
 import streamlit as st
 
 from pages.base.access import limits
-from pages.classroom import desk
-from pages.classroom.strip import spaced
 from pages.components.rooms import room_door
 from pages.core.frame.frame import heading
-from pages.core.teaching.params import RoomParams
-from pages.core.teaching.rooms import RoomError, session
 from pages.core.words.markdown import plain, say_error
 from pages.state.links import next_page
 from pages.state.url_state import state
+from pages.teaching.desk import desk
+from pages.teaching.desk.strip import spaced
+from pages.teaching.params import RoomParams
+from pages.teaching.rooms import RoomError, session
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
 

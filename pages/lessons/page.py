@@ -4,11 +4,11 @@ import streamlit as st
 
 from encoder.errors import EncoderError
 from pages.core.frame.frame import heading
-from pages.core.teaching.lessons import codes, library, progress
-from pages.core.teaching.lessons.lesson import Lesson
-from pages.core.teaching.rooms import from_files
 from pages.core.words.markdown import plain
 from pages.state.links import link
+from pages.teaching.lessons import codes, library, progress
+from pages.teaching.lessons.lesson import Lesson
+from pages.teaching.rooms import from_files
 
 COLUMNS = 2
 

@@ -14,8 +14,7 @@ from encoder.export.document import Section, document
 from encoder.export.report import footer
 from encoder.javascript import joined
 from pages.core.frame.frame import import_params
-from pages.core.teaching.lessons import codes, library, path
-from pages.lessons import material
+from pages.teaching.lessons import codes, library, material, path
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from encoder.cli.main import main as encoderscope
-from pages.lessons import command
-from pages.lessons.check import check
+from pages.teaching.lessons import command
+from pages.teaching.lessons.check import check
 
 BAD = """---
 title: A title
@@ -117,7 +117,7 @@ why: Right up to 0.1.
 @pytest.fixture
 def views_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every view opens, without the whole app."""
-    monkeypatch.setattr("pages.lessons.check._check_view", lambda step: iter(()))
+    monkeypatch.setattr("pages.teaching.lessons.check._check_view", lambda step: iter(()))
 
 
 def test_a_new_lesson_is_written_and_has_no_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pages.base.access import limits
 from pages.core.frame.frame import import_params
-from pages.core.teaching.lessons import lesson, library
-from pages.core.teaching.lessons.lesson import FORBIDDEN, LessonError
-from pages.lessons.command import TEMPLATE
+from pages.teaching.lessons import lesson, library
+from pages.teaching.lessons.command import TEMPLATE
+from pages.teaching.lessons.lesson import FORBIDDEN, LessonError
 
 ABOUT = "---\ntitle: A title\nminutes: 5\nlevel: any\ngoals: [one, two]\nneeds: nothing\n---\n"
 VIEW = "```view\npage: heads\ntext: A text\nlayer: 2\npadding: true\n```\n"

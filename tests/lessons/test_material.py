@@ -13,9 +13,8 @@ import pytest
 
 from encoder.errors import EncoderError
 from pages.core.frame.frame import import_params
-from pages.core.teaching.lessons import codes, library, path
-from pages.core.teaching.questions import controls
-from pages.lessons import command, material
+from pages.teaching.lessons import codes, command, library, material, path
+from pages.teaching.questions import controls
 
 
 @pytest.fixture(scope="module")

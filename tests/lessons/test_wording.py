@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.core.teaching.lessons import lesson, library
-from pages.core.teaching.questions import misconceptions
-from pages.lessons import check, wording
+from pages.teaching.lessons import check, lesson, library, wording
+from pages.teaching.questions import misconceptions
 
 ABOUT = "---\ntitle: A title\nminutes: 5\nlevel: any\ngoals: [one]\nneeds: nothing\n---\n"
 TEXT = "The animal didn't cross the street because it was too tired."

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.classroom import desk, results, strip, votes
-from pages.core.teaching.lessons import codes
-from pages.core.teaching.lessons.library import look_of
-from pages.core.teaching.questions import read_question
-from pages.core.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
-from pages.core.teaching.rooms.events import Tries
-from pages.core.teaching.rooms.store import RoomError
 from pages.state import kept
+from pages.teaching.desk import desk, results, strip, votes
+from pages.teaching.lessons import codes
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import read_question
+from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
+from pages.teaching.rooms.events import Tries
+from pages.teaching.rooms.store import RoomError
 from tests.pages.apps import sentences, visit, words
 
 TEXT = "The keys to the cabinet are old."
@@ -120,7 +120,7 @@ def school(monkeypatch: pytest.MonkeyPatch) -> School:
     made = School(MemoryStore())
     monkeypatch.setattr(session, "current_store", lambda: made.store)
     monkeypatch.setattr(strip, "room_strip", made.strip)
-    monkeypatch.setattr("pages.core.teaching.rooms.events.MISSED", Tries(60))
+    monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(60))
     return made
 
 
@@ -484,7 +484,7 @@ def test_a_student_is_no_teacher(school: School) -> None:
 
 
 def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.teaching.rooms.events.MISSED", Tries(2, clock=lambda: 0.0))
+    monkeypatch.setattr("pages.teaching.rooms.events.MISSED", Tries(2, clock=lambda: 0.0))
     monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
     _, code = school.teacher()
     for typed in ("short", "ACD 347", "ACD 349"):
@@ -497,7 +497,7 @@ def test_codes_are_not_guessed_and_bad_ones_get_a_sentence(school: School, monke
 
 
 def test_one_network_does_not_open_all_rooms(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.core.teaching.rooms.events.OPENED", Tries(2, clock=lambda: 0.0))
+    monkeypatch.setattr("pages.teaching.rooms.events.OPENED", Tries(2, clock=lambda: 0.0))
     monkeypatch.setattr(session, "_address", lambda: "203.0.113.7")
     school.teacher()
     school.teacher()

@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks.serving import rooms
 from pages.core.frame import finding
-from pages.core.teaching.lessons import library
 from pages.core.words.glossary_terms import TERMS
 from pages.state.former import FORMER
+from pages.teaching.lessons import library
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, registered, visit
 from tests.run_javascript import evaluated

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from pages.core.teaching.lessons import library
-from pages.lessons.check import check, import_params
+from pages.teaching.lessons import library
+from pages.teaching.lessons.check import check, import_params
 from tests.pages.apps import sentences, visit
 
 

@@ -284,9 +284,9 @@ def test_a_run_that_was_stopped_while_it_began_leaves_defaults() -> None:
     def script() -> None:
         import streamlit as st
 
-        from pages.core.teaching.params import RoomParams
         from pages.core.view.view import ViewParams
         from pages.state import url_state
+        from pages.teaching.params import RoomParams
 
         st.session_state[url_state._VALUES] = {}
         st.text(repr((url_state.state.get(RoomParams.code), url_state.state.newest(ViewParams.layer))))

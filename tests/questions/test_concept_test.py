@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from docs import teaching_study
-from pages.core.teaching.lessons.library import look_of
-from pages.core.teaching.questions import Look, QuestionError, concept_test, misconceptions, read_question
-from pages.core.teaching.questions.concept_test import normalised_gain
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import Look, QuestionError, concept_test, misconceptions, read_question
+from pages.teaching.questions.concept_test import normalised_gain
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import encoder
 from encoder.edits import AblateHead
 from encoder.measure import norm_weighted
 from encoder.run import ModelSpec, Run, Text
-from pages.core.teaching.lessons import library
-from pages.core.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
-from pages.core.teaching.questions.kinds import NumberQuestion
-from pages.core.teaching.questions.open_kinds import ConceptQuestion
+from pages.teaching.lessons import library
+from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
+from pages.teaching.questions.kinds import NumberQuestion
+from pages.teaching.questions.open_kinds import ConceptQuestion
 
 TEXT = "The animal didn't cross the street because it was too tired."
 OTHER = "She sat on the bank of the river."

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.core.teaching.rooms import MemoryStore, RoomStore
-from pages.core.teaching.rooms.redis_store import RedisStore
+from pages.teaching.rooms import MemoryStore, RoomStore
+from pages.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 
 

@@ -15,9 +15,9 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from pages.core.teaching.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
-from pages.core.teaching.rooms import events as events_module
-from pages.core.teaching.rooms.events import RoomEvents, Tries
+from pages.teaching.rooms import Member, MemoryStore, Pulse, Room, StoreUnavailable, ask, new_room
+from pages.teaching.rooms import events as events_module
+from pages.teaching.rooms.events import RoomEvents, Tries
 
 
 class Flaky(MemoryStore):

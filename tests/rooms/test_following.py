@@ -10,11 +10,11 @@ import pytest
 import streamlit as st
 
 from pages.base.work.page_slots import Slots
-from pages.core.teaching.params import RoomParams
-from pages.core.teaching.rooms import MemoryStore, Room, follow, new_room, session
-from pages.core.teaching.rooms.session import Seat
 from pages.state import links, url_state
 from pages.state.url_state import state
+from pages.teaching.params import RoomParams
+from pages.teaching.rooms import MemoryStore, Room, follow, new_room, session
+from pages.teaching.rooms.session import Seat
 
 PAGES = ("heads", "norms", "positions", "interventions", "model")
 KEY = "key"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.base.access import limits
-from pages.core.teaching.rooms import (
+from pages.teaching.rooms import (
     Asked,
     Member,
     MemoryStore,
@@ -27,9 +27,9 @@ from pages.core.teaching.rooms import (
     new_secret,
     read_code,
 )
-from pages.core.teaching.rooms.redis_store import RedisStore
-from pages.core.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
-from pages.core.teaching.rooms.store import late_answers
+from pages.teaching.rooms.redis_store import RedisStore
+from pages.teaching.rooms.room import ALPHABET, CODE_LENGTH, PRESENT
+from pages.teaching.rooms.store import late_answers
 from tests.rooms.conftest import RedisServer
 
 VIEW = {"page": "heads", "text": "Das Café — 北京", "layer": "2"}

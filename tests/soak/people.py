@@ -14,10 +14,10 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.protocol import Run
 from benchmarks.rooms import Follower
-from pages.core.teaching.rooms import StoreUnavailable, ask, new_secret
 from pages.core.words.markdown import plain
 from pages.state import url_state
 from pages.state.former import FORMER
+from pages.teaching.rooms import StoreUnavailable, ask, new_secret
 from tests.pages.apps import registered
 from tests.soak.soak import Soak
 from tests.soak.visitor import Visitor

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from benchmarks.load import percentile
-from pages.core.teaching.rooms import Room, StoreUnavailable
-from pages.core.teaching.rooms.redis_store import RedisStore
+from pages.teaching.rooms import Room, StoreUnavailable
+from pages.teaching.rooms.redis_store import RedisStore
 from tests.soak.served import Served
 
 #: Seconds for which a page that works shows nothing new, at most; the memory's growth from the middle to the end.

@@ -18,8 +18,8 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from pages.core.teaching.rooms import Room, new_room
-from pages.core.teaching.rooms.redis_store import RedisStore
+from pages.teaching.rooms import Room, new_room
+from pages.teaching.rooms.redis_store import RedisStore
 from tests import ensure_servers
 from tests.conftest import PATIENCE, Server, query, settle
 from tests.soak.__main__ import run

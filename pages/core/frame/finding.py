@@ -8,12 +8,12 @@ from encoder.load import BUNDLED
 from pages.components.find import find
 from pages.core.frame.navigation import Page
 from pages.core.stores import cache
-from pages.core.teaching.lessons import library, progress
 from pages.core.view import SOURCES, ViewParams, selection
 from pages.core.widgets import examples
 from pages.core.words.glossary_terms import TERMS
 from pages.state import links, state
 from pages.state.former import current
+from pages.teaching.lessons import library, progress
 
 #: Values of every page that the search offers, each with its name.
 _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of the maps"}

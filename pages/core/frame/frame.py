@@ -21,13 +21,13 @@ from pages.core.frame import first_maps, input_row, presentation, settings, stan
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
-from pages.core.teaching.lessons import progress
 from pages.core.view import View, ViewParams, first_view, model_spec, norm_change, output, padded
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import state
 from pages.state.url_state import HOME, OF_ANY_PAGE
+from pages.teaching.lessons import progress
 
 _VIEW, _TITLE, _PAGES = "_current_view", "_current_title", "_pages_of_last_runs"
 #: Modules of core that register values, and that the frame imports for nothing else.

@@ -85,8 +85,8 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
     from pages.core.server.gzip_static import GzipStatic
     from pages.core.server.reconnect import Reconnected
     from pages.core.server.uploads import Uploads, kept_by_streamlit
-    from pages.core.teaching.rooms import current_store
-    from pages.core.teaching.rooms.events import RoomEvents
+    from pages.teaching.rooms import current_store
+    from pages.teaching.rooms.events import RoomEvents
 
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"

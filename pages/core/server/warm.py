@@ -26,7 +26,7 @@ def begin(environment: Mapping[str, str]) -> None:
     from encoder.run import Run, Text
     from pages.core.frame import frame
     from pages.core.stores import cache
-    from pages.core.teaching.lessons import library
+    from pages.teaching.lessons import library
 
     frame.import_params()
     folders = {path.parent for path in PAGES.glob("*/page.py")}

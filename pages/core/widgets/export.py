@@ -25,9 +25,9 @@ from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
 from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
-from pages.core.teaching.params import RoomParams
 from pages.core.view import View
 from pages.state import state
+from pages.teaching.params import RoomParams
 
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"

@@ -1,0 +1,275 @@
+"""The teacher's desk: lesson, question, answers, and who is here; the class does not see this page."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from encoder.errors import EncoderError
+from encoder.export.report import as_csv
+from pages.base.access import limits
+from pages.components.lazy import expander
+from pages.components.rooms import room_door, room_refresh
+from pages.core.words.markdown import plain, say_error
+from pages.state import links
+from pages.teaching.desk import asking, concepts, hidden, invite, question_box, results, votes
+from pages.teaching.lessons import library, path
+from pages.teaching.lessons.lesson import Lesson
+from pages.teaching.params import LessonParams
+from pages.teaching.questions import Look, Question
+from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
+from pages.teaching.rooms.session import Seat
+from pages.teaching.rooms.store import late_answers
+
+
+def draw(own: Seat, now: Room) -> None:
+    """The whole desk."""
+    if st.toggle("Code for the projector", key="desk:large"):
+        invite.draw(now, large=True)
+        return
+    left, right = st.columns([3, 5], gap="large")
+    with left:
+        invite.draw(now, large=False)
+        _members()
+        _controls(now)
+        _end(own)
+    with right:
+        opened = _lesson(now)
+        _question(now)
+        if opened is not None:
+            _script(*opened)
+
+
+# --- lesson -----------------------------------------------------------------------------------------------------------
+
+
+def _lesson(now: Room) -> tuple[Lesson, int] | None:
+    """Choose a lesson, and turn its steps; returns the open lesson and the number of its step."""
+    lessons = {one.name: one for one in library.lessons()[0]}
+    name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
+    opened = lessons.get(name)
+    with st.container(border=True):
+        chosen = st.selectbox(
+            "Lesson", list(lessons), index=list(lessons).index(name) if opened else None, key=f"desk:lesson:{name}",
+            format_func=lambda one: f"{lessons[one].title} · {lessons[one].minutes} min",
+            placeholder="Choose a lesson, or open any page: the class follows you",
+        )  # fmt: skip
+        if chosen and chosen != name:
+            st.button(
+                "Begin this lesson", key="desk:begin", type="primary", icon=":material/play_arrow:",
+                on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
+            )  # fmt: skip
+        elif opened:
+            _turn(opened, opened.nearest(number))
+            return opened, opened.nearest(number)
+    return None
+
+
+def _turn(lesson: Lesson, number: int) -> None:
+    at = path.place(lesson.name, number)
+    following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
+    found = library.find(following.lesson) if following else None
+    # The keys have the number: a click that a reconnect repeats turns no second page.
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == lesson.first,
+            on_click=show_step, args=(lesson, number - 1),
+        )  # fmt: skip
+        st.button(
+            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}",
+            type="secondary" if found else "primary", disabled=number == lesson.last, on_click=show_step,
+            args=(lesson, number + 1),
+        )  # fmt: skip
+        if found and following:  # of the path of 90 minutes, which leaves steps out
+            st.button(
+                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="primary",
+                icon=":material/timeline:", on_click=show_step, args=(found, following.step),
+            )  # fmt: skip
+    st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
+    if at is not None:
+        mark = path.marks()[at]
+        st.caption(f"Path of 90 minutes: minute {mark.at} to {mark.at + mark.minutes}. {plain(mark.do)}")
+
+
+def _script(lesson: Lesson, number: int) -> None:
+    """What the class reads at this step, below what the teacher needs at once."""
+    with st.container(border=True):
+        st.markdown(lesson.step(number).prose)
+        if number < lesson.last:
+            following = lesson.step(number + 1)
+            st.caption(f"Next: {plain(following.title)}" + (" (with a question)" if following.question else ""))
+
+
+def show_step(lesson: Lesson, number: int) -> None:
+    """Show a step of a lesson to the class; the desk stays. For callbacks."""
+    step, now = lesson.step(number), session.room()
+    before = dict(now.view) if now else {}
+    view = dict(step.view) or before or {"page": "lessons"}
+    view |= {LessonParams.lesson.name: lesson.name}
+    view |= {LessonParams.number.name: str(number)} if number != LessonParams.number.default else {}
+    if number == LessonParams.number.default:
+        view.pop(LessonParams.number.name, None)
+    follow.apply(view, None)
+    follow.publish(view)
+
+
+# --- question and answers ---------------------------------------------------------------------------------------------
+
+
+def _question(now: Room) -> None:
+    with st.container(border=True):
+        if now.question is None:
+            part = expander("Ask the class about its view", "desk-ask", icon=":material/quiz:")
+            if part is not None:
+                with part:
+                    asking.form(now)
+        else:
+            _answers(now.question)
+            question_box.teachers_buttons(now.question)
+        part = expander("Concept test, before and after", "desk-test", icon=":material/assignment:")
+        if part is not None:
+            with part:
+                concepts.draw(now, _refresh)
+        st.download_button(
+            "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
+            on_click="ignore", icon=":material/download:",
+        )  # fmt: skip
+
+
+@st.fragment
+def _answers(asked: Asked) -> None:
+    now = session.room()
+    if now is None:
+        return
+    _refresh(now, "answers")
+    try:
+        question, look = question_box.read(asked)
+        st.markdown(f"**{plain(question.ask)}**")
+        if asked.revealed:
+            results.truth(question, look)
+        results.draw(now, asked, question, look)
+        _late(now, asked, question, look)
+        _advice(now, asked, question, look)
+        if now.named:
+            _who(now, asked)
+    except EncoderError as error:
+        say_error(error, st.warning, icon=":material/help:")
+
+
+def _late(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Answers that came late, or from the file of the lesson that the class has open: apart from the others."""
+    found = late_answers(session.store(), now.code)
+    late = {**found.get(from_files.name_of_step(now.view), {}), **found.get(asked.id, {})}
+    if bars := results.bars(question, look, [*results.read(question, look, late).values()]):
+        st.caption(f"{len(late)} late, or from a lesson’s file. They do not count above.")
+        st.html(results.table(bars, show_right=asked.revealed))
+
+
+def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Whether a discussion pays, from the first vote. The desk is the teacher's: the class does not see it."""
+    if not votes.may_follow(asked):
+        return
+    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
+    if vote.right is not None:
+        st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
+
+
+def _who(now: Room, asked: Asked) -> None:
+    members, answered = session.store().members(now.code), session.store().answers(now.code, asked.id)
+    missing = [one.nickname for one in present(members) if one.id not in answered]
+    if missing:
+        st.caption("Not yet: " + ", ".join(plain(name) for name in sorted(missing)))
+
+
+def export(now: Room) -> bytes:
+    """All answers of the room's questions as one table, but for the concept test."""
+    members, late = session.store().members(now.code), late_answers(session.store(), now.code)
+    rows: list[dict[str, Any]] = []
+    for asked in (*now.past, *([now.question] if now.question else [])):
+        came_late = late.pop(asked.id, {})
+        if asked.definition["kind"] != "test":  # it has a table of its own, without names
+            about, vote = question_box.read(asked), 2 if asked.before else 1
+            rows += results.rows(*about, session.store().answers(now.code, asked.id), members, vote)
+            rows += results.rows(*about, came_late, members, vote, late=True)
+    for name, given in sorted(late.items()):
+        step = from_files.step(name)
+        if step is not None and step.question is not None:
+            rows += results.rows(step.question, library.look_of(step.view), given, members, 1, late=True)
+    return as_csv(pd.DataFrame(rows, columns=results.COLUMNS))
+
+
+# --- the class --------------------------------------------------------------------------------------------------------
+
+
+def _refresh(now: Room, name: str) -> None:
+    """Draw this part of the page again when members or answers change."""
+    try:
+        activity = session.store().pulse(now.code).activity
+    except RoomError:
+        activity = 0  # as soon as the store is back
+    room_refresh(activity, key=f"desk:refresh:{name}")
+
+
+@st.fragment
+def _members() -> None:
+    now = session.room()
+    if now is None:
+        return
+    _refresh(now, "members")
+    try:
+        here = [*present(session.store().members(now.code))]
+        late = sum(map(len, late_answers(session.store(), now.code).values()))
+    except RoomError as error:
+        say_error(error, st.warning, icon=None)
+        return
+    follow_now = sum(one.follows for one in here)
+    st.markdown(f"**Here: {len(here)}** · following: {follow_now}")
+    elsewhere = Counter(links.title(one.page) for one in here if not one.follows)
+    if elsewhere:
+        st.caption("On their own: " + ", ".join(f"{page} {count}" for page, count in elsewhere.most_common()))
+    if late:
+        st.caption(f"Late answers, with those of lessons’ files: {late}. “Answers as CSV” has them.")
+    if now.named and here:
+        with st.expander("Names"):
+            st.write(", ".join(plain(one.nickname) for one in sorted(here, key=lambda one: one.nickname.casefold())))
+
+
+def present(members: Mapping[str, Member]) -> Iterator[Member]:
+    """Those whose browser gave a sign lately."""
+    now = time.time()
+    return (one for one in members.values() if one.is_present(now))
+
+
+def _controls(now: Room) -> None:
+    st.multiselect(
+        "Hide from the class", list(hidden.CONTROLS), format_func=lambda name: hidden.CONTROLS[name][0],
+        default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide, placeholder="Nothing is hidden",
+        args=(f"desk:hidden:{now.version}",),
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
+        st.button("Start", key="desk:timer", icon=":material/timer:", on_click=_timer, args=(60 * minutes,))
+        if now.timer:
+            st.button("Stop", key="desk:no-timer", on_click=_timer, args=(0,))
+
+
+def _hide(key: str) -> None:
+    session.change(hidden=tuple(st.session_state[key]))
+
+
+def _timer(seconds: int) -> None:
+    session.change(timer=time.time() + seconds if seconds else 0.0)
+
+
+def _end(own: Seat) -> None:
+    part = expander("Your key, and the end of the room", "desk-end", icon=":material/key:")
+    if part is None:
+        return
+    with part:
+        st.markdown("This browser keeps your key. On another machine, or in a private window, use your own link:")
+        room_door(key="desk:door", code=own.code, secret=own.key)
+        st.markdown(f"The room closes after {limits.ROOM_HOURS.value} hours. Closing it deletes all answers at once.")
+        st.button("Close the room", key="desk:close", icon=":material/delete:", on_click=session.close)

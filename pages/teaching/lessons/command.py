@@ -1,0 +1,108 @@
+"""`encoderscope lesson ACTION FILE ...`: run by encoder/cli/lesson.py as a script."""
+
+import csv
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+TEMPLATE = HERE.with_name("template.md").read_text(encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run an action on files, as encoder/cli/lesson.py has parsed them; returns the exit code: 0 good, 1 the lesson has
+    faults, 2 wrong use.
+    """
+    name, *files = sys.argv[1:] if arguments is None else arguments
+    if as_json := "--json" in files:
+        files.remove("--json")
+    check = partial(_check, as_json=as_json)
+    action = {"new": _new, "check": check, "preview": _preview, "material": _material, "answers": _answers}[name]
+    return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
+
+
+def _lessons_at(path: Path, action: str) -> list[Path]:
+    """The lessons in a folder that is checked, by name; of any other path, the path."""
+    return sorted(path.glob("*.md")) or [path] if action == "check" and path.is_dir() else [path]
+
+
+def _tried(action: Callable[[Path], int], file: Path) -> int:
+    try:
+        return action(file)
+    except OSError as error:
+        print(f"{file}: {error.strerror or error}", file=sys.stderr)
+        return 2
+
+
+def _new(file: Path) -> int:
+    if file.suffix != ".md":
+        print(f"A lesson's file ends with .md: {file}.md", file=sys.stderr)
+        return 2
+    with file.open("x", encoding="utf-8") as out:
+        out.write(TEMPLATE.format(title=file.stem.replace("-", " ").replace("_", " ").capitalize()))
+    print(f"{file}: written. Edit it, then run: encoderscope lesson check {file}")
+    return 0
+
+
+def _check(file: Path, as_json: bool = False) -> int:
+    from pages.teaching.lessons.check import check
+
+    if file.is_dir():
+        print(f"{file}: this folder has no lesson. The file of a lesson ends with .md.", file=sys.stderr)
+        return 2
+    findings = list(check(file))
+    for finding in findings:
+        found = {"file": str(file), "line": finding.line, "reason": finding.reason}
+        print(json.dumps(found) if as_json else f"{file}:{finding.line}: {finding.reason}")
+    if not findings and not as_json:
+        print(f"{file}: every view opens and every question has an answer.")
+    return min(1, len(findings))
+
+
+def _preview(file: Path) -> int:
+    from encoder.cli.main import main as encoderscope
+
+    if _check(file):
+        return 1
+    print("Open the page “Lessons” in the app.")
+    return encoderscope(["--lessons-root", str(file.resolve().parent)])
+
+
+def _material(folder: Path) -> int:
+    from pages.core.frame.frame import import_params
+    from pages.teaching.lessons import material
+
+    import_params()
+    for file in material.write(folder):
+        print(f"{file}: written.")
+    return 0
+
+
+def _answers(file: Path) -> int:
+    from encoder.errors import EncoderError
+    from pages.core.frame.frame import import_params
+    from pages.teaching.lessons import codes
+
+    import_params()
+    rows, faults = csv.writer(sys.stdout), 0
+    rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+        try:
+            for row in codes.rows(line) if line.strip() else ():
+                rows.writerow([number, *row])
+        except EncoderError as error:
+            print(f"{file}:{number}: {error}", file=sys.stderr)
+            faults = 1
+    return faults
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parents[3]))
+    os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")
+    # It warns of every widget that is made without a browser, before it has read the level above.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
+    sys.exit(main())

@@ -1,0 +1,260 @@
+"""A lesson: a Markdown file with front matter. It is text: it can run no code and name no file.
+
+    ---
+    title: Heads and what they specialise in
+    minutes: 20
+    level: first year
+    goals: [Read a row of an attention map, Tell head types apart]
+    needs: a sentence with a pronoun
+    ---
+    ## What "it" attends to
+
+    Prose, in Markdown.
+
+    ```view
+    page: heads
+    text: The animal didn't cross the street because it was too tired.
+    layer: 4
+    head: 9
+    ```
+
+    ```question
+    kind: token
+    ask: Which word does "it" attend to most here?
+    query: it
+    ```
+
+Each heading of level 2 begins a step. A step has prose, at most one view (a page and its values, as in a link) and at
+most one question. A heading of level 1 before the first step begins the opening: step 0, which says where the lesson is
+in the model.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import frontmatter
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from encoder import EncoderError
+from pages.base.access import limits
+from pages.state import former, state
+from pages.teaching.questions import Question, QuestionError, read_question
+
+#: Values of a link that name files, runs or the machine: a lesson has none of them.
+FORBIDDEN = ("source", "run", "device", "dtype")
+#: Front matter: field -> type.
+FIELDS: dict[str, type] = {"title": str, "minutes": int, "level": str, "goals": list, "needs": str}
+#: What a reader's browser would run or fetch -> why a lesson has none.
+FOREIGN = dict.fromkeys(("html_block", "html_inline"), "a lesson has no HTML: write Markdown.") | {
+    "image": "a lesson has no pictures: show a view of a page."
+}
+
+
+class LessonError(EncoderError):
+    """A fault in a lesson file. line: counted from 1."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"Line {line}: {reason}")
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. view: page and values, as texts; line: of its heading; view_line, question_line: 0 if there is none.
+
+    level: of its heading; 1: the opening.
+    """
+
+    title: str
+    prose: str
+    view: Mapping[str, str]
+    question: Question | None
+    line: int
+    view_line: int = 0
+    question_line: int = 0
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson with its front matter and steps. name: the file's name without its ending.
+
+    first: the number of its first step: 0 for an opening, otherwise 1.
+    """
+
+    name: str
+    title: str
+    minutes: int
+    level: str
+    goals: tuple[str, ...]
+    needs: str
+    steps: tuple[Step, ...]
+    first: int = 1
+
+    @property
+    def label(self) -> str:
+        """Its number, from the file's name: "3b" of 03b-from-weight-to-output; "" without one."""
+        found = re.match(r"0*(\d+[a-z]?)-", self.name)
+        return found[1] if found else ""
+
+    @property
+    def last(self) -> int:
+        """The number of the last step."""
+        return self.first + len(self.steps) - 1
+
+    def numbered(self) -> Iterator[tuple[int, Step]]:
+        """Each step with its number."""
+        return enumerate(self.steps, self.first)
+
+    def nearest(self, number: int) -> int:
+        """The number of a step that exists, as near to `number` as possible."""
+        return min(max(number, self.first), self.last)
+
+    def step(self, number: int) -> Step:
+        """The step of a number, or the nearest one."""
+        return self.steps[self.nearest(number) - self.first]
+
+
+def load(path: Path) -> Lesson:
+    """The lesson in a file. Raises LessonError, or OSError if the file cannot be read."""
+    if path.stat().st_size > limits.LESSON_FILE.value:
+        raise LessonError(1, f"the file is larger than {limits.LESSON_FILE.value:,} bytes: split the lesson.")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LessonError(1, "the file is not UTF-8 text: save it as UTF-8.") from error
+    return read(text, path.stem)
+
+
+def read(text: str, name: str) -> Lesson:
+    """The lesson in a text. Raises LessonError with the line and the reason."""
+    try:
+        about, body = frontmatter.parse(text)
+    except yaml.YAMLError as error:
+        raise _not_yaml("the front matter", error, 1) from error
+    about = _about(about)
+    offset = text.rstrip().count("\n") - body.rstrip().count("\n")
+    steps = tuple(_steps(body, offset))
+    if not steps:
+        raise LessonError(1, "a lesson needs at least one step: a heading that begins with “## ”.")
+    if len(steps) > limits.LESSON_STEPS.value:
+        raise LessonError(
+            steps[limits.LESSON_STEPS.value].line, f"a lesson has at most {limits.LESSON_STEPS.value} steps: split it."
+        )
+    return Lesson(name=name, steps=steps, first=0 if steps[0].level == 1 else 1, **about)
+
+
+def _about(written: Mapping[str, Any]) -> dict[str, Any]:
+    if missing := [field for field in FIELDS if field not in written]:
+        raise LessonError(1, f"the front matter lacks {', '.join(missing)}.")
+    if unknown := [str(field) for field in written if field not in FIELDS]:
+        raise LessonError(1, f"the front matter has no {', '.join(unknown)}. It has {', '.join(FIELDS)}.")
+    for field, kind in FIELDS.items():
+        if not isinstance(written[field], kind) or isinstance(written[field], bool):
+            raise LessonError(1, f"{field} is a {'list' if kind is list else 'number' if kind is int else 'text'}.")
+    if written["minutes"] < 1 or not written["title"].strip():
+        raise LessonError(1, "a lesson has a title, and takes at least 1 minute.")
+    return {**written, "goals": tuple(map(str, written["goals"]))}
+
+
+def _steps(body: str, offset: int) -> Iterator[Step]:
+    """The steps of a lesson's text. offset: lines of the file before it."""
+    parser = MarkdownIt("commonmark")
+    parser.validateLink = lambda url: True  # type: ignore[method-assign] # links of any kind are seen, and refused here
+    lines, tokens = body.splitlines(), parser.parse(body)
+    starts: list[tuple[int, str, int]] = []
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open" and token.map and (token.tag == "h2" or (token.tag == "h1" and not starts)):
+            starts.append((token.map[0], tokens[number + 1].content, int(token.tag[1])))
+    first = starts[0][0] if starts else len(lines)
+    if any(line.strip() for line in lines[:first]):
+        raise LessonError(offset + 1, "text before the first step: begin with a heading “## …”.")
+    for number, (start, title, level) in enumerate(starts):
+        end = starts[number + 1][0] if number + 1 < len(starts) else len(lines)
+        inside = [token for token in tokens if token.map and start <= token.map[0] < end]
+        yield replace(_step(title, lines, start, end, inside, offset), level=level)
+
+
+def _step(title: str, lines: list[str], start: int, end: int, tokens: list[Token], offset: int) -> Step:
+    _refuse_foreign(tokens, offset)
+    blocks: dict[str, Token] = {}
+    for token in tokens:
+        info = token.info.strip()
+        if token.type != "fence" or info not in ("view", "question"):
+            continue
+        if info in blocks:
+            raise LessonError(offset + token.map[0] + 1, f"this step has a {info} already: begin another step.")
+        blocks[info] = token
+    skipped = {line for token in blocks.values() for line in range(*token.map)}
+    prose = "\n".join(line for number, line in enumerate(lines[start + 1 : end], start + 1) if number not in skipped)
+    view_line, question_line = (
+        offset + blocks[name].map[0] + 1 if name in blocks else 0 for name in ("view", "question")
+    )
+    return Step(
+        title=title,
+        prose=prose.strip(),
+        view=_view(_block(blocks["view"], offset), view_line) if "view" in blocks else {},
+        question=_question(_block(blocks["question"], offset), question_line) if "question" in blocks else None,
+        line=offset + start + 1,
+        view_line=view_line,
+        question_line=question_line,
+    )
+
+
+def _refuse_foreign(tokens: list[Token], offset: int) -> None:
+    """Raise LessonError for HTML and pictures: a reader's browser would run or fetch them."""
+    for token in tokens:
+        for one in (token, *(token.children or ())):
+            if one.type in FOREIGN:
+                raise LessonError(offset + token.map[0] + 1, FOREIGN[one.type])
+            href = str(one.attrGet("href") or "") if one.type == "link_open" else ""
+            if href and not href.startswith(("https://", "http://", "#")):
+                raise LessonError(offset + token.map[0] + 1, f"a link begins with https://, not {href[:40]}.")
+
+
+def _block(token: Token, offset: int) -> Mapping[str, Any]:
+    """The YAML of a fenced block."""
+    line = offset + token.map[0] + 1
+    try:
+        values = yaml.safe_load(token.content)
+    except yaml.YAMLError as error:
+        raise _not_yaml("this block", error, line + 1) from error
+    if not isinstance(values, Mapping):
+        raise LessonError(line, "this block is a list of names and values, such as “layer: 4”.")
+    return values
+
+
+def _view(values: Mapping[str, Any], line: int) -> dict[str, str]:
+    """Page and values as a link has them. Whether the page exists is checked where pages are known."""
+    if not isinstance(values.get("page"), str):
+        raise LessonError(line, "a view names its page, such as “page: heads”.")
+    for name, value in values.items():
+        if name in FORBIDDEN:
+            raise LessonError(line, f"a view has no {name}: a lesson names no file and no machine.")
+        if name != "page" and name not in state.params:
+            raise LessonError(line, f"no page has a value “{name}”. Copy the values from a link of the app.")
+        if not isinstance(value, str | int | float):
+            raise LessonError(line, f"{name} is a text or a number, as in a link.")
+    return former.current({str(name): _in_link(value) for name, value in values.items()})
+
+
+def _in_link(value: str | float | bool) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _question(values: Mapping[str, Any], line: int) -> Question:
+    try:
+        return read_question(values)
+    except QuestionError as error:
+        raise LessonError(line, str(error)) from error
+
+
+def _not_yaml(what: str, error: yaml.YAMLError, first: int) -> LessonError:
+    mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+    reason = getattr(error, "problem", None) or "it cannot be read"
+    return LessonError(first + mark.line if mark else first, f"{what} is not YAML: {reason}.")

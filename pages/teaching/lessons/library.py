@@ -1,0 +1,85 @@
+"""The lessons that this server offers: those that ship, and those of the operator's folder."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from encoder import EncoderError
+from encoder.load import BUNDLED
+from encoder.run import ModelSpec, Run, Text
+from pages.base.access import limits
+from pages.core.view import ViewParams
+from pages.teaching.lessons import lesson
+from pages.teaching.lessons.lesson import Lesson
+from pages.teaching.questions import Look, QuestionError
+
+SHIPPED = Path(__file__).parent / "texts"
+#: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.
+ROOT = "ENCODERSCOPE_LESSONS_ROOT"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A lesson file with a fault, and what it is."""
+
+    name: str
+    reason: str
+
+
+def lessons() -> tuple[list[Lesson], list[Broken]]:
+    """All lessons in the order of their file names, the shipped ones first; and the files with faults."""
+    good: list[Lesson] = []
+    broken: list[Broken] = []
+    for path in _files():
+        try:
+            good.append(_kept(path, path.stat().st_mtime_ns))
+        except (EncoderError, OSError) as error:
+            broken.append(Broken(path.name, str(error)))
+    return good, broken
+
+
+def find(name: str) -> Lesson | None:
+    """The lesson of this name, or None. Only names of listed files are found, so a link reads no other file."""
+    return next((one for one in lessons()[0] if one.name == name), None)
+
+
+def _files() -> list[Path]:
+    root = os.environ.get(ROOT)
+    folders = [SHIPPED, *([Path(root)] if root else [])]
+    return [
+        path
+        for folder in folders
+        for path in sorted(folder.glob("*.md"))[: limits.LESSONS.value]
+        if path.is_file() and not path.name.startswith(".")
+    ]
+
+
+@lru_cache(maxsize=limits.LESSONS.value)
+def _kept(path: Path, changed: int) -> Lesson:
+    return lesson.load(path)
+
+
+def look_of(view: Mapping[str, str]) -> Look:
+    """What a question about a view is about: its text, model and head. Raises EncoderError."""
+    values = {}
+    for param in (
+        ViewParams.text,
+        ViewParams.pair,
+        ViewParams.model,
+        ViewParams.norm,
+        ViewParams.layer,
+        ViewParams.head,
+    ):
+        try:
+            values[param.name] = param.parse(view[param.name]) if param.name in view else param.default
+        except ValueError as error:
+            raise QuestionError(f"{param.name}: {error}") from error
+    if values["model"] not in BUNDLED:
+        raise QuestionError(f"A question needs a model that ships: {', '.join(BUNDLED)}.")
+    if values["norm"] not in ("trained", "pre", "post"):
+        raise QuestionError("A question needs one norm placement: trained, pre or post.")
+    model = ModelSpec(values["model"], norm=values["norm"])
+    look = Look(Run(model, Text(values["text"], values["pair"] or None)))
+    return look.at(values["layer"], values["head"])

@@ -1,0 +1,210 @@
+"""What a teacher prints and hands out, made from the lessons: `encoderscope lesson material FOLDER`.
+
+Every file opens without a network. Answers are computed when the files are made.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markdown_it import MarkdownIt
+
+from encoder import export
+from encoder.export.document import Section, document
+from encoder.export.notebook import INSIDE, of_trace, picture_of
+from encoder.export.picture import Picture, escape
+from encoder.export.report import footer
+from encoder.javascript import joined
+from pages.teaching.lessons import library, path
+from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
+from pages.teaching.questions.open_kinds import ConceptQuestion
+from pages.teaching.questions.question import Choosing
+
+#: Not of the app: style and script of the files.
+HERE = Path(__file__).parent / "components"
+#: Lines to write on, for each question of the worksheet.
+LINE = '<p class="write">&nbsp;</p>'
+
+
+def write(folder: Path) -> Iterator[Path]:
+    """Write all files to a folder; yields each. Raises EncoderError, or OSError if a file cannot be written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lessons = {one.name: one for one in library.lessons()[0]}
+    steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
+    title = path.written()["title"]
+    files = {
+        "path": (f"{title}: the path", list(_path(steps))),
+        "answer-key": (f"{title}: answer key", list(_keys(steps))),
+        "worksheet": (f"{title}: worksheet", list(_worksheet(steps))),
+        "slides": (title, [part for _, _, step in steps for part in _slides(step)]),
+        "syllabus": ("A syllabus of four weeks", list(_syllabus(lessons))),
+    }
+    texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
+    for name in dict.fromkeys(one.lesson for one in path.marks()):
+        texts[f"lesson-{name}"] = student(lessons[name])
+    for name, text in texts.items():
+        file = folder / f"{name}.html"
+        file.write_text(text, encoding="utf-8")
+        yield file
+
+
+def student(lesson: Lesson) -> str:
+    """A lesson as a page that runs by itself."""
+    return _document(lesson.title, list(_student(lesson)), joined(HERE / "student.js"))
+
+
+def _document(heading: str, sections: list[Section], *scripts: str) -> str:
+    css = (HERE / "material.css").read_text(encoding="utf-8")
+    return document(heading, sections, footer=footer(), scripts=scripts, css=css)
+
+
+def _html(prose: str) -> str:
+    """Markdown as HTML; a lesson has no HTML of its own."""
+    return str(MarkdownIt("commonmark", {"html": False}).render(prose))
+
+
+# --- for the teacher --------------------------------------------------------------------------------------------------
+
+
+def _path(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    rows = [(mark.at, mark.minutes, f"{lesson.label}.{mark.step}", step.title, mark.do) for mark, lesson, step in steps]
+    table = pd.DataFrame(rows, columns=["minute", "takes", "step", "title", "you"])
+    said = "The concept test before and after takes ten minutes each, next to these 90."
+    yield Section("", table=table, sentences=[said])
+
+
+def _keys(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    for mark, lesson, step in steps:
+        if (question := step.question) is None:
+            continue
+        look = look_of(step.view)
+        truth = question.truth(look)
+        said = "" if truth.value is None else controls.true_value(question, look, truth)
+        parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(said)}</p>" if said else ""]
+        parts.append(_numbers(controls.further_numbers(truth)))
+        parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
+        wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
+        parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
+        yield Section(f"{lesson.label}.{mark.step} {step.title}", picture="".join(parts))
+
+
+def _numbers(numbers: Any) -> str:
+    said = ", ".join(f"{name}: {controls.exact_or_three_digits(value)}" for name, value in numbers.items())
+    return f"<p class='caption'>{escape(said)}</p>" if said else ""
+
+
+def _wrong(question: Question, look: Look) -> Iterator[tuple[str, str]]:
+    """Known wrong answers with their reasons."""
+    known = [question.mistaken(one, look) for one in question.mistakes]
+    for answer in question.choices(look) if isinstance(question, ConceptQuestion) else known:
+        if (reason := question.reason(answer, look)[0]) != "":
+            yield controls.answer_text(question, look, answer), reason
+
+
+def _worksheet(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
+    """Each sentence is before its first question, and what there is to choose from below the question."""
+    items, last = "", ""
+    for step in (one for _, _, one in steps if one.question):
+        texts = " / ".join(f"“{step.view[name]}”" for name in ("text", "text_b") if name in step.view)
+        about = "" if texts == last else f"<small>{escape(texts)}</small><br>"
+        items += f"<li>{about}{escape(step.question.ask)}{_choices(step)}{LINE}</li>" if step.question else ""
+        last = texts
+    yield Section("", picture=f"<p>Name or number: ____________</p><ol class='sheet'>{items}</ol>")
+
+
+def _choices(step: Step) -> str:
+    """What there is to choose from, for paper; a word is chosen from the sentence."""
+    question, found = step.question, list[str]()
+    if isinstance(question, OrderQuestion):
+        found = sorted(question.items)
+    elif isinstance(question, Choosing) and question.kind != "token":
+        found = [text.rstrip(".") for text in question.choices(look_of(step.view)).values()]
+    return f"<br><small>{escape(' · '.join(found))}</small>" if found else ""
+
+
+def _slides(step: Step) -> Iterator[Section]:
+    """The picture without the answer: before a prediction nothing is open or selected."""
+    question = step.question
+    said = _html(step.prose) if question is None else f"<p class='ask'>{escape(question.ask)}{_choices(step)}</p>"
+    yield Section(step.title, picture=said)
+    yield Section("", picture=picture(step) if question is None or question.look else _drawn(look_of(step.view)))
+
+
+def _syllabus(lessons: dict[str, Lesson]) -> Iterator[Section]:
+    for number, week in enumerate(path.written()["weeks"], 1):
+        chosen = [lessons[name] for name in week["lessons"]]
+        goals = "".join(f"<li>{escape(goal)}</li>" for one in chosen for goal in one.goals)
+        titles = "".join(f"<li>{escape(one.label)} {escape(one.title)} ({one.minutes} minutes)</li>" for one in chosen)
+        minutes = sum(one.minutes for one in chosen)
+        text = f"<p>{minutes} minutes</p><ul>{titles}</ul><p>You can then:</p><ul>{goals}</ul>"
+        yield Section(f"Week {number}: {week['title']}", picture=text)
+
+
+# --- for a student without a server -----------------------------------------------------------------------------------
+
+
+def _student(lesson: Lesson) -> Iterator[Section]:
+    """A lesson that runs in a browser by itself: predict, then picture and answer; all answers become one code."""
+    for number, step in lesson.numbered():
+        drawn = Section("", picture=picture(step)) if step.view else None
+        question = step.question
+        if question is None or question.kind == "draw":  # a row is drawn on paper, and compared with the map
+            yield Section(
+                step.title, picture=_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
+            )
+        else:
+            hides = "" if question.look else " data-hides"
+            form = (
+                f"<form data-lesson='{escape(lesson.name)}' data-step='{number}' data-question='{_asked(step)}'{hides}>"
+            )
+            yield Section(step.title, picture=f"{_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
+        if drawn is not None:
+            yield drawn
+    yield Section("Your answers as a code", picture="<textarea id='code' readonly rows='4'></textarea>", sentences=[
+        "Copy this code. In the app, paste it on the page Lessons, or send it to your teacher."])  # fmt: skip
+
+
+def _asked(step: Step) -> str:
+    """What the script needs of a question, as JSON in an attribute."""
+    assert step.question is not None
+    question, look = step.question, look_of(step.view)
+    truth = question.truth(look)
+    known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
+    known["said"] = "" if truth.value is None else controls.true_value(question, look, truth)
+    if isinstance(question, Choosing):
+        known["options"] = [*question.choices(look).items()]
+    elif isinstance(question, OrderQuestion):
+        known["options"] = [[label, label] for label in sorted(question.items)]
+    if isinstance(question, NumberQuestion):
+        known["between"] = question.accepted(truth)
+    elif isinstance(question, Choosing | HeadQuestion):
+        known["right"] = truth.answers
+    return escape(json.dumps(known))
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def picture(step: Step) -> Picture:
+    """The view of a step as a still: of Heads the map, of any other page the model with the part that it opens."""
+    look, view = look_of(step.view), step.view
+    query, key = (int(view[name]) if name in view else None for name in ("i", "j"))
+    if view.get("page") == "heads" and view.get("view", "map") == "map":
+        return picture_of(export.map(look.trace, look.layer, look.head, queries=[] if query is None else [query]))
+    part = view.get("step", "")
+    part = view.get("vector", "q") if part == "qkv" else part
+    part = f"{part}-{view.get('part', 'attention')}" if part in ("norm", "add") else part
+    return _drawn(look, part, query, key)
+
+
+@cache
+def _drawn(look: Look, part: str = "", query: int | None = None, key: int | None = None) -> Picture:
+    """The model with an open part, or without one."""
+    places = {"layer": look.layer, "head": look.head, "query": query, "key": key, "part": part}
+    return of_trace(look.trace, {"model": look.loaded.name}, INSIDE | places)

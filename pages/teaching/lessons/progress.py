@@ -1,0 +1,129 @@
+"""Which lesson is open, the answers given in this session, and the way from step to step."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.core.view import ViewParams
+from pages.state import links, not_chosen, state
+from pages.teaching.lessons import library
+from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.params import LessonParams, RoomParams
+
+_ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
+#: Values that a step leaves as the reader set them.
+KEPT = (
+    LessonParams.lesson, LessonParams.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
+    ViewParams.present,
+)  # fmt: skip
+
+
+#: A link with no other values than these shows the view of its step.
+OF_STEP = frozenset(param.name for param in KEPT if param is not RoomParams.code)
+
+
+@dataclass(frozen=True)
+class Open:
+    """The open lesson and the number of its step."""
+
+    lesson: Lesson
+    number: int
+
+    @property
+    def step(self) -> Step:
+        """The open step."""
+        return self.lesson.step(self.number)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The name of this step among the answers of the session."""
+        return self.lesson.name, self.number
+
+
+def current() -> Open | None:
+    """The open lesson, or None. A step beyond the end is the last one."""
+    name = state.get(LessonParams.lesson)
+    lesson = library.find(name) if name else None
+    if lesson is None:
+        return None
+    return Open(lesson, lesson.nearest(state.get(LessonParams.number)))
+
+
+def following(opened: Open) -> tuple[Lesson, int] | None:
+    """The lesson and number of the next step; after the last one, the beginning of the next lesson."""
+    if opened.number < opened.lesson.last:
+        return opened.lesson, opened.number + 1
+    lessons = library.lessons()[0]
+    after = lessons[lessons.index(opened.lesson) + 1 :]
+    return (after[0], after[0].first) if after else None
+
+
+def open_step(lesson: Lesson, number: int) -> None:
+    """Open a step with its view. For callbacks."""
+    state.put(LessonParams.lesson, lesson.name)
+    state.put(LessonParams.number, number)
+    show_view(lesson.step(number))
+
+
+def show_view(step: Step) -> None:
+    """Open the view of a step: its page with its values, and defaults for all others. For callbacks."""
+    if not step.view:
+        return
+    links.open_later(step.view["page"])
+    for param in state.params.values():
+        if param not in KEPT:
+            state.put(param, param.parse(step.view[param.name]) if param.name in step.view else param.default)
+
+
+def show_linked_view(page: str) -> None:
+    """Show the view of a step whose link has no other values. After the first address is read; page: the open one."""
+    _, asked = not_chosen.asked()
+    opened = current() if asked <= OF_STEP else None
+    if opened is None or not opened.step.view:
+        return
+    show_view(opened.step)
+    not_chosen.remember_asked(opened.step.view)  # as if the link had these values
+    if opened.step.view["page"] == page:
+        links.opened_later()
+    else:
+        st.rerun()
+
+
+def leave() -> None:
+    """Close the lesson; the view stays. For callbacks."""
+    state.put(LessonParams.lesson, "")
+    state.put(LessonParams.number, 1)
+
+
+def answer(opened: Open) -> Any | None:
+    """The answer that this session gave at a step, or None."""
+    text = st.session_state.get(_ANSWERS, {}).get(opened.key)
+    return None if text is None else json.loads(text)
+
+
+def give_answer(lesson: Lesson, number: int, value: Any) -> None:
+    """Keep the answer at a step, as JSON. For callbacks."""
+    st.session_state.setdefault(_ANSWERS, {})[lesson.name, number] = json.dumps(value)
+
+
+def take_back(opened: Open) -> None:
+    """Forget an answer. For callbacks."""
+    st.session_state.get(_ANSWERS, {}).pop(opened.key, None)
+
+
+def look(opened: Open) -> None:
+    """Show the picture before the answer. For callbacks."""
+    st.session_state.setdefault(_LOOKS, set()).add(opened.key)
+
+
+def looks(opened: Open) -> bool:
+    """Whether the reader asked for the picture before the answer."""
+    return opened.key in st.session_state.get(_LOOKS, set())
+
+
+def answered(lesson: Lesson) -> int:
+    """How many of a lesson's questions this session answered."""
+    answers = st.session_state.get(_ANSWERS, {})
+    return sum((lesson.name, number) in answers for number, _ in lesson.numbered())

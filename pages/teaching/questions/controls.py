@@ -1,0 +1,236 @@
+"""The widgets that take an answer, one function for each kind, and the result that follows."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from encoder import EncoderError
+from encoder.figures.numbers import exact_or_three_digits, three_digits
+from pages.components.row_sketch import row_sketch
+from pages.core.words import plain, say_error
+from pages.teaching.questions import concept_test, kinds, open_kinds
+from pages.teaching.questions.quantities import Look, QuestionError
+from pages.teaching.questions.question import Choosing, Grade, Question, Truth
+
+Give = Callable[[Any], object]
+
+
+def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Compare with the model") -> None:
+    """Draw the question and its control. give: called with an answer, in a callback; drawn: ends a drawn row."""
+    st.markdown(f"**{plain(question.ask)}**")
+    if question.hint:
+        with st.expander("Hint", icon=":material/lightbulb:"):
+            st.write(plain(question.hint))
+    if isinstance(question, open_kinds.DrawQuestion):
+        row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
+    else:
+        CONTROLS[question.kind](question, look, key, give)
+
+
+def result(question: Question, look: Look, given: Any, key: str) -> None:
+    """Say whether an answer is right, what is true, and why."""
+    try:
+        answer = question.read(given, look)
+        grade, truth = question.grade(answer, look), question.truth(look)
+    except EncoderError as error:  # the answer names a token that the sentence does not have
+        say_error(error, st.warning, icon=":material/help:")
+        return
+    if truth.value is None:
+        st.info(f"Your answer is kept: {plain(str(answer))}", icon=":material/check:")
+        return
+    if grade.right:
+        st.success(f"Right. {plain(true_value(question, look, truth))}", icon=":material/check_circle:")
+    else:
+        yours = plain(answer_text(question, look, answer).rstrip("."))
+        true = plain(true_value(question, look, truth))
+        reason, _ = question.reason(answer, look)
+        because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
+        st.warning(f"Not quite. You said: {yours}.{because} {true}", icon=":material/cancel:")
+    if isinstance(question, open_kinds.DrawQuestion):
+        apart = grade.numbers["total variation distance"]
+        st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
+        row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
+    elif numbers := {**_own_number(question, grade), **further_numbers(truth)}:
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
+    if question.why:
+        st.write(plain(question.why))
+    if truth.formula:
+        st.latex(truth.formula)
+
+
+# --- one control for each kind ----------------------------------------------------------------------------------------
+
+
+def _button(value: Any, key: str, give: Give, label: str = "Answer") -> None:
+    """The button that gives an answer. value: None while it is not complete."""
+    st.button(label, key=f"{key}:give", type="primary", disabled=value is None, on_click=give, args=(value,))
+
+
+def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
+    choices = question.choices(look)
+    # Whole sentences stand below each other.
+    control = partial(st.radio, index=None) if question.kind == "concept" else st.pills
+    chosen = control(
+        "Your answer", list(choices), format_func=lambda one: plain(choices[one]), key=f"{key}:chosen",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    _button(chosen, key, give)
+
+
+def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> None:
+    config = look.loaded.config
+    left, right = st.columns(2)
+    with left:
+        if question.layer is None:
+            layer = st.number_input("Layer", 0, config.n_layers - 1, value=None, key=f"{key}:layer")
+        else:
+            layer = question.layer
+            st.metric("Layer", layer)
+    with right:
+        head = st.number_input("Head", 0, config.n_heads - 1, value=None, key=f"{key}:head")
+    _button(None if layer is None or head is None else [layer, head], key, give)
+
+
+def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
+    if question.trial is not None:
+        _trials(question, look, key)
+    typed = st.text_input("Your number", key=f"{key}:number", placeholder="0.25")
+    value = _read_number(typed)
+    if typed.strip() and value is None:
+        st.caption("Enter a number, such as 0.25, 1024 or 4e8.")
+    _button(value, key, give)
+
+
+def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
+    """A simulation of the reader: each press draws new random numbers and adds a line."""
+    seeds = st.session_state.setdefault(f"{key}:seeds", [])
+    st.button("Simulate", key=f"{key}:simulate", icon=":material/casino:", on_click=_another_seed, args=(seeds,))
+    if seeds:
+        st.dataframe([question.tried(look, seed) for seed in seeds], hide_index=True)
+
+
+def _another_seed(seeds: list[int]) -> None:
+    seeds[:] = [*seeds, secrets.randbelow(1_000_000)][-10:]
+
+
+def _read_number(text: str) -> float | None:
+    """A number as people write it: 0,25 and 1 024 too; None if it is none."""
+    cleaned = text.strip().replace(" ", "").replace("\u202f", "")
+    if cleaned.count(",") == 1 and "." not in cleaned and len(cleaned.rsplit(",", 1)[1]) != 3:
+        cleaned = cleaned.replace(",", ".")
+    try:
+        value = float(cleaned.replace(",", ""))
+    except ValueError:
+        return None
+    return value if abs(value) < float("inf") else None
+
+
+def _order(question: kinds.OrderQuestion, look: Look, key: str, give: Give) -> None:
+    labels = sorted(map(str, question.items))  # a fixed order that says nothing of the answer
+    chosen = st.multiselect("Select all, largest first", labels, key=f"{key}:order", format_func=str)
+    _button(chosen if len(chosen) == len(labels) else None, key, give)
+
+
+def _sentence(question: open_kinds.SentenceQuestion, look: Look, key: str, give: Give) -> None:
+    typed: str | None = st.text_input("Your sentence", key=f"{key}:sentence", max_chars=open_kinds.MOST_LETTERS).strip()
+    if typed:
+        try:
+            question.grade(typed, look)
+        except QuestionError as error:
+            st.caption(plain(str(error)))
+            typed = None
+    _button(typed or None, key, give)
+
+
+def _conclusion(question: open_kinds.ConclusionQuestion, look: Look, key: str, give: Give) -> None:
+    typed = st.text_area(
+        "Your conclusion", key=f"{key}:text", max_chars=open_kinds.MOST_LETTERS, label_visibility="collapsed"
+    ).strip()
+    _button(typed or None, key, give, "Keep it")
+
+
+def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) -> None:
+    asked = concept_test.items(question.form)
+    names = [f"{key}:item:{number}" for number in range(len(asked))]
+    with st.form(f"{key}:form", border=False):
+        for number, ((_, item), name) in enumerate(zip(asked, names, strict=True), 1):
+            texts = item.texts(look)
+            st.radio(
+                f"**{number}.** {plain(item.ask)}", range(len(texts)), index=None, key=name,
+                format_func=lambda place, texts=texts: plain(texts[place]),
+            )  # fmt: skip
+        st.form_submit_button("Send all answers", type="primary", on_click=_give_test, args=(names, give))
+    if any(st.session_state.get(name) is None for name in names):
+        st.caption(f"Answer all {len(asked)} questions, then send them. Nobody sees who answered what.")
+
+
+def _give_test(names: list[str], give: Give) -> None:
+    chosen = [st.session_state.get(name) for name in names]
+    if None not in chosen:
+        give(chosen)
+
+
+CONTROLS: dict[str, Callable[..., None]] = {
+    "token": _choose,
+    "head": _head,
+    "number": _number,
+    "order": _order,
+    "true or false": _choose,
+    "sentence": _sentence,
+    "choice": _choose,
+    "concept": _choose,
+    "conclusion": _conclusion,
+    "test": _test,
+}
+
+
+# --- answers in words -------------------------------------------------------------------------------------------------
+
+
+def answer_text(question: Question, look: Look, answer: Any) -> str:
+    """An answer as a reader would write it."""
+    if isinstance(question, Choosing):
+        return question.choices(look)[answer]
+    match question.kind:
+        case "head":
+            return f"L{answer[0]} H{answer[1]}"
+        case "order":
+            return " > ".join(answer)
+        case "number":
+            return exact_or_three_digits(answer)
+        case "draw":
+            return "the row below"
+        case _:
+            return str(answer)
+
+
+def _own_number(question: Question, grade: Grade) -> dict[str, float]:
+    """What the model computes for the reader's own sentence."""
+    return {f"{name}, yours": value for name, value in grade.numbers.items()} if question.kind == "sentence" else {}
+
+
+def further_numbers(truth: Truth) -> Mapping[str, float]:
+    """The numbers of a truth that are not the answer itself."""
+    return {} if [*truth.numbers.values()] == [truth.value] else truth.numbers
+
+
+def cell(text: str) -> str:
+    """A text that a spreadsheet does not take for a formula, and that UTF-8 can write."""
+    return ("'" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else "") + text.encode("utf-8", "replace").decode()
+
+
+def true_value(question: Question, look: Look, truth: Truth) -> str:
+    """The truth in one sentence."""
+    if question.kind == "draw":
+        return "You see the model's row next to yours."
+    listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
+    match question.kind:
+        case "concept":
+            return f"True is: {listed}"
+        case "sentence":
+            return f"A sentence that works: “{listed}”"
+        case _:
+            return f"The answer is: {listed.rstrip('.')}."

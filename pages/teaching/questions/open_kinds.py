@@ -1,0 +1,190 @@
+"""Kinds of questions with a free answer: a drawn row of weights, a sentence, options, a poll, a conclusion."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from encoder.figures.numbers import exact_or_three_digits
+from pages.teaching.questions import misconceptions
+from pages.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
+from pages.teaching.questions.quantities import Look, QuestionError, one_of, read_quantity
+from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
+
+#: Letters of a sentence and of a conclusion.
+MOST_LETTERS = 300
+
+
+@kind("draw")
+@dataclass(frozen=True)
+class DrawQuestion(Question):
+    """Draw the attention of `query` over all tokens. within: total variation distance that still counts as right."""
+
+    query: str | int = 0
+    layer: int | None = None
+    head: int | None = None
+    within: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 < a_number(self.within, "within") < 1:
+            raise QuestionError("within is a total variation distance between 0 and 1.")
+
+    def truth(self, look: Look) -> Truth:
+        """The row, T weights that sum to 1."""
+        return Truth([float(weight) for weight in look.at(self.layer, self.head).row(self.query)], {}, ROW)
+
+    def read(self, answer: Any, look: Look) -> list[float]:
+        """T weights, scaled to the sum 1."""
+        n_tokens = look.trace.n_tokens
+        if not isinstance(answer, Sequence) or len(answer) != n_tokens:
+            raise QuestionError(f"Draw one weight for each of the {n_tokens} tokens.")
+        weights = [a_number(weight, "each weight") for weight in answer]
+        if min(weights) < 0 or not sum(weights) > 0:
+            raise QuestionError("Weights are 0 or more, and at least one is above 0.")
+        return [weight / sum(weights) for weight in weights]
+
+    def grade(self, answer: list[float], look: Look) -> Grade:
+        """1 minus the total variation distance."""
+        apart = float(np.abs(np.subtract(answer, self.truth(look).value)).sum() / 2)
+        return Grade(1 - apart, apart <= self.within, {"total variation distance": apart})
+
+
+@kind("sentence")
+@dataclass(frozen=True)
+class SentenceQuestion(OfQuantity, Question):
+    """Write a sentence in which `quantity` is above (or below, or equal to) a number."""
+
+    quantity: Any = None
+    compare: str = "above"
+    than: float = 0.5
+    example: str = ""
+
+    def __post_init__(self) -> None:
+        read_quantity(self.quantity)
+        one_of("compare", self.compare, COMPARISONS)
+        a_number(self.than, "than")
+        if not self.example.strip():
+            raise QuestionError("A sentence question needs an example, a sentence that is a right answer.")
+
+    def truth(self, look: Look) -> Truth:
+        """The example, and its number."""
+        return Truth(self.example, {"example": self.asked.value(look.about(self.example))}, self.asked.quantity.formula)
+
+    def read(self, answer: Any, look: Look) -> str:
+        """A sentence of at most MOST_LETTERS letters."""
+        return _written(answer)
+
+    def grade(self, answer: str, look: Look) -> Grade:
+        """Run the sentence and compare. Raises QuestionError if it lacks a token that the question names."""
+        value = self.asked.value(look.about(answer))
+        right = COMPARISONS[self.compare](value, self.than)
+        return Grade(float(right), right, {self.asked.quantity.name.replace("_", " "): value})
+
+
+@kind("concept")
+@dataclass(frozen=True)
+class ConceptQuestion(Choosing):
+    """Choose the one option that is true.
+
+    options: each `says` a text, in which {} is its `quantity`; `holds` compares two numbers as a question of the kind
+    “true or false”, or `right` marks an option without a number; `misconception`: what choosing it reveals.
+    """
+
+    options: Sequence[Mapping[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        listed = self.options if isinstance(self.options, list | tuple) else ()
+        if not 2 <= len(listed) <= 6 or not all(isinstance(one, Mapping) and one.get("says") for one in listed):
+            raise QuestionError("A concept question has 2 to 6 options, and each says a text.")
+        for one in listed:
+            if unknown := set(one) - {"says", "quantity", "holds", "right", "misconception"}:
+                raise QuestionError(f"An option has no {', '.join(map(str, unknown))}.")
+            if "holds" in one:
+                self._comparison(one)
+            if "quantity" in one:
+                read_quantity(one["quantity"])
+            if one.get("misconception") not in (None, *misconceptions.BY_ID):
+                raise QuestionError(f"No misconception “{one['misconception']}”.")
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether every option holds by a comparison of numbers."""
+        return all("holds" in one for one in self.options)
+
+    def _comparison(self, option: Mapping[str, Any]) -> TrueOrFalse:
+        return TrueOrFalse(ask="", **option["holds"])
+
+    def texts(self, look: Look) -> list[str]:
+        """What the options say, with their numbers."""
+        return [
+            str(one["says"]).replace("{}", exact_or_three_digits(read_quantity(one["quantity"]).value(look)))
+            if "quantity" in one else str(one["says"])
+            for one in self.options
+        ]  # fmt: skip
+
+    def truth(self, look: Look) -> Truth:
+        """The position of the option that holds. Raises QuestionError unless exactly one does."""
+        numbers: dict[str, float] = {}
+        right = []
+        for place, one in enumerate(self.options):
+            if "holds" in one:
+                compared = self._comparison(one).truth(look)
+                numbers |= compared.numbers if compared.value else {}
+                holds = compared.value
+            else:
+                holds = bool(one.get("right"))
+            right += [place] if holds else []
+        if len(right) != 1:
+            raise QuestionError(f"{len(right)} options are true: a concept question has exactly one.")
+        return Truth(right[0], numbers)
+
+    def choices(self, look: Look) -> dict[int, str]:
+        """The number of each option, and its text."""
+        return dict(enumerate(self.texts(look)))
+
+    def reason(self, answer: int, look: Look) -> tuple[str, str]:
+        """The misconception of the chosen option."""
+        known = misconceptions.BY_ID.get(str(self.options[answer].get("misconception", "")))
+        return (known.belief, known.id) if known else ("", "")
+
+
+@kind("conclusion")
+@dataclass(frozen=True)
+class ConclusionQuestion(Question):
+    """The reader's own conclusion in one or two sentences. It is kept, and nobody grades it."""
+
+    def truth(self, look: Look) -> Truth:
+        """None: there is nothing to compute."""
+        return Truth(None)
+
+    def read(self, answer: Any, look: Look) -> str:
+        """A text of at most MOST_LETTERS letters."""
+        return _written(answer)
+
+
+@kind("choice")
+@dataclass(frozen=True)
+class ChoiceQuestion(Choosing):
+    """Choose one of several texts: a poll that a teacher makes. It has no computed truth."""
+
+    options: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        is_list = isinstance(self.options, list | tuple)
+        if not is_list or not 2 <= len(self.options) <= 8 or not all(isinstance(one, str) for one in self.options):
+            raise QuestionError("A choice question has 2 to 8 options, each a text.")
+
+    def truth(self, look: Look) -> Truth:
+        """None: there is nothing to compute."""
+        return Truth(None)
+
+    def choices(self, look: Look) -> dict[int, str]:
+        """The number of each option, and its text."""
+        return dict(enumerate(self.options))
+
+
+def _written(answer: Any) -> str:
+    if not isinstance(answer, str) or not answer.strip() or len(answer) > MOST_LETTERS:
+        raise QuestionError(f"Write one or two sentences of at most {MOST_LETTERS} letters.")
+    return answer.strip()

@@ -1,0 +1,335 @@
+"""This session's seat in a room: as a student, or as the teacher with the room's key.
+
+A seat is kept by the session; the browser keeps what a new session needs to take it again (kept.js): a student's secret
+id for the tab, and the last one and a teacher's key for the browser.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from pages.base.access import limits
+from pages.state import kept, links, state
+from pages.teaching.params import RoomParams
+from pages.teaching.rooms import current_store, events
+from pages.teaching.rooms.room import Member, Room, new_room, new_secret, read_code
+from pages.teaching.rooms.store import RoomError, RoomGone, RoomStore, StoreUnavailable, gone
+
+#: The page where a room is opened and joined; for a teacher, the desk.
+DESK = "classroom"
+_SEAT, _ROOM, _SAID, _STALE = "_room_seat", "_room_read", "_room_said", "_room_stale"
+#: This student's answers as JSON, by question; those that wait for the store.
+_GIVEN, _WAITING = "_room_answers", "_room_waiting"
+#: The room in which this session tried to take a seat by itself; whether it has left one.
+_TRIED, _LEFT = "_room_tried", "_room_left_by_hand"
+#: Answers of one student that wait, at most.
+MOST_WAITING = 20
+_ID = re.compile(r"[\w-]{16,64}")
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A place in a room. member: the secret id of a student; key: the teacher's, "" for a student.
+
+    follows: whether the student sees the teacher's view; recalled: calls back that the student has heard.
+    """
+
+    code: str
+    member: str
+    key: str = ""
+    nickname: str = ""
+    follows: bool = True
+    recalled: int = 0
+
+    @property
+    def teaches(self) -> bool:
+        """Whether this is the teacher."""
+        return bool(self.key)
+
+
+def store() -> RoomStore:
+    """The store of rooms. Raises RoomError where the operator switched them off."""
+    found = current_store()
+    if found is None:
+        raise RoomError("This server has no rooms: its operator switched them off with --rooms off.")
+    return found
+
+
+def seat() -> Seat | None:
+    """This session's seat, or None."""
+    return st.session_state.get(_SEAT)
+
+
+def room() -> Room | None:
+    """The seat's room as this run has read it; None without a seat, or before the store has answered once."""
+    return st.session_state.get(_ROOM) if seat() else None
+
+
+def is_follower() -> bool:
+    """Whether this session is a student's who follows the teacher."""
+    own = seat()
+    return own is not None and not own.teaches and own.follows
+
+
+def said() -> str:
+    """What happened to the room, as a sentence, once; "" if all is well."""
+    return str(st.session_state.pop(_SAID, ""))
+
+
+def is_stale() -> bool:
+    """Whether the store did not answer in this run."""
+    return bool(st.session_state.get(_STALE))
+
+
+def say(sentence: str) -> None:
+    """Keep a sentence for the strip and the page Classroom."""
+    st.session_state[_SAID] = sentence
+
+
+def read() -> Seat | None:
+    """Read the room, once at the beginning of each run; returns the seat. A room that is closed ends the seat."""
+    own = seat()
+    if own is None:
+        return None
+    st.session_state[_STALE] = False
+    try:
+        found = store().find(own.code)
+    except StoreUnavailable as error:
+        st.session_state[_STALE] = True
+        say(str(error))
+        return own
+    except RoomError as error:
+        leave(str(error))
+        return None
+    if found is None:
+        leave(f"Room {own.code} is closed. What you see stays as it is.")
+        return None
+    st.session_state[_ROOM] = found
+    for question, value in st.session_state.pop(_WAITING, {}).items():
+        answer(question, value)
+    return own
+
+
+def find(typed: str) -> Room:
+    """The room of a code as somebody types it. Raises RoomError, soon also for too many unknown codes."""
+    address, code = _address(), read_code(typed)
+    if not events.MISSED.allows(address, code):
+        raise RoomError("Too many unknown codes came from this network. Wait a minute, then try again.")
+    if not code:
+        raise RoomError("A code has six letters and digits, such as ACD 347. Look at the teacher's screen.")
+    found = store().find(code)
+    if found is None:
+        events.MISSED.note(address)
+        raise gone(code)
+    events.MISSED.found(address, code)
+    return found
+
+
+def _address() -> str:
+    """Where this visitor comes from."""
+    return st.context.ip_address or ""
+
+
+def open_room(*, named: bool) -> None:
+    """Open a room with this session as its teacher. Raises RoomError, also for a second one."""
+    own, address, key = seat(), _address(), new_secret()
+    if own is not None and own.teaches:
+        raise RoomError(f"You teach room {own.code}: close it before you open another one.")
+    if not events.OPENED.allows(address):
+        raise RoomError(
+            "Many rooms were opened from this network in the last hour. Wait some minutes, or use one of them."
+        )
+    for _ in range(5):
+        made = new_room(key, view={}, named=named)
+        if store().open(made):
+            events.OPENED.note(address)
+            events.MISSED.found(address, made.code)
+            _sit(Seat(made.code, "", key), made)
+            return
+    raise RoomError("No free code was found. Try again.")
+
+
+def take_key(code: str, key: str) -> None:
+    """Teach a room again with its key. Raises RoomError for a wrong one."""
+    found = find(code)
+    if not found.is_taught_with(key):
+        raise RoomError(f"This is not the teacher's key of room {found.code}.")
+    _sit(Seat(found.code, "", key), found)
+
+
+def join(typed: str, nickname: str = "", member: str = "") -> None:
+    """Take a student's seat. member: the id that the browser kept, if any. Raises RoomError."""
+    found = find(typed)
+    nickname = " ".join(nickname.split())[: limits.NICKNAME.value]
+    if found.named and not nickname:
+        raise RoomError("The teacher asks for a nickname: choose one.")
+    own = Seat(found.code, member or new_secret(), nickname=nickname if found.named else "", recalled=found.recalled)
+    store().join(found.code, Member(own.member, own.nickname))
+    _sit(own, found)
+
+
+def _sit(own: Seat, found: Room) -> None:
+    st.session_state[_SEAT], st.session_state[_ROOM] = own, found
+    if state.has_begun():
+        state.put(RoomParams.code, own.code)
+
+
+def leave(why: str = "") -> None:
+    """Give the seat up. why: a sentence for the page."""
+    st.session_state.pop(_SEAT, None)
+    st.session_state.pop(_ROOM, None)
+    st.session_state[_LEFT] = True
+    if state.has_begun():
+        state.put(RoomParams.code, "")
+    say(why)
+
+
+def has_left() -> bool:
+    """Whether this session gave its last seat up, so that the browser forgets it."""
+    return seat() is None and bool(st.session_state.get(_LEFT))
+
+
+def follow(follows: bool, page: str = "") -> None:
+    """Note whether this student follows, and where she is otherwise."""
+    own = seat()
+    if own is None or own.teaches:
+        return
+    now = room()
+    st.session_state[_SEAT] = replace(own, follows=follows, recalled=now.recalled if now and follows else own.recalled)
+    attempt(store().join, own.code, Member(own.member, own.nickname, follows, "" if follows else page))
+
+
+def teach(edit: Callable[[Room], Room]) -> bool:
+    """Change the room as its teacher, and nobody else; whether it is changed. Errors become a sentence."""
+    own = seat()
+    if own is None or not own.teaches:
+        return False
+
+    def checked(found: Room) -> Room:
+        if not found.is_taught_with(own.key):
+            raise RoomError("Only the teacher changes a room.")
+        return edit(found)
+
+    try:
+        st.session_state[_ROOM] = store().change(own.code, checked)
+    except RoomGone as error:
+        leave(str(error))
+    except RoomError as error:
+        say(str(error))
+    else:
+        return True
+    return False
+
+
+def change(*, recalls: bool = False, **values: Any) -> None:
+    """Change fields of the room as its teacher, see `Room`; recalls: also call everybody back. For callbacks."""
+    teach(lambda found: replace(found, recalled=found.recalled + recalls, **values))
+
+
+def attempt(action: Callable[..., object], *args: Any, **named: Any) -> None:
+    """Do something with a room; an error becomes a sentence. For callbacks."""
+    try:
+        action(*args, **named)
+    except RoomError as error:
+        say(str(error))
+
+
+def close() -> None:
+    """Close the room for everybody, as its teacher."""
+    own, now = seat(), room()
+    if own is None or now is None or not now.is_taught_with(own.key):
+        return
+    try:
+        store().close(own.code)
+    except RoomError as error:
+        say(str(error))
+        return
+    leave(f"Room {own.code} is closed. Its answers are deleted.")
+
+
+def answer(question: str, value: object) -> bool:
+    """Give or change this student's answer; whether it came in time. Errors become a sentence. For callbacks.
+
+    While the store is away the answer waits; the run that reads the room again sends it. Meanwhile the browser keeps
+    it, since this session's process may stop, too.
+    """
+    own, text = seat(), json.dumps(value)
+    if own is None or own.teaches:
+        return False
+    in_time = True
+    try:
+        in_time = store().answer(own.code, question, own.member, text)
+    except StoreUnavailable:
+        st.session_state.setdefault(_WAITING, {})[question] = value
+    except RoomError as error:
+        say(str(error))
+        return False
+    given()[question] = text
+    if not in_time:
+        say("The question was closed before your answer arrived. The teacher has it, marked as late.")
+    return in_time
+
+
+def given() -> dict[str, str | None]:
+    """What this session knows of the student's answers: JSON by question, None for none."""
+    return st.session_state.setdefault(_GIVEN, {})
+
+
+def waiting() -> dict[str, Any]:
+    """The answers that wait until the store is back, by question."""
+    return dict(st.session_state.get(_WAITING, {}))
+
+
+# --- a new session of a browser that was here before ------------------------------------------------------------------
+
+
+def awaits_seat() -> bool:
+    """Whether the address names a room in which this session has not tried to take a seat."""
+    code = state.get(RoomParams.code)
+    return bool(code) and seat() is None and st.session_state.get(_TRIED) != code
+
+
+def take_seat() -> bool:
+    """Take the seat that the browser kept in the room of the address, or a new one where no nickname is needed.
+
+    Without a room in the address it is that of the browser's last seat, if the browser names one. Returns whether there
+    is something else to draw: a seat, or the door. Where the store does not answer, the address keeps the room, and the
+    browser asks again.
+    """
+    own, typed = kept.seat(), state.get(RoomParams.code)
+    code = typed or own.get("code", "")
+    if not code or seat() is not None or st.session_state.get(_TRIED) == code:
+        return False
+    if own.get("code") != code:
+        own = {}
+    member, key = own.get("member", ""), own.get("key", "")
+    member = member if _ID.fullmatch(member) else ""
+    st.session_state[_STALE] = False
+    try:
+        found = find(code)
+        known = store().members(found.code).get(member)
+        if key and found.is_taught_with(key):
+            _sit(Seat(found.code, "", key), found)
+        elif known is not None or (typed and not found.named):
+            join(code, known.nickname if known else "", member)
+            with contextlib.suppress(ValueError, RecursionError, TypeError):  # a browser may say anything
+                st.session_state[_WAITING] = dict([*dict(json.loads(own.get("waiting", "{}"))).items()][:MOST_WAITING])
+        elif typed:
+            links.open_later(DESK)  # a nickname is needed
+    except StoreUnavailable as error:
+        st.session_state[_STALE] = True
+        state.put(RoomParams.code, code)
+        say(str(error))
+        return False
+    except RoomError as error:
+        state.put(RoomParams.code, "")
+        if typed:
+            say(str(error))
+            links.open_later(DESK)
+    st.session_state[_TRIED] = code
+    return True
