@@ -7,17 +7,16 @@ import logging
 import os
 import sys
 from contextlib import nullcontext
-from functools import partial
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from pages.core.frame.companions import Visits, companions
 from pages.core.frame.navigation import ICON, Page, bar, kept_pages, nothing
 from pages.core.server import first_paint
 from pages.state import links
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import HOME
-from pages.teaching.rooms import follow
 
 # Before torch is imported; pages/core/server/app_server.py says why.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -115,14 +114,15 @@ def main() -> None:
             values[HOME] = "1"
         st.switch_page(f"pages/{folder}/page.py", query_params=values)
     entry = next((entry for entry in ENTRIES if entry.folder == page.url_path), ENTRIES[0])
-    follow.before(entry.folder)
+    for companion in companions():
+        companion.before(entry.folder)
     if (later := links.opened_later()) is not None:
         st.switch_page(f"pages/{later}/page.py")
     st.set_page_config(page_title=f"{entry.name} · Encoderscope")
     first_paint.draw()
     links.TITLES.update({entry.folder: entry.name for entry in ENTRIES})
     bar(SECTIONS, entry.folder, ENTRIES[0].folder)
-    main_area, in_room = st.container(), None
+    main_area, visits = st.container(), None
     try:
         # The spinner starts a thread, so it is left out where nothing is waited for.
         is_there = "pages.core.frame.frame" in sys.modules
@@ -133,18 +133,14 @@ def main() -> None:
             from pages.core.frame import finding
 
             finding.draw(SECTIONS)
-        from pages.teaching.desk.in_room import InRoom
-        from pages.teaching.lessons.beside import beside
-
-        in_room = InRoom(entry.folder, main_area)
+        visits = Visits(entry.folder, main_area)
         if entry is ENTRIES[0] and frame.is_former_home():
             st.switch_page("pages/heads/page.py", query_params=st.query_params.to_dict())
-        home = entry is ENTRIES[0]
-        frame.run(page, main_area, entry, home=home, beside=partial(in_room.beside, beside))
+        frame.run(page, main_area, entry, visits, home=entry is ENTRIES[0])
     except Exception as error:  # the last resort: whatever it is, the visitor reads a sentence
         _say(error, entry.folder)
-    if in_room is not None:
-        in_room.after()
+    if visits is not None:
+        visits.after()
 
 
 def _say(error: Exception, page: str) -> None:

@@ -279,6 +279,12 @@ def test_a_page_knows_no_other_page(path: Path):
     assert within(path, "pages") <= {*SHARED_FOLDERS, path.parts[1]}
 
 
+@each([path for path in SOURCES if path.parts[1:2] not in {("teaching",), ("lessons",), ("classroom",)}])
+def test_teaching_is_known_by_its_two_pages_only(path: Path):
+    """What a class adds to other pages is a companion, which the frame and the server find by the name of its file."""
+    assert not {name for name in imports(path) if name.startswith("pages.teaching")}
+
+
 @each([*ENCODER, *PAGES])
 def test_nothing_imports_the_recipes(path: Path):
     """They are how the bundled models were trained, and no part of the wheel."""

@@ -38,7 +38,8 @@ class Param(Generic[T]):
     reason in words for the screen; format: value -> text; url: its name in the address, by default the field's; shown:
     the default's name on the screen, if it differs from its text; typed: whether it holds the user's own words, files
     or folders, which “Copy without the text” leaves out; public: why a value that accepts any text is not typed;
-    options: the words that it can be, if it is one of several.
+    options: the words that it can be, if it is one of several; in_links: whether a copied link has it; any_page:
+    whether an address with it may be of any page, and so does not say which page it belongs to.
     """
 
     default: T
@@ -49,6 +50,8 @@ class Param(Generic[T]):
     typed: bool = False
     public: str = ""
     options: tuple[str, ...] = ()
+    in_links: bool = True
+    any_page: bool = False
 
     @property
     def name(self) -> str:
@@ -83,9 +86,11 @@ def declared(owner: type) -> dict[str, Param[Any]]:
     return {name: value for name, value in vars(owner).items() if isinstance(value, Param)}
 
 
-def string(default: str = "", *, url: str = "", public: str = "") -> Param[str]:
+def string(
+    default: str = "", *, url: str = "", public: str = "", in_links: bool = True, any_page: bool = False
+) -> Param[str]:
     """Any text. It is typed, unless `public` says why it may stay in a link without the user's text."""
-    return Param(default, url=url, typed=not public, public=public)
+    return Param(default, url=url, typed=not public, public=public, in_links=in_links, any_page=any_page)
 
 
 def choice(default: str, options: Iterable[str], *, url: str = "", shown: str = "") -> Param[str]:
@@ -116,7 +121,7 @@ def several(default: list[T], options: Iterable[T], *, none: bool = False, url: 
     return Param(default, parse, lambda value: ",".join(map(str, value)), url)
 
 
-def flag(default: bool = False, *, url: str = "") -> Param[bool]:
+def flag(default: bool = False, *, url: str = "", any_page: bool = False) -> Param[bool]:
     """On ("1") or off ("0")."""
 
     def parse(text: str) -> bool:
@@ -124,7 +129,7 @@ def flag(default: bool = False, *, url: str = "") -> Param[bool]:
             raise ValueError("1 means on, 0 means off")
         return text == "1"
 
-    return Param(default, parse, lambda value: "1" if value else "0", url)
+    return Param(default, parse, lambda value: "1" if value else "0", url, any_page=any_page)
 
 
 def whole_number(default: Any, low: int = 0, high: int | None = None, *, url: str = "") -> Param[Any]:

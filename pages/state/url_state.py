@@ -26,8 +26,6 @@ P, T = TypeVar("P"), TypeVar("T")
 HOME = "start"
 #: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
 FORMAT, VERSION = "v", "1"
-#: Values that an address of any page may have.
-OF_ANY_PAGE = frozenset({"present", "room"})
 
 #: What comes before the name of a text that is too long for the address: "kept_text" is its digest. The session keeps
 #: the newest of these texts, for Back, and so does the browser's tab, for its next session.
@@ -132,6 +130,10 @@ class UrlState:
         """The dotted name of the class that declares a Param."""
         return self._owners[param.name]
 
+    def of_any_page(self) -> set[str]:
+        """Names of the values that an address of any page may have."""
+        return {name for name, param in self.params.items() if param.any_page}
+
     def read(self, owner: type[P]) -> P:
         """The newest values of this session as an object of a registered dataclass."""
         return owner(**{name: self.newest(param) for name, param in declared(owner).items()})
@@ -228,7 +230,7 @@ class UrlState:
         wanted = not_chosen.applied(wanted, values, self.params)
         for name in [name for name, text in wanted.items() if _too_long(text)]:
             wanted[KEPT + name] = _keep(wanted.pop(name))
-        if home and set(wanted) - OF_ANY_PAGE:
+        if home and set(wanted) - self.of_any_page():
             wanted = {HOME: "1", **wanted}
         if wanted != st.query_params.to_dict():
             st.query_params.from_dict(wanted)

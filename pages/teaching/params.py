@@ -16,4 +16,4 @@ class RoomParams:
     """code: of the room that this session is in, so that a reload comes back to it, or that a link invites to; "" for
     none. A copied link has no room."""
 
-    code: Param[str] = string(url="room", public="no link has it")
+    code: Param[str] = string(url="room", public="no link has it", in_links=False, any_page=True)

@@ -1,4 +1,5 @@
-"""What the search of the bar finds: the registries of pages, terms, lessons, models, examples and values of pages."""
+"""What the search of the bar finds: the registries of pages, terms, models, examples and values of pages,
+and what companions such as lessons add."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -6,6 +7,7 @@ from typing import Any
 
 from encoder.load import BUNDLED
 from pages.components.find import find
+from pages.core.frame import companions
 from pages.core.frame.navigation import Page
 from pages.core.stores import cache
 from pages.core.view import SOURCES, ViewParams, selection
@@ -13,7 +15,6 @@ from pages.core.widgets import examples
 from pages.core.words.glossary_terms import TERMS
 from pages.state import links, state
 from pages.state.former import current
-from pages.teaching.lessons import library, progress
 
 #: Values of every page that the search offers, each with its name.
 _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of the maps"}
@@ -21,7 +22,11 @@ _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of th
 
 def draw(groups: Mapping[str, Iterable[Page]]) -> None:
     """Draw the search, closed. groups: the pages of the bar."""
-    of = ("find", len(state.params), *map(id, library.lessons()[0]))  # what may change while the server runs
+    of = (
+        "find",
+        len(state.params),
+        *(one.version() for one in companions.companions()),
+    )  # what may change while the server runs
     find(cache.computed(of, lambda: list(_entries(groups))), key="find", on_open=_open)
 
 
@@ -34,11 +39,9 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
             yield _entry("Page", page.name, " · ".join(filter(None, (group, same, page.help))), page.folder)
     for term in TERMS:
         yield _entry("Term", term.name, term.definition, "glossary", term=term.key)
-    for lesson in library.lessons()[0]:
-        for number, step in lesson.numbered():
-            title = lesson.title if number == lesson.first else step.title
-            values = {"lesson": lesson.name, "lesson_step": str(number)}
-            yield _entry("Lesson", title, f"{lesson.title}, step {number}", "", **values)
+    for companion in companions.companions():
+        for one in companion.entries():
+            yield _entry(one.kind, one.title, one.detail, one.page, **one.values)
     for name in BUNDLED:
         yield _entry("Model", SOURCES[name], f"Runs {name} on your input", "", model=name)
     for title, values in examples.read(__file__, "text").items():
@@ -61,9 +64,7 @@ def _entry(kind: str, title: str, detail: str, page: str, **values: str) -> dict
 
 def _open(page: str, values: Mapping[str, str]) -> None:
     """Open what was chosen; a value that is not one of its page is left out."""
-    lesson, number = library.find(values.get("lesson", "")), values.get("lesson_step", "1")
-    if lesson is not None and number.isascii() and number.isdigit() and lesson.nearest(int(number)) == int(number):
-        progress.open_step(lesson, int(number))
+    if any(companion.open(values) for companion in companions.companions()):
         return
     place = {}
     for name, text in values.items():

@@ -18,6 +18,7 @@ from pages.base.work import page_slots
 from pages.components import fade
 from pages.components.store import kept_text
 from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
+from pages.core.frame.companions import Visit
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
@@ -26,8 +27,7 @@ from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import state
-from pages.state.url_state import HOME, OF_ANY_PAGE
-from pages.teaching.lessons import progress
+from pages.state.url_state import HOME
 
 _VIEW, _TITLE, _PAGES = "_current_view", "_current_title", "_pages_of_last_runs"
 #: Modules of core that register values, and that the frame imports for nothing else.
@@ -57,7 +57,7 @@ def import_params() -> None:
 
 def is_former_home() -> bool:
     """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
-    asked = set(st.query_params) & (set(state.params) - OF_ANY_PAGE)
+    asked = set(st.query_params) & (set(state.params) - state.of_any_page())
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
 
@@ -66,15 +66,15 @@ def run(
     page: StreamlitPage,
     area: DeltaGenerator,
     entry: Page,
+    visit: Visit,
     *,
     home: bool = False,
-    beside: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
 ) -> None:
     """Draw the input, load the model, run the page, write the view into the address.
 
     entry: what the page declared in app.py; a page that uses no controls has none and loads a model only if it asks
-    for the view. home: whether it opens at "/", where a view without HOME in the address belongs to another page;
-    beside: draws what accompanies every page and gives the page its place; False: the page is not drawn now.
+    for the view. visit: of what goes with every page. home: whether it opens at "/", where a view without HOME in the
+    address belongs to another page.
     """
     st.session_state[_TITLE] = entry.title, entry.help
     st.session_state[PAGE_TAKES], st.session_state[PAGE_BOTH] = entry.takes, entry.both_norms
@@ -85,13 +85,13 @@ def run(
     is_whole = False
     try:
         if is_first_run:
-            progress.show_linked_view(page.url_path)
+            visit.first_view()
         stand_in.before_controls(entry.folder)
         with area:
             presentation.draw()
             if texts := state.kept():
                 kept_text(texts, key="kept-text")
-        with beside() as is_shown:
+        with visit.beside() as is_shown:
             draw = page.run if is_shown else lambda: None
             if entry.uses:
                 _with_input(draw, area, entry)

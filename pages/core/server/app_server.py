@@ -9,8 +9,8 @@ Only public parts of Streamlit are used:
 - Streamlit's own scripts are sent compressed (gzip_static.py).
 - The page that a browser loads first has the app's style (first_paint.py).
 - A session gets what its browser kept; after a reconnect the page runs before a click is heard (reconnect.py).
-- Components that refresh themselves have a channel of their own (channel.py), and members of a room hear of its changes
-  (rooms/events.py).
+- Components that refresh themselves have a channel of their own (channel.py); companions answer addresses of their own,
+  as the news of a room.
 - Foreign hosts and origins are refused, every answer has security headers (guard.py), and uploads are limited
   (uploads.py).
 - The process leaves at once when the server has stopped. A forward pass in another thread asks for Python's lock when
@@ -79,14 +79,13 @@ def _value(text: str) -> Any:
 def own_middleware(app: ASGIApp) -> ASGIApp:
     """What surrounds Streamlit's server: the guard, then what needs no session. Called when the options are read."""
     from pages.base.work.whole_callbacks import Waiting
+    from pages.core.frame.companions import companions
     from pages.core.server import first_paint
     from pages.core.server.channel import Channel
     from pages.core.server.guard import Guard, Policy, inline_scripts
     from pages.core.server.gzip_static import GzipStatic
     from pages.core.server.reconnect import Reconnected
     from pages.core.server.uploads import Uploads, kept_by_streamlit
-    from pages.teaching.rooms import current_store
-    from pages.teaching.rooms.events import RoomEvents
 
     base_url = st.get_option("server.baseUrlPath") or ""
     folder = Path(st.__file__).parent / "static"
@@ -98,7 +97,8 @@ def own_middleware(app: ASGIApp) -> ASGIApp:
         app = first_paint.FirstPaint(app, folder)
     app = Reconnected(Waiting(app))
     app = Uploads(app, kept_by_streamlit, base_url)
-    app = RoomEvents(app, current_store, base_url)
+    for companion in companions():
+        app = companion.middleware(app, base_url)
     app = Channel(app, base_url)
     app = GzipStatic(app, folder, base_url)
     return Guard(app, policy, scripts, base_url)

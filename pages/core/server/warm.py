@@ -15,7 +15,7 @@ PAGES = Path(__file__).parents[2]
 
 
 def begin(environment: Mapping[str, str]) -> None:
-    """Behind a front: import what pages import, read the lessons, and run a text through the first model."""
+    """Behind a front: import what pages and companions import, and run a text through the first model."""
     if FRONT not in environment:
         return
     # What is imported here reads Streamlit's options before the flags are known; Streamlit would warn that they differ.
@@ -25,13 +25,14 @@ def begin(environment: Mapping[str, str]) -> None:
 
     from encoder.run import Run, Text
     from pages.core.frame import frame
+    from pages.core.frame.companions import companions
     from pages.core.stores import cache
-    from pages.teaching.lessons import library
 
     frame.import_params()
     folders = {path.parent for path in PAGES.glob("*/page.py")}
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         if path.name not in ("page.py", "__init__.py"):  # the former draws
             importlib.import_module(".".join(("pages", *path.relative_to(PAGES).with_suffix("").parts)))
-    library.lessons()
+    for companion in companions():
+        companion.warm()
     cache.trace(Run(input=Text("Warm")))

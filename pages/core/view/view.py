@@ -66,7 +66,7 @@ class ViewParams:
     device: Param[str] = choice("auto", DEVICES)
     dtype: Param[str] = choice("float32", DTYPES)
     # Presentation mode: the page only, in large type.
-    present: Param[bool] = flag()
+    present: Param[bool] = flag(any_page=True)
 
 
 #: Switches of attention in an untrained encoder: title -> word. Registers are tokens that a task adds.

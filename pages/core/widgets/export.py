@@ -27,7 +27,6 @@ from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
 from pages.core.view import View
 from pages.state import state
-from pages.teaching.params import RoomParams
 
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
@@ -117,7 +116,7 @@ def query() -> dict[str, str]:
     said = {}
     for name, param in state.params.items():
         value = state.get(param)
-        if param is RoomParams.code or value is None or value == param.default:
+        if not param.in_links or value is None or value == param.default:
             continue
         if not state.too_long_for_url(param):
             said[name] = param.format(value)
