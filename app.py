@@ -29,7 +29,8 @@ WITH_MAPS = ("text", "image", "sound", "maps")
 SECTIONS = {
     "Model": [
         Page("model", "The model at work", "home",
-             "What does a transformer encoder do with your sentence?", "Model", uses=(), edits=None),
+             "What does a transformer encoder do with your sentence?", "Model", uses=NO_HEAD,
+             own_controls=True, edits=None),
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,

@@ -10,7 +10,7 @@ from encoder.export import tables
 from pages.by_hand import mistakes, numbers_in_link
 from pages.by_hand.params import Params
 from pages.components.by_hand import by_hand
-from pages.core.frame.frame import heading
+from pages.core.frame.frame import heading, show
 from pages.core.widgets import Export, arguments, changes
 from pages.core.words import about, say_error
 from pages.state import next_page, state
@@ -67,4 +67,4 @@ def exported(inputs: Inputs, example: Calculation) -> Export:
     )
 
 
-main()
+show(main)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.base.access import limits
 from pages.components.rooms import room_door
-from pages.core.frame.frame import heading
+from pages.core.frame.frame import heading, show
 from pages.core.words.markdown import plain, say_error
 from pages.state.links import next_page
 from pages.state.url_state import state
@@ -84,4 +84,4 @@ def _take_seat() -> None:
     session.join(typed, nickname)
 
 
-main()
+show(main)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.contribution import deletion, norm_weighted, occlusion, of_class, qk_space, rollout
 from pages.contribution.params import PARTS, QUESTIONS, Params
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.widgets import Export
@@ -24,16 +24,20 @@ SHOW: dict[str, Callable[[View], Export | None]] = {
 #: Occlusion covers parts of what the model receives: hidden tokens of a text, patches, windows of a sound.
 OCCLUSION = {"text": deletion.show, "image": occlusion.show, "sound": occlusion.show}
 
-view = current_view()
-kind = view.trace.kind
-offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
 
-with heading():
-    part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
-opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
-exported = None
-with errors_said(st.info, icon=":material/info:"):
-    exported = (SHOW | {"deletion": OCCLUSION[kind]})[part](view)
-if exported is not None:
-    exported.draw()
-next_page("heads", "Heads")
+def main(view: View) -> None:
+    kind = view.trace.kind
+    offered = {name: title for name, title in PARTS.items() if kind == "text" or name != "class"}
+
+    with heading():
+        part = state.segmented(Params.part, "Method", offered, label_visibility="collapsed")
+    opening(QUESTIONS[part].format(part=words_of(view.trace).part, head=f"L{view.layer} H{view.head}"))
+    exported = None
+    with errors_said(st.info, icon=":material/info:"):
+        exported = (SHOW | {"deletion": OCCLUSION[kind]})[part](view)
+    if exported is not None:
+        exported.draw()
+    next_page("heads", "Heads")
+
+
+show(main)

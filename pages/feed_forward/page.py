@@ -6,7 +6,7 @@ import streamlit as st
 from encoder.explain.neurons import NeuronMap
 from encoder.export.tables import axis, cells_of
 from encoder.figures.feed_forward import neuron_heatmap
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said
@@ -63,4 +63,4 @@ def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, 
     )
 
 
-main(current_view())
+show(main)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.core.frame.frame import heading
+from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
 from pages.core.words.glossary_terms import GROUPS
 from pages.core.words.references import REFERENCES
@@ -33,4 +33,4 @@ def _choose(key: str) -> None:
     state.put(Params.source, "" if glossary_panel.is_term(key) else key)
 
 
-main()
+show(main)

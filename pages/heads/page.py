@@ -5,7 +5,7 @@ import streamlit as st
 from encoder.export import HeadView, report
 from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.inputs import image_input
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
@@ -24,6 +24,14 @@ DRAW_INPUT = {"image": image.draw, "sound": sound.draw}
 
 
 def main(view: View) -> None:
+    of_stack = options.stack(view)
+    if of_stack is None:
+        cross.draw(view)
+    else:
+        one_stack(of_stack)
+
+
+def one_stack(view: View) -> None:
     """The page of an encoder or decoder."""
     words, kind = words_of(view.trace), view.trace.kind
     shown = options.shown_view(view)
@@ -115,8 +123,4 @@ def main(view: View) -> None:
             next_head.send(view, head)
 
 
-of_stack = options.stack(current_view())
-if of_stack is None:
-    cross.draw(current_view())
-else:
-    main(of_stack)
+show(main)

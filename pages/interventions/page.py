@@ -1,6 +1,7 @@
 """Interventions: switch a part of the forward pass off, or replace one vector, and see what it causes."""
 
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
+from pages.core.view import View
 from pages.core.widgets import outcomes
 from pages.core.words import opening
 from pages.interventions import ablation, context, patching
@@ -8,17 +9,22 @@ from pages.interventions.pair import outcomes_of_pair
 from pages.interventions.params import KINDS, QUESTIONS, Params
 from pages.state import next_page, state
 
-view = current_view()
-controls = heading()
-with controls:
-    decoder = view.loaded.decoder
-    kinds = KINDS if decoder is not None and decoder.reads else {one: KINDS[one] for one in ("ablation", "patching")}
-    kind = state.segmented(Params.kind, "Intervention", kinds, label_visibility="collapsed")
-    if kind != "context":
-        outcome = outcomes.choose(view, outcomes_of_pair(view) if kind == "patching" else tuple(outcomes.OUTCOMES))
-opening(QUESTIONS[kind])
-if kind == "context":
-    context.show(view)
-else:
-    {"ablation": ablation.show, "patching": patching.show}[kind](view, outcome, controls)
-next_page("contribution", "Contribution, what else matters")
+
+def main(view: View) -> None:
+    controls = heading()
+    with controls:
+        decoder = view.loaded.decoder
+        reads = decoder is not None and decoder.reads
+        kinds = KINDS if reads else {one: KINDS[one] for one in ("ablation", "patching")}
+        kind = state.segmented(Params.kind, "Intervention", kinds, label_visibility="collapsed")
+        if kind != "context":
+            outcome = outcomes.choose(view, outcomes_of_pair(view) if kind == "patching" else tuple(outcomes.OUTCOMES))
+    opening(QUESTIONS[kind])
+    if kind == "context":
+        context.show(view)
+    else:
+        {"ablation": ablation.show, "patching": patching.show}[kind](view, outcome, controls)
+    next_page("contribution", "Contribution, what else matters")
+
+
+show(main)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from encoder.errors import EncoderError
-from pages.core.frame.frame import heading
+from pages.core.frame.frame import heading, show
 from pages.core.words.markdown import plain
 from pages.state.links import link
 from pages.teaching.lessons import codes, library, progress
@@ -11,6 +11,28 @@ from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.rooms import from_files
 
 COLUMNS = 2
+
+
+def main() -> None:
+    heading(
+        "In each step, predict first: then the model computes the answer, and you see why. The picture next to the "
+        "text is the real page: select things in it, or type your own sentence."
+    )
+    link("by_hand", "Attention by hand: one small layer with numbers that you can change", "edit_note")
+    good, broken = library.lessons()
+    for file in broken:
+        st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
+    following = next((place for place, lesson in enumerate(good) if not progress.answered(lesson)), 0)
+    for start in range(0, len(good), COLUMNS):
+        for place, column in enumerate(st.columns(COLUMNS), start):
+            if place < len(good):
+                with column:
+                    _card(good[place], is_next=place == following)
+    with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"):
+        st.text_area("Code from the end of the file", key="lessons:code", height=80)
+        st.button("Add these answers", key="lessons:take", on_click=_take_code)
+        if note := st.session_state.pop("_lessons_note", ""):
+            st.markdown(note)
 
 
 def _card(lesson: Lesson, *, is_next: bool) -> None:
@@ -41,22 +63,4 @@ def _take_code() -> None:
     st.session_state["_lessons_note"] = said
 
 
-heading(
-    "In each step, predict first: then the model computes the answer, and you see why. The picture next to the text is "
-    "the real page: select things in it, or type your own sentence."
-)
-link("by_hand", "Attention by hand: one small layer with numbers that you can change", "edit_note")
-good, broken = library.lessons()
-for file in broken:
-    st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
-following = next((place for place, lesson in enumerate(good) if not progress.answered(lesson)), 0)
-for start in range(0, len(good), COLUMNS):
-    for place, column in enumerate(st.columns(COLUMNS), start):
-        if place < len(good):
-            with column:
-                _card(good[place], is_next=place == following)
-with st.expander("Answers of a lesson’s file", icon=":material/content_paste:"):
-    st.text_area("Code from the end of the file", key="lessons:code", height=80)
-    st.button("Add these answers", key="lessons:take", on_click=_take_code)
-    if note := st.session_state.pop("_lessons_note", ""):
-        st.markdown(note)
+show(main)

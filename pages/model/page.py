@@ -10,9 +10,8 @@ from encoder.trace.trace import Trace
 from pages.components.lazy import expander, popover
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
-from pages.core.stores import model_store
 from pages.core.view import first_view, output, selection
-from pages.core.view.view import View, ViewParams, model_spec
+from pages.core.view.view import View, ViewParams
 from pages.core.widgets import examples
 from pages.model import cost, decoder, export, picture, switches, ways
 from pages.model.params import Params
@@ -23,10 +22,11 @@ _EXAMPLE = "model-example"
 SHOWN = {"picture": "Picture", "stream": "Length curves", "cost": "Cost"}
 
 
-def main() -> None:
+def controls() -> None:
+    """The title, the examples, and the controls in one row."""
     if state.get(Params.show) == "diagram":  # an old link
         state.put(Params.show, "picture")
-    kind = model_store.takes(model_spec())
+    kind = input_row.kind_of_input()
     with frame.heading():
         if kind == "text":
             shown = examples.read(input_row.__file__, input_row.example_group())
@@ -50,12 +50,12 @@ def main() -> None:
             input_row.model_controls()
             input_row.tower_controls()
         with st.container(key="input-more", horizontal=True):
-            show = state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
+            state.segmented(Params.show, "Show", SHOWN, label_visibility="collapsed")
+
+
+def main(view: View) -> None:
     said, place = st.container(key="model-said"), st.container(key="model-place")
-    if kind == "text":
-        first_view.choose(frame.loaded_model())
-    view = frame.current_view()
-    view = inside(input_row.with_selection_inside(view, view.trace.n_tokens))
+    view, show = inside(view), state.get(Params.show)
     with said:
         view = edited.applied(view)
         trace = decoder.traced(view)
@@ -144,4 +144,4 @@ def ways_in() -> None:
             links.link(way.folder, way.label, values=way.values)
 
 
-main()
+frame.show(main, controls)

@@ -1,5 +1,7 @@
 """Norms: every token's mean and standard deviation at every LayerNorm, and one LayerNorm in detail."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from encoder import figures
@@ -7,7 +9,8 @@ from encoder.export import tables
 from encoder.export.document import Section
 from encoder.measure import norms
 from encoder.model.layers import NORM_NAMES
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
+from pages.core.view import View
 from pages.core.view.place import PlaceParams
 from pages.core.widgets import Export, title
 from pages.core.words import opening, plain
@@ -19,46 +22,49 @@ from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
 from pages.state import controlled, links, state
 
-view = current_view()
-trace, config = view.trace, view.loaded.config
-NORM = NORM_NAMES[config.norm_kind]
-statistics = view.derived("norm statistics", norms.statistics)
 #: Part -> the question that its picture answers.
 QUESTIONS = {
-    "every": f"What does each {NORM} do to the vector of each token?",
-    "one": f"Which components does one {NORM} scale or shift most?",
+    "every": "What does each {norm} do to the vector of each token?",
+    "one": "Which components does one {norm} scale or shift most?",
     "others": "Which components raise the standard deviation, and what do other norms do to the same vectors?",
 }
 
 
-def main() -> None:
+def main(view: View) -> None:
+    statistics = view.derived("norm statistics", norms.statistics)
     with heading():
         part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
-    opening(QUESTIONS[part])
+    opening(QUESTIONS[part].format(norm=name_of(view)))
     picture, slider = st.container(gap="xsmall"), st.container(key="controls-norm")
     with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
-        norm = chosen_norm()
-    token = view.i if view.i is not None else min(1, trace.n_tokens - 1)
-    selected = Selected(view, statistics, norm, token, chosen_component(norm))
+        norm = chosen_norm(view, statistics.names)
+    token = view.i if view.i is not None else min(1, view.trace.n_tokens - 1)
+    selected = Selected(view, statistics, norm, token, chosen_component(view, norm))
     with picture:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
-    st.caption(placement())
+    st.caption(placement(view, len(statistics.names)))
     links.button(
         "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},
         type="tertiary",
     )  # fmt: skip
 
 
-def placement() -> str:
+def name_of(view: View) -> str:
+    """The name of the model's norms: LayerNorm, RMSNorm."""
+    return NORM_NAMES[view.loaded.config.norm_kind]
+
+
+def placement(view: View, n_norms: int) -> str:
     """Where the norms of this model are, and what they do."""
-    place = f"**pre-norm**: {NORM} precedes each sublayer, x ← x + f({NORM}(x))"
+    config, norm = view.loaded.config, name_of(view)
+    place = f"**pre-norm**: {norm} precedes each sublayer, x ← x + f({norm}(x))"
     if config.norm_placement == "post":
-        place = f"**post-norm**: {NORM} follows each sum, x ← {NORM}(x + f(x))"
+        place = f"**post-norm**: {norm} follows each sum, x ← {norm}(x + f(x))"
     parameters = "gain and bias" if config.norm_bias else "gain"
     origin = "untrained" if view.model.untrained is not None else "learned"
     return (
-        f"The {len(statistics.names)} {NORM}s of **{plain(view.loaded.name)}** give every vector "
+        f"The {n_norms} {norm}s of **{plain(view.loaded.name)}** give every vector "
         f"{EFFECTS[config.norm_kind]}, then apply their {origin} {parameters}. This model is {place}."
     )
 
@@ -66,8 +72,8 @@ def placement() -> str:
 def others(selected: Selected) -> Figures:
     """What raises a standard deviation, and two other norms."""
     drawn = outlier_dimensions(selected) | three_norms(selected)
-    if trace.kind == "image":
-        patch_norms.draw(view)
+    if selected.trace.kind == "image":
+        patch_norms.draw(selected.view)
     return drawn
 
 
@@ -77,38 +83,38 @@ DRAW = {"every": overview, "one": gain_and_bias, "others": others}
 
 def exported(selected: Selected, shown: Figures) -> Export:
     """Mean and standard deviation of every token at every LayerNorm; in the report also one token at one."""
-    token = selected.token
+    view, trace, token = selected.view, selected.trace, selected.token
 
     def sections() -> list[Section]:
         step = selected.step
         parts = [Section(heading, figure=figure) for heading, figure in shown.items()]
         components = figures.token_steps(step.input, step.normalised, step.gain, step.bias, step.output, step.mean)
         parts.append(Section(f"Token {token} at {selected.label}, component by component", table=components))
-        return [*parts, Section(f"Every token at every {NORM}", table=tables.norms_frame(trace))]
+        return [*parts, Section(f"Every token at every {selected.kind}", table=tables.norms_frame(trace))]
 
     return Export(
         view,
-        title(view, NORM),
+        title(view, selected.kind),
         lambda: tables.norms_frame(trace),
         sections=sections,
-        settings={NORM: selected.label, "Token": f"{token}, {trace.labels[token]}"},
+        settings={selected.kind: selected.label, "Token": f"{token}, {trace.labels[token]}"},
         lines="means = {name: norm.mean for name, norm in trace.norms.items()}\n"
         "stds = {name: norm.std for name, norm in trace.norms.items()}",
     )
 
 
-def chosen_norm() -> str:
+def chosen_norm(view: View, names: Sequence[str]) -> str:
     """The selected LayerNorm: a slider through the layers; the first where none is selected."""
-    names, at = statistics.names, state.get(Params.at)
+    norm, at = name_of(view), state.get(Params.at)
     if at not in names:
         if at:
-            st.warning(f"No {NORM} {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
+            st.warning(f"No {norm} {plain(at[:60])} in this model. Shown: {figures.norm_label(names[0])}.")
             state.put(Params.at, "")
         at = names[0]
     if len(names) > 1:
         controlled(
             st.select_slider,
-            NORM,
+            norm,
             names,
             key="norm-slider",
             value=at,
@@ -119,9 +125,9 @@ def chosen_norm() -> str:
     return at
 
 
-def chosen_component(norm: str) -> int | None:
+def chosen_component(view: View, norm: str) -> int | None:
     """The selected component, if this LayerNorm has it."""
-    component, width = state.get(PlaceParams.component), len(trace.norms[norm].gain)
+    component, width = state.get(PlaceParams.component), len(view.trace.norms[norm].gain)
     if component is None or component < width:
         return component
     st.warning(f"No component {component} at this LayerNorm: choose 0 to {width - 1}. None is selected.")
@@ -129,4 +135,4 @@ def chosen_component(norm: str) -> int | None:
     return None
 
 
-main()
+show(main)

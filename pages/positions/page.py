@@ -14,9 +14,9 @@ from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.components import plot
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.inputs.input_words import words_of
-from pages.core.view import token_rows
+from pages.core.view import View, token_rows
 from pages.core.widgets import Export, title
 from pages.core.words import about, formulas, plain, references, token_names
 from pages.positions.encodings import Tables, chosen_encoding, chosen_product, encodings, patch_positions, similarity
@@ -42,25 +42,24 @@ FORMULAS = {
     ),
 }
 
-view = current_view()
-trace, config = view.trace, view.loaded.config
 
-
-def main() -> None:
+def main(view: View) -> None:
+    trace = view.trace
     with heading(about.text(__file__, "Why positions")):
-        part = state.segmented(Params.part, "Part of the page", parts(), label_visibility="collapsed")
+        part = state.segmented(Params.part, "Part of the page", parts(view), label_visibility="collapsed")
     if part != "order":
-        vectors(part)
+        vectors(view, part)
     elif trace.kind == "text":
-        reversed_order()
+        reversed_order(view)
     else:
         patch_positions(view)
-    exported().draw()
+    exported(view).draw()
     next_page("head_types", "Head types, which heads attend by position")
 
 
-def parts() -> dict[str, str]:
+def parts(view: View) -> dict[str, str]:
     """The parts of the page that this input has."""
+    trace = view.trace
     found = {"encoding": "Encoding", "similar": "Similarity of positions"}
     if trace.kind == "text":
         return {"order": "Reverse order", **found}
@@ -68,10 +67,11 @@ def parts() -> dict[str, str]:
     return {"order": "Places of the patches", **found} if has_patches else found
 
 
-def vectors(part: str) -> None:
+def vectors(view: View, part: str) -> None:
     """How the model encodes positions: the vectors that it adds, their similarity, or what depends on the offset."""
+    config = view.loaded.config
     with st.container(key="controls-positions", horizontal=True, vertical_alignment="bottom"):
-        tables = position_vectors()
+        tables = position_vectors(view)
         kind = chosen_encoding(view, tables)
         if part == "similar":
             chosen_product()
@@ -81,43 +81,46 @@ def vectors(part: str) -> None:
         return
     if added is not None:  # else the sines are for comparison only
         encodings(view, tables, kind)
-    references.markdown(encoding_in_words(added))
-    if more := details():
+    references.markdown(encoding_in_words(view, added))
+    if more := details(view):
         st.caption(more)
-    offset_pictures()
+    offset_pictures(view)
     if added is None:
         encodings(view, tables, kind)
 
 
-def position_vectors() -> Tables:
+def position_vectors(view: View) -> Tables:
     """The vectors that the model adds, if it does, and the sines for comparison."""
+    trace, config = view.trace, view.loaded.config
     if config.position == "convolutional" and trace.position is not None:  # they belong to this input only
         added = array(trace.position[: min(trace.n_tokens, MOST_POSITIONS)])
     else:
-        added = positions.added(view.loaded.encoder, chosen_positions())
+        added = positions.added(view.loaded.encoder, chosen_positions(view))
     found = {} if added is None else {config.position: added}
     if config.position != "sinusoidal" and config.embedding_width % 2 == 0:
-        n_positions = chosen_number() if added is None else len(added)
+        n_positions = chosen_number(view) if added is None else len(added)
         found["sinusoidal"] = positions.sines(n_positions, config.embedding_width)
     return found
 
 
-def offset_pictures() -> None:
+def offset_pictures(view: View) -> None:
     """What the scores of this model owe to the offset of two tokens."""
+    config = view.loaded.config
     if config.position == "rotary":
-        rotary(view, chosen_number())
+        rotary(view, chosen_number(view))
     if config.position in FORMULAS:
         formulas.show(FORMULAS[config.position])
     if config.relative_buckets or config.position == "alibi":
-        relative_bias(view, min(chosen_number(), config.relative_max_distance * 2))
+        relative_bias(view, min(chosen_number(view), config.relative_max_distance * 2))
     if config.relative_grid:
         grid_bias(view)
     if config.disentangled is not None and config.disentangled.n_terms > 1:
         disentangled(view)
 
 
-def exported() -> Export:
+def exported(view: View) -> Export:
     """The position vectors of the sentence, or the rotations of the layer."""
+    trace, config = view.trace, view.loaded.config
     lines = "position = trace.position"
     if config.position == "rotary":
         lines = "from encoder.measure import positions\n"
@@ -139,8 +142,9 @@ def exported() -> Export:
     )
 
 
-def encoding_in_words(added: np.ndarray | None) -> str:
+def encoding_in_words(view: View, added: np.ndarray | None) -> str:
     """How the model encodes positions, and what to look for. added: the vectors that it adds."""
+    trace, config = view.trace, view.loaded.config
     kind: str = config.position
     if kind == "learned" and view.model.untrained is not None:
         kind = "untrained"
@@ -154,8 +158,9 @@ def encoding_in_words(added: np.ndarray | None) -> str:
     return about.text(__file__, kind, **values)
 
 
-def details() -> str:
+def details(view: View) -> str:
     """Norms of what is added, relative positions and the attention window, as far as the model has them."""
+    trace, config = view.trace, view.loaded.config
     said = []
     norms = positions.lengths(trace)
     if norms is not None:
@@ -171,24 +176,27 @@ def details() -> str:
     return " ".join(said)
 
 
-def chosen_positions() -> int:
+def chosen_positions(view: View) -> int:
     """The control for the number of positions to draw: those of the input, or those of the model."""
+    trace, config = view.trace, view.loaded.config
     longest = min(config.max_tokens, MOST_POSITIONS)
     every = "all" if longest == config.max_tokens else "the first"
     here = min(trace.n_tokens, longest)
     names = {"sentence": f"this {words_of(trace).input}: {here}", "all": f"{every} {longest}"}
     state.segmented(Params.rows, "Positions", names)
-    return chosen_number()
+    return chosen_number(view)
 
 
-def chosen_number() -> int:
+def chosen_number(view: View) -> int:
     """The number of positions to draw."""
+    trace, config = view.trace, view.loaded.config
     longest = min(config.max_tokens, MOST_POSITIONS)
     return min(trace.n_tokens, longest) if state.get(Params.rows) == "sentence" else longest
 
 
-def reversed_order() -> None:
+def reversed_order(view: View) -> None:
     """What the order of the words changes: the cosine of every token's two output vectors."""
+    trace = view.trace
     if trace.n_tokens > MOST_REVERSED:
         st.caption(
             f"This text has {trace.n_tokens:,} tokens, and the page runs at most {MOST_REVERSED:,} in reverse order. "
@@ -196,7 +204,7 @@ def reversed_order() -> None:
         )
         return
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
-    st.markdown(order_in_words(found))
+    st.markdown(order_in_words(view, found))
     part = token_rows.part(trace.n_tokens, view.i, "order")
     plot(
         figures.order_bars(
@@ -211,11 +219,12 @@ def reversed_order() -> None:
     )
 
 
-def order_in_words(found: positions.OrderEffect) -> str:
+def order_in_words(view: View, found: positions.OrderEffect) -> str:
     """Both orders, and how much the output vectors differ."""
+    trace = view.trace
     if not found.moved.any():
         return "This sentence is too short: it has no other order."
-    orders = f"{in_order(range(trace.n_tokens))}  \n{in_order(found.order)}"
+    orders = f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}"
     if found.same:
         return (
             f"{orders}  \nThis model cannot tell the two orders apart. All output vectors are equal up to rounding: "
@@ -228,11 +237,12 @@ def order_in_words(found: positions.OrderEffect) -> str:
     )
 
 
-def in_order(order: Iterable[int]) -> str:
+def in_order(view: View, order: Iterable[int]) -> str:
     """The tokens in this order, at most as many as fit on a few lines."""
+    trace = view.trace
     shown = [plain(trace.labels[token]) for token in islice(order, MOST_LISTED)]
     more = " …" if trace.n_tokens > MOST_LISTED else ""
     return f":gray[{' · '.join(shown)}{more}]"
 
 
-main()
+show(main)

@@ -6,8 +6,8 @@ from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
-from pages.core.frame.frame import current_view, heading
-from pages.core.view import ViewParams, norm_pair
+from pages.core.frame.frame import heading, show
+from pages.core.view import View, ViewParams, norm_pair
 from pages.core.words import about, errors_said, glossary, number, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
@@ -20,8 +20,7 @@ from pages.state import next_page, state
 STAGES = {"heads": "1 Same sentence, both placements", "stream": "2 Residual stream", "curves": "3 Training"}
 
 
-def main() -> None:
-    view = current_view()
+def main(view: View) -> None:
     heading()
     part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
     if part == "curves":
@@ -93,4 +92,4 @@ def takes_text(traces: norm_pair.PairTraces) -> bool:
     return traces.trace("pre").kind == "text"
 
 
-main()
+show(main)

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from encoder.load import first_bundled
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.inputs import chosen_input, image_input
 from pages.core.stores import model_store
 from pages.core.view import View
@@ -60,4 +60,4 @@ def choose(usual: str, task: str) -> None:
     state.put(Params.task, "" if task == usual else task)
 
 
-main(current_view())
+show(main)

@@ -9,7 +9,7 @@ from encoder.probe import MOST_TOKENS, Curve, Task
 from pages.components import on_click, plot
 from pages.components.events import PlotEvent
 from pages.components.lazy import expander
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, answer, title
 from pages.core.words import about, errors_said, number, plain, table
@@ -35,7 +35,7 @@ def main(view: View) -> None:
                 subjects = [next(iter(found))[0]]
                 st.caption(f"**Recorded: {plain(subjects[0].name)}.** The button above trains the probes here.")
             if found:
-                show(view, task, subjects, found)
+                picture(view, task, subjects, found)
             else:
                 st.caption(_about(task))
     head.opened(view)
@@ -50,7 +50,7 @@ def _about(task: Task) -> str:
     )
 
 
-def show(view: View, task: Task, subjects: list[work.Subject], found: Curves) -> None:
+def picture(view: View, task: Task, subjects: list[work.Subject], found: Curves) -> None:
     """The answer, the curves, the selected probe and the exports."""
     names = list(found)
     place, layer = _selected(names, found)
@@ -180,4 +180,4 @@ def _export(view: View, task: Task, found: Curves) -> None:
     ).draw()
 
 
-main(current_view())
+show(main)

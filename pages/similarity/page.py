@@ -3,7 +3,7 @@
 from encoder import similarity
 from encoder.export import similarity as export
 from encoder.export.tables import similarity_frame
-from pages.core.frame.frame import current_view, heading
+from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said
@@ -21,12 +21,12 @@ def main(view: View) -> None:
     with errors_said():
         found = attributed.attribution(view, params)
     if found is not None:
-        show(view, params, found)
+        picture(view, params, found)
     late.draw(view, params.other)
     next_page("contribution", "Contribution, what else matters")
 
 
-def show(view: View, params: Params, found: similarity.Attribution) -> None:
+def picture(view: View, params: Params, found: similarity.Attribution) -> None:
     """The map and the export panel."""
     map.draw(found, similarity.word_cells(found) if params.words else similarity.token_cells(found), params)
     facts = export.facts(view.loaded, found)
@@ -40,4 +40,4 @@ def show(view: View, params: Params, found: similarity.Attribution) -> None:
     ).draw()
 
 
-main(current_view())
+show(main)

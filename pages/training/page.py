@@ -11,7 +11,7 @@ from encoder.train.recorded import recorded
 from encoder.train.run_view import HeldOut
 from encoder.train.settings import ATTENTION
 from encoder.train.tasks import TASKS, make
-from pages.core.frame.frame import heading, was_here
+from pages.core.frame.frame import heading, show, was_here
 from pages.core.words import about, opening, plain
 from pages.state import next_page, state
 from pages.training import at_start, history, live, runs
@@ -185,4 +185,4 @@ def impossible() -> str:
     return ""
 
 
-main()
+show(main)

@@ -38,7 +38,7 @@ class Visit:
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[bool]:
-        """Draw what is above and next to the page; the page is drawn within this context. False: it is not drawn now."""
+        """Draw what is above and next to the page, which is drawn in this context. False: it is not drawn now."""
         yield True
 
     def after(self) -> None:

@@ -22,11 +22,8 @@ _SHARED = {ViewParams.norm: "Norm placement", ViewParams.colours: "Colours of th
 
 def draw(groups: Mapping[str, Iterable[Page]]) -> None:
     """Draw the search, closed. groups: the pages of the bar."""
-    of = (
-        "find",
-        len(state.params),
-        *(one.version() for one in companions.companions()),
-    )  # what may change while the server runs
+    # What may change while the server runs.
+    of = ("find", len(state.params), *(one.version() for one in companions.companions()))
     find(cache.computed(of, lambda: list(_entries(groups))), key="find", on_open=_open)
 
 

@@ -29,7 +29,7 @@ from pages.core.words import glossary, plain, say_error
 from pages.state import state
 from pages.state.url_state import HOME
 
-_VIEW, _TITLE, _PAGES = "_current_view", "_current_title", "_pages_of_last_runs"
+_VIEW, _OPEN, _PAGES = "_current_view", "_open_page", "_pages_of_last_runs"
 #: Modules of core that register values, and that the frame imports for nothing else.
 SHARED_VALUES = (
     "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.output", "view.place", "widgets.outcomes",
@@ -72,11 +72,10 @@ def run(
 ) -> None:
     """Draw the input, load the model, run the page, write the view into the address.
 
-    entry: what the page declared in app.py; a page that uses no controls has none and loads a model only if it asks
-    for the view. visit: of what goes with every page. home: whether it opens at "/", where a view without HOME in the
-    address belongs to another page.
+    entry: what the page declared in app.py; visit: of what goes with every page; home: whether it opens at "/", where a
+    view without HOME in the address belongs to another page. The page's script ends with `show`.
     """
-    st.session_state[_TITLE] = entry.title, entry.help
+    st.session_state[_OPEN] = entry
     st.session_state[PAGE_TAKES], st.session_state[PAGE_BOTH] = entry.takes, entry.both_norms
     st.session_state[_PAGES] = (*st.session_state.get(_PAGES, ("",))[-1:], page.url_path)
     st.session_state.pop(_VIEW, None)
@@ -93,11 +92,12 @@ def run(
                 kept_text(texts, key="kept-text")
         with visit.beside() as is_shown:
             draw = page.run if is_shown else lambda: None
-            if entry.uses:
-                _with_input(draw, area, entry)
-            else:
+            if not entry.uses:
                 with area:
                     _link_notes()
+            if entry.uses and not entry.own_controls:
+                _with_input(draw, area, entry)
+            else:
                 draw()
             if is_shown and entry.folder != "glossary":
                 glossary_panel.draw(entry.folder)
@@ -106,6 +106,25 @@ def run(
         # However the page ended, the address names the view and nothing typed is lost.
         state.end(home=home, is_whole=is_whole)
         cache.collect_garbage()
+
+
+def show(main: Callable[..., None], controls: Callable[[], None] | None = None) -> None:
+    """Draw the open page: the last line of its script.
+
+    main: draws it, from the view, or from nothing where the page uses no controls. controls: draws the title and the
+    controls of a page with `own_controls`, before the model is loaded.
+    """
+    entry: Page = st.session_state[_OPEN]
+    if not entry.uses:
+        main()
+    elif controls is None:
+        main(st.session_state[_VIEW])
+    else:
+        controls()
+        place = st.container()
+        view = _view(place, entry, None)
+        if view is not None:
+            _draw(lambda: main(st.session_state[_VIEW]), view, place, entry)
 
 
 def was_here() -> bool:
@@ -127,26 +146,31 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> 
                       windows=area.container(key="input-windows"))  # fmt: skip
         with slots.settings:
             input_row.options()
-    view = _load(area, slots, entry)
+    view = _view(area, entry, slots)
     if view is not None:
-        if entry.edits:
-            with area:
-                view = edited.applied(view)
-        st.session_state[_VIEW] = view
-        _notes(area, view)
-        if entry.edits is not None:
-            with area:
-                edited.mark(view)
-        if view.trace.finite:
-            moved = norm_change.before(view) is not None
-            place = area.container(key="norm-change") if moved else area
-            draw()
-            if moved:  # after the page: it needs a run with the norms as they were
-                place.caption(norm_change.sentence(view, entry.measured))
-        else:
-            _not_finite(area, view)
+        _draw(draw, view, area, entry)
     with slots.settings:
-        settings.controls(view)
+        settings.controls(st.session_state.get(_VIEW))
+
+
+def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Page) -> None:
+    """Draw the page of a view, with the notes about it in `area`."""
+    if entry.edits:
+        with area:
+            view = edited.applied(view)
+    st.session_state[_VIEW] = view
+    _notes(area, view)
+    if entry.edits is not None:
+        with area:
+            edited.mark(view)
+    if not view.trace.finite:
+        _not_finite(area, view)
+        return
+    moved = norm_change.before(view) is not None
+    place = area.container(key="norm-change") if moved else area
+    draw()
+    if moved:  # after the page: it needs a run with the norms as they were
+        place.caption(norm_change.sentence(view, entry.measured))
 
 
 def heading(about: str = "") -> DeltaGenerator:
@@ -156,32 +180,14 @@ def heading(about: str = "") -> DeltaGenerator:
 
     about: what to look for, and the limits of the answer, in Markdown; it opens next to the question.
     """
-    (title, question), view = st.session_state[_TITLE], st.session_state.get(_VIEW)
+    entry, view = st.session_state[_OPEN], st.session_state.get(_VIEW)
     moved = "" if view is None else view.loaded.moved_norms
     row = st.container(key="page-title", horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
-        title = f"{title} :orange-badge[norms moved]" if moved else title
+        title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
         st.title(title, anchor=False, help=moved or None, width="content")
-        glossary.question(question, about)
+        glossary.question(entry.help, about)
     return row
-
-
-def current_view() -> View:
-    """The View of this run; a page without controls loads the model here. Raises EncoderError if that fails."""
-    if _VIEW not in st.session_state:
-        st.session_state[_VIEW] = input_row.current_view(loaded_model())
-    return st.session_state[_VIEW]
-
-
-def loaded_model() -> ModelSpec:
-    """The model that the controls name, loaded. Where the page has drawn the input of another kind, it begins again."""
-    key = model_spec()
-    guessed = model_store.takes(key)
-    with _spinner("Loading the model …", quick=model_store.is_loaded(key)):
-        model_store.model(key)
-    if model_store.takes(key) != guessed:
-        st.rerun()
-    return key
 
 
 @dataclass(frozen=True)
@@ -194,39 +200,29 @@ class Slots:
     windows: DeltaGenerator
 
 
-def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
-    """Load the model and trace the text, with a spinner; None, and a box that says why, if there is no model."""
+def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None:
+    """Load the model and trace the input, with a spinner; None, and a box that says why, if there is no model.
+
+    slots: where the controls are that depend on the model; None: the page draws its controls itself, and its title.
+    """
     model = None
     try:
         if input_row.awaits_source():
             with area:
-                heading()
+                if slots is not None:
+                    heading()
                 st.info("Type a folder or a Hub id above to open a model.", icon=":material/folder_open:")
             return None
         key = model_spec()
-        with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
-            model = model_store.model(key)
-        if not chosen_input.fits(model, key, entry.takes):
-            stand_in.use(model, entry)
-            st.rerun()
-        if chosen_input.was_guessed(model.takes) or model_spec() != key:
-            st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
+        model = _model(area, entry, key)
         quick = _is_quick(model)
-        fade.remember(model.config.norm_placement)
-        if model.takes == "text" and state.newest(ViewParams.long) == "cut":  # a window has tokens of its own
+        # A window has tokens of its own; a page without the control of windows shows the beginning.
+        if model.takes == "text" and (slots is None or state.newest(ViewParams.long) == "cut"):
             with area, _spinner("Running the encoder …", quick=quick):
                 if entry.maps and not quick:
                     first_maps.run(key)
                 first_view.choose(key)
-        with slots.norm:
-            input_row.norm_controls(key)
-        with slots.head:
-            of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
-            input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
-        given = None
-        if model.takes == "text":
-            with slots.windows:
-                given = long_text.controls(key, model)
+        given = None if slots is None else _controls_of_model(slots, entry, key, model)
         view = input_row.current_view(key, given)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if entry.pads else view
@@ -236,16 +232,43 @@ def _load(area: DeltaGenerator, slots: Slots, entry: Page) -> View | None:
     except EncoderError as error:
         if isinstance(error, OutOfMemory):
             cache.forget_traces()
-        if model is None:
+        if model is None and slots is not None:
             with slots.norm:
                 input_row.norm_controls(None)
             with slots.head:
                 input_row.head_controls(None, entry.uses)
         with area:
-            heading()
+            if slots is not None:
+                heading()
             _link_notes()
             say_error(error)
         return None
+
+
+def _model(area: DeltaGenerator, entry: Page, key: ModelSpec) -> NamedEncoder:
+    """Load the model. The run begins again where the page needs another one, or drew the controls of another kind."""
+    with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
+        model = model_store.model(key)
+    if not chosen_input.fits(model, key, entry.takes):
+        stand_in.use(model, entry)
+        st.rerun()
+    if chosen_input.was_guessed(model.takes) or model_spec() != key:
+        st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
+    fade.remember(model.config.norm_placement)
+    return model
+
+
+def _controls_of_model(slots: Slots, entry: Page, key: ModelSpec, model: NamedEncoder) -> Text | None:
+    """The controls that depend on the model; returns the text or its window, None for another kind of input."""
+    with slots.norm:
+        input_row.norm_controls(key)
+    with slots.head:
+        of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
+        input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
+    if model.takes != "text":
+        return None
+    with slots.windows:
+        return long_text.controls(key, model)
 
 
 def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:
@@ -293,7 +316,8 @@ def _notes(area: DeltaGenerator, view: View) -> None:
 def _not_finite(area: DeltaGenerator, view: View) -> None:
     """An error in place of a page whose numbers are NaN or infinite."""
     with area:
-        heading()
+        if not st.session_state[_OPEN].own_controls:  # such a page has its title already
+            heading()
         st.error(
             f"The output of {plain(view.loaded.name)} holds NaN or infinity, so this page cannot draw it. "
             "The weights are broken, or training diverged. Choose another model above.",

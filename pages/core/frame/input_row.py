@@ -7,6 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 import encoder
+from encoder.inputs.layout import InputKind
 from encoder.model.layers import NORM_NAMES
 from encoder.run import ModelSpec, Place, Run, Text
 from encoder.run.address import PLACES
@@ -240,12 +241,17 @@ def _last(config: encoder.EncoderConfig, param: Param[int]) -> int:
     return (config.n_layers if param is ViewParams.layer else config.n_heads) - 1
 
 
-def input_controls() -> None:
-    """What the model processes: a sentence, or an input of another kind."""
+def kind_of_input() -> InputKind:
+    """The kind of input for which this run draws controls. Another encoder of a pair begins without a selection."""
     if chosen_input.turned():  # tokens, layers and heads of the other encoder
         clear()
         open_head(0, 0)
-    kind = chosen_input.remembered()
+    return chosen_input.remembered()
+
+
+def input_controls() -> None:
+    """What the model processes: a sentence, or an input of another kind."""
+    kind = kind_of_input()
     if kind == "text":
         with contextlib.suppress(encoder.EncoderError):
             _fitting_sentence(model_spec())
