@@ -1,8 +1,10 @@
 """Heads: a small map of every head; one head large: as a map, lines, text or vectors, or next to another head."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from encoder.export import HeadView, report
+from encoder.export import HeadView, Map, report
 from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import heading, show
@@ -17,10 +19,22 @@ from pages.heads.head_maps import single
 from pages.heads.params import Params
 from pages.state import next_page, state
 
-#: Views of the run without edits and padding.
-TRAINED = ("vectors", "beside")
-#: What draws the input itself, by its kind.
-DRAW_INPUT = {"image": image.draw, "sound": sound.draw}
+
+def _map(view: View, head: Map) -> HeadView:
+    map.draw_map(view, head)
+    return head
+
+
+#: View of the open head -> what draws it and returns its numbers.
+OF_HEAD: dict[str, Callable[[View, Map], HeadView]] = {
+    "map": _map,
+    "lines": lambda view, head: lines.draw_lines(view, head) or head,
+    "text": text.draw_text,
+}
+#: Views of the run without edits and padding; each draws one head and returns its export.
+TRAINED: dict[str, Callable[[View], Export | None]] = {"vectors": vectors.draw, "beside": compare.draw}
+#: What draws the input itself, by its kind, in the place of its text.
+OF_INPUT: dict[str, Callable[[View], Export]] = {"image": image.draw, "sound": sound.draw}
 
 
 def main(view: View) -> None:
@@ -33,9 +47,7 @@ def main(view: View) -> None:
 
 def one_stack(view: View) -> None:
     """The page of an encoder or decoder."""
-    words, kind = words_of(view.trace), view.trace.kind
-    shown = options.shown_view(view)
-
+    kind, shown = view.trace.kind, options.shown_view(view)
     around = "heads-drawn" if kind == "image" and image_input.is_drawn(view.loaded) else "heads-whole"
     with st.container(key="heads-page"), st.container(key=around), st.container(key="heads-body"):
         grid_side = st.container(key="heads-grid")
@@ -46,8 +58,8 @@ def one_stack(view: View) -> None:
     with grid_side:
         heading()
         opening(
-            f"Which {words.tokens} does each head attend to? **L{view.layer} H{view.head}** means layer {view.layer}, "
-            f"head {view.head}; both count from 0."
+            f"Which {words_of(view.trace).tokens} does each head attend to? **L{view.layer} H{view.head}** means layer "
+            f"{view.layer}, head {view.head}; both count from 0."
         )
         place_of_grid = st.container(gap="small")
     with words_side:
@@ -57,54 +69,20 @@ def one_stack(view: View) -> None:
     if part is not None:
         with part:
             options.controls(view)
-    head = options.open_head(view)
-    if shown in TRAINED or (shown == "text" and kind in DRAW_INPUT):  # these show one head, as the model computes it
-        head = options.one_head(view)
-
-    def draw_head(view_of_head: str) -> Export:
-        """The map, the lines or the shaded text of the open head."""
-        drawn: HeadView = head
-        with answer.area():
-            summary.draw_answer(view, head)
-            if view_of_head == "map":
-                map.draw_map(view, head)
-            elif view_of_head == "lines":
-                drawn = lines.draw_lines(view, head) or head
-            else:
-                drawn = text.draw_text(view, head)
-            options.hide_special(view)
-        return Export(
-            view,
-            title(view, drawn.name),
-            drawn.frame,
-            sections=lambda: report.sections(drawn, view.colours),
-            lines=drawn.code(),
-            settings=drawn.facts(),
-        )
+    draws_input = shown == "text" and kind in OF_INPUT
+    # These show one head, as the model computes it.
+    head = options.one_head(view) if shown in TRAINED or draws_input else options.open_head(view)
 
     # The large map comes first: in a long text, the small maps take longer.
     with head_side:
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            with answer.words_of_picture(options.HEAD):
-                st.header(head.name, anchor=False, width="content")
-            with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
-                options.choose_view(view)
-                pinned = (view.layer, view.head) in state.get(Params.pins)
-                st.button(
-                    f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
-                    icon=":material/keep_off:" if pinned else ":material/keep:",
-                    help="Unpin this head" if pinned else "Pin this head: compare it with others below",
-                    on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
-                )  # fmt: skip
+        head_row(view, head)
         if shown in TRAINED:
             trained = options.as_trained(view)
             if trained.run.of_pass != view.run.of_pass:
                 st.caption("This view shows the run without edits and padding.")
-            exported = vectors.draw(trained) if shown == "vectors" else compare.draw(trained)
-        elif shown == "text" and kind in DRAW_INPUT:
-            exported = DRAW_INPUT[kind](view)
+            exported = TRAINED[shown](trained)
         else:
-            exported = draw_head(shown)
+            exported = OF_INPUT[kind](view) if draws_input else one_head(view, head, shown)
 
     with words_side:
         padding.note(view)
@@ -121,6 +99,38 @@ def one_stack(view: View) -> None:
         next_page("head_types", "Head types, what each head does")
         if shown == "map":
             next_head.send(view, head)
+
+
+def head_row(view: View, head: Map) -> None:
+    """The name of the open head, its views, and the button that pins it."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with answer.words_of_picture(options.HEAD):
+            st.header(head.name, anchor=False, width="content")
+        with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
+            options.choose_view(view)
+            pinned = (view.layer, view.head) in state.get(Params.pins)
+            st.button(
+                f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
+                icon=":material/keep_off:" if pinned else ":material/keep:",
+                help="Unpin this head" if pinned else "Pin this head: compare it with others below",
+                on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
+            )  # fmt: skip
+
+
+def one_head(view: View, head: Map, shown: str) -> Export:
+    """The answer and the picture of the open head. shown: one of OF_HEAD."""
+    with answer.area():
+        summary.draw_answer(view, head)
+        drawn = OF_HEAD[shown](view, head)
+        options.hide_special(view)
+    return Export(
+        view,
+        title(view, drawn.name),
+        drawn.frame,
+        sections=lambda: report.sections(drawn, view.colours),
+        lines=drawn.code(),
+        settings=drawn.facts(),
+    )
 
 
 show(main)

@@ -10,12 +10,15 @@ from streamlit.testing.v1 import AppTest
 
 from encoder.export import Options
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_types
+from encoder.measure import head_types, telling
 from encoder.measure.heads import head_measures
 from encoder.measure.telling import information_gain, most_telling
 from encoder.run import Run, Text
 from pages.components.lazy import KEY
 from pages.core.stores import cache
+from pages.core.view import View
+from pages.heads import colourings
+from pages.heads.colourings import Colouring
 from tests.pages.apps import assert_well, registered, visit, words
 
 CAT = "The cat sat on the mat"
@@ -138,6 +141,19 @@ def test_a_head_that_attends_to_one_special_token_is_measured(
     assert source in words(app), "a reading names its source"
     assert SINK not in words(visit(**query, role_special="0.99"))
     assert SINK not in words(visit(**query, role_special=str(threshold), average="heads"))
+
+
+def test_another_number_colours_the_grid_by_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_place(view: View) -> Colouring:
+        shape = view.loaded.config.n_layers, view.loaded.config.n_heads
+        values = np.arange(np.prod(shape), dtype=float).reshape(shape)
+        return Colouring(values, "place", (0.0, values.max()), telling.DEFINITION, most=3, caption="By place.")
+
+    monkeypatch.setattr(colourings, "COLOURINGS", (by_place, *colourings.COLOURINGS))
+    app = visit(text=CAT, sort="falling")
+    assert_well(app)
+    assert "By place." in words(app)
+    assert "3 of 72" in words(app)
 
 
 def test_heads_are_filtered_by_head_type_and_measure(trace) -> None:
