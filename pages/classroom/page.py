@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from pages.base.access import limits
+from pages.components.button import button
 from pages.components.rooms import room_door
 from pages.core.frame.frame import heading, show
 from pages.core.words.markdown import plain, say_error
@@ -35,7 +36,7 @@ def main() -> None:
             f"You are in room **{spaced(own.code)}**" + (f" as **{plain(own.nickname)}**." if own.nickname else ".")
         )
         st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore by yourself.")
-        st.button("Leave the room", key="classroom:leave", icon=":material/logout:", on_click=session.leave)
+        button("Leave the room", "logout", "classroom:leave", session.leave)
 
 
 def _door() -> None:
@@ -51,10 +52,13 @@ def _door() -> None:
     with right, st.container(border=True):
         st.header("Open a room", anchor=False)
         named = st.checkbox("Ask for nicknames", key="classroom:named", help="Otherwise nobody types a name.")
-        st.button(
-            "Open a room", key="classroom:open", type="primary", icon=":material/meeting_room:",
-            on_click=session.attempt, args=(session.open_room,), kwargs={"named": named},
-        )  # fmt: skip
+        button(
+            "Open a room",
+            "meeting_room",
+            "classroom:open",
+            partial(session.attempt, session.open_room, named=named),
+            type="primary",
+        )
         room_door(key="classroom:door", left=session.has_left(), on_teach=partial(session.attempt, session.take_key))
     next_page("lessons", "Lessons, each with a script for a class")
 
@@ -65,14 +69,7 @@ def _join() -> None:
     st.text_input("Code", key=_CODE, placeholder="ACD 347", max_chars=12)
     if st.session_state.get(_NAMED) or state.get(RoomParams.code):
         st.text_input("Nickname", key=_NICKNAME, max_chars=limits.NICKNAME.value)
-    st.button(
-        "Join",
-        key="classroom:join",
-        type="primary",
-        icon=":material/login:",
-        on_click=session.attempt,
-        args=(_take_seat,),
-    )
+    button("Join", "login", "classroom:join", partial(session.attempt, _take_seat), type="primary")
 
 
 def _take_seat() -> None:

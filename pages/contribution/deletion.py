@@ -10,6 +10,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure.deletion import LONGEST, Deletion, deletion_test
 from pages.base.work.compute_turns import TURNS
 from pages.components import plot
+from pages.components.button import button
 from pages.contribution.params import Params
 from pages.core.view import View
 from pages.core.widgets import Export, place, title
@@ -90,7 +91,7 @@ def _run(view: View, params: Params) -> Deletion | None:
     asked = str(("deletion asked", view.run.of_pass))
     if AT_ONCE < n_tokens <= LONGEST and not st.session_state.get(asked):
         st.info(f"This text is {n_tokens:,} tokens. The test runs the model dozens of times, which takes a while.")
-        if not st.button("Run the test", icon=":material/play_arrow:", type="primary", key="deletion:run"):
+        if not button("Run the test", "play_arrow", "deletion:run", type="primary"):
             return None
         st.session_state[asked] = True
     bar = st.progress(0.0, "Hiding tokens …")

@@ -1,5 +1,7 @@
 """The map view: a heat map of the open head, with exact cells or blocks of tokens; pinned heads side by side."""
 
+from functools import partial
+
 import streamlit as st
 
 from encoder.export import Map, Options
@@ -7,6 +9,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.model.map_pooling import pooling_block
 from pages.components import plot, plot_window
+from pages.components.button import button
 from pages.components.events import PlotEvent
 from pages.core.view import View, selection
 from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
@@ -114,10 +117,14 @@ def _pinned(head: Map, layer: int, number: int, largest: float) -> None:
             head.name, key=f"open:{layer}.{number}", type="tertiary", help="Open this head",
             on_click=selection.open_head, args=(layer, number),
         )  # fmt: skip
-        st.button(
-            f"Unpin {head.name}", icon=":material/keep_off:", key=f"unpin:{layer}.{number}",
-            help=f"Unpin {head.name}", on_click=toggle_pin, args=(layer, number), type="tertiary",
-        )  # fmt: skip
+        button(
+            f"Unpin {head.name}",
+            "keep_off",
+            f"unpin:{layer}.{number}",
+            partial(toggle_pin, layer, number),
+            help=f"Unpin {head.name}",
+            type="tertiary",
+        )
     key = f"pin-{layer}-{number}"
     figure, _ = head_figure(head, plot_window(key), scale=largest)
     plot(

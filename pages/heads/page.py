@@ -1,10 +1,12 @@
 """Heads: a small map of every head; one head large: as a map, lines, text or vectors, or next to another head."""
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from encoder.export import HeadView, Map, report
+from pages.components.button import button
 from pages.components.lazy import expander
 from pages.core.corpora import corpus_line
 from pages.core.frame.frame import heading, show
@@ -109,12 +111,14 @@ def head_row(view: View, head: Map) -> None:
         with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
             options.choose_view(view)
             pinned = (view.layer, view.head) in state.get(Params.pins)
-            st.button(
-                f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}", key="pin",
-                icon=":material/keep_off:" if pinned else ":material/keep:",
+            button(
+                f"{'Unpin' if pinned else 'Pin'} L{view.layer} H{view.head}",
+                "keep_off" if pinned else "keep",
+                "pin",
+                partial(options.toggle_pin, view.layer, view.head),
                 help="Unpin this head" if pinned else "Pin this head: compare it with others below",
-                on_click=options.toggle_pin, args=(view.layer, view.head), disabled=single(head) is None,
-            )  # fmt: skip
+                disabled=single(head) is None,
+            )
 
 
 def one_head(view: View, head: Map, shown: str) -> Export:

@@ -11,6 +11,7 @@ from encoder import Trace, causal, figures
 from encoder.figures.layers import pair_labels
 from encoder.load import BUNDLED
 from encoder.run import ModelSpec, Run, Text
+from pages.components.button import button
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.stores import cache, model_store
@@ -150,10 +151,9 @@ def _aligns(pair: Pair) -> bool:
     for name, labels in (("Yours", plain_labels), ("The other", other_labels)):
         st.caption(f"{name}: " + " · ".join(plain(figures.isolated(label)) for label in labels))
     if state.newest(Params.other):
-        st.button(
-            "Replace one word of my sentence", icon=":material/find_replace:", key="patching:one-word",
-            on_click=state.put, args=(Params.other, ""),
-        )  # fmt: skip
+        button(
+            "Replace one word of my sentence", "find_replace", "patching:one-word", partial(state.put, Params.other, "")
+        )
     return False
 
 

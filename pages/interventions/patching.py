@@ -1,5 +1,7 @@
 """Patching: which vector carries the difference between two inputs, by replacing one at a time."""
 
+from functools import partial
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,6 +15,7 @@ from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot
+from pages.components.button import button
 from pages.core.inputs import edited
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams
@@ -114,7 +117,7 @@ def draw_patched(view: View, both: pair.Pair, where: Where, at: Place, ends: tup
         and view.loaded.tokenizer.mask_token in both.plain.tokens
     ):
         _words(view, both, patched)
-    st.button("Open this run in Ablation", icon=":material/tune:", key="patching:open", on_click=_open, args=(edit,))
+    button("Open this run in Ablation", "tune", "patching:open", partial(_open, edit))
 
 
 def _open(edit: Edit) -> None:

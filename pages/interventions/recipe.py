@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from encoder import edits, figures
+from pages.components.button import button
 from pages.components.lazy import popover
 from pages.core.inputs.edited import EditParams, Recipe, Step, describe, take_back
 from pages.core.inputs.input_words import InputWords, words_of
@@ -109,7 +110,7 @@ def draw_recipe(view: View, recipe: Recipe) -> None:
     for index, step in enumerate(recipe):
         _chip(view, recipe, index, step)
     if recipe:
-        st.button("Undo all edits", icon=":material/restart_alt:", key="edits:clear", on_click=take_back)
+        button("Undo all edits", "restart_alt", "edits:clear", take_back)
 
 
 def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
@@ -122,14 +123,22 @@ def _chip(view: View, recipe: Recipe, index: int, step: Step) -> None:
         controlled(st.checkbox, words, key=f"edits:on:{index}", value=step.on, take=switch, width="content")
         if index:
             earlier = (*recipe[: index - 1], step, recipe[index - 1], *recipe[index + 1 :])
-            st.button(
-                "Earlier", icon=":material/arrow_back:", key=f"edits:earlier:{index}", help=f"Apply earlier: {words}",
-                type="tertiary", on_click=partial(state.put, EditParams.recipe, earlier),
-            )  # fmt: skip
-        st.button(
-            "Remove", icon=":material/close:", key=f"edits:remove:{index}", help=f"Remove: {words}", type="tertiary",
-            on_click=partial(state.put, EditParams.recipe, (*recipe[:index], *recipe[index + 1 :])),
-        )  # fmt: skip
+            button(
+                "Earlier",
+                "arrow_back",
+                f"edits:earlier:{index}",
+                partial(state.put, EditParams.recipe, earlier),
+                help=f"Apply earlier: {words}",
+                type="tertiary",
+            )
+        button(
+            "Remove",
+            "close",
+            f"edits:remove:{index}",
+            partial(state.put, EditParams.recipe, (*recipe[:index], *recipe[index + 1 :])),
+            help=f"Remove: {words}",
+            type="tertiary",
+        )
 
 
 def _form(view: View) -> None:

@@ -1,8 +1,11 @@
 """Lessons: all lessons of this server, as cards."""
 
+from functools import partial
+
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.words.markdown import plain
 from pages.state.links import link
@@ -44,11 +47,13 @@ def _card(lesson: Lesson, *, is_next: bool) -> None:
         st.caption(f"{lesson.minutes} minutes · {plain(lesson.level)} · {lesson.last} steps{progress_note}")
         st.markdown("\n".join(f"- {plain(goal)}" for goal in lesson.goals))
         st.caption(f"Needed: {plain(lesson.needs)}")
-        st.button(
-            f"Start “{plain(lesson.title)}”", key=f"lessons:start:{lesson.name}",
+        button(
+            f"Start “{plain(lesson.title)}”",
+            "play_arrow",
+            f"lessons:start:{lesson.name}",
+            partial(progress.open_step, lesson, lesson.first),
             type="primary" if is_next else "secondary",
-            on_click=progress.open_step, args=(lesson, lesson.first), icon=":material/play_arrow:",
-        )  # fmt: skip
+        )
 
 
 def _take_code() -> None:

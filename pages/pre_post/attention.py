@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -11,6 +12,7 @@ from encoder.figures.placements import PLACEMENT_COLOURS, PLACEMENT_NAMES
 from encoder.measure.ranking import largest_cell
 from encoder.run import ModelSpec
 from pages.components import head_grid
+from pages.components.button import button
 from pages.core.view import MapParams, View, selection
 from pages.core.view.norm_pair import PLACEMENTS, PairTraces
 from pages.core.widgets import Export, comparison_maps, place
@@ -35,10 +37,12 @@ def attention(view: View, traces: PairTraces) -> None:
         f"{gestures.CLICK} a head to compare it below."
     )
     if (view.layer, view.head) != (layer, head):
-        st.button(
-            f"Open L{layer} H{head}, which differs most", key="open-most", icon=":material/difference:",
-            on_click=selection.open_head, args=(layer, head),
-        )  # fmt: skip
+        button(
+            f"Open L{layer} H{head}, which differs most",
+            "difference",
+            "open-most",
+            partial(selection.open_head, layer, head),
+        )
     one_head(view, traces).draw()
 
 

@@ -1,11 +1,14 @@
 """Pre-norm vs post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
 
+from functools import partial
+
 import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure import stream
 from encoder.model.layers import NORM_NAMES
+from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.view import View, ViewParams, norm_pair
 from pages.core.words import about, errors_said, glossary, number, plain
@@ -51,10 +54,13 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
                 "orthogonal).",
                 width="content",
             )
-            st.button(
-                "Show two encoders that were both trained", key="show-twins", icon=":material/compare:",
-                type="tertiary", on_click=state.put, args=(ViewParams.model, norm_pair.PAIRS[0]),
-            )  # fmt: skip
+            button(
+                "Show two encoders that were both trained",
+                "compare",
+                "show-twins",
+                partial(state.put, ViewParams.model, norm_pair.PAIRS[0]),
+                type="tertiary",
+            )
 
 
 def growth(traces: norm_pair.PairTraces) -> str:

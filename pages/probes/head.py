@@ -1,10 +1,13 @@
 """A probe as a classification head: train it, use it with the sentence, save its weights."""
 
+from functools import partial
+
 import streamlit as st
 
 from encoder import classify
 from encoder.figures.probes import layer_names
 from encoder.probe import Task
+from pages.components.button import button
 from pages.core.view import View
 from pages.core.widgets import class_head, file_name
 from pages.core.words import plain
@@ -24,10 +27,13 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject)
     reads = "tags each token" if pooled == "token" else "classifies texts"
     st.markdown(f"This head {reads}. It uses: {VIEWS[pooled]}, {where}. Classes: {len(found.config.labels)}.")
     with st.container(horizontal=True):
-        st.button(
-            "Use it with your sentence", icon=":material/label:", key="probes:use", type="primary",
-            on_click=class_head.put, args=(found, view.loaded.name, f"Probe: {task.title}"),
-        )  # fmt: skip
+        button(
+            "Use it with your sentence",
+            "label",
+            "probes:use",
+            partial(class_head.put, found, view.loaded.name, f"Probe: {task.title}"),
+            type="primary",
+        )
         st.download_button(
             "Weights (safetensors)", lambda: classify.head_to_bytes(found, view.loaded.name),
             f"{file_name(f'probe-{pooled}-{where}-{view.loaded.name}')}.safetensors", "application/octet-stream",
@@ -44,4 +50,4 @@ def opened(view: View) -> None:
         st.caption(f"Head: {plain(class_head.name())}")
     class_head.draw(view)
     if class_head.name():
-        st.button("Close this head", icon=":material/close:", key="probes:close", on_click=class_head.drop)
+        button("Close this head", "close", "probes:close", class_head.drop)

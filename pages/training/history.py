@@ -1,6 +1,7 @@
 """The block from 2017 to today: what differs between models, as one diagram, one table, and runs with five seeds."""
 
 import dataclasses
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +10,7 @@ from encoder.figures import placements as drawn
 from encoder.train import blocks
 from encoder.train.tasks import make
 from pages.components import plot
+from pages.components.button import button
 from pages.core.widgets import Export
 from pages.core.words import about, opening
 from pages.state import state
@@ -26,10 +28,13 @@ def show() -> None:
     )  # fmt: skip
     names = chosen or [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Train these with 5 seeds", type="primary", icon=":material/play_arrow:", key="train-history",
-            on_click=runs.train_presets, args=(names[: runs.MOST_PRESETS],),
-        )  # fmt: skip
+        button(
+            "Train these with 5 seeds",
+            "play_arrow",
+            "train-history",
+            partial(runs.train_presets, names[: runs.MOST_PRESETS]),
+            type="primary",
+        )
         if len(names) > runs.MOST_PRESETS:
             st.caption(f"The first {runs.MOST_PRESETS} of {len(names)} train.")
     for place, name in zip(st.columns(len(names)) if len(names) <= 4 else st.columns(4) * 2, names, strict=False):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pprint
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -10,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from encoder import LoadError
 from encoder.train.run_view import RunView
 from encoder.train.single_file import MAX_BYTES, from_bytes, held_out_accuracy, to_bytes
+from pages.components.button import button
 from pages.core.widgets import Export, arguments
 from pages.core.words import about, plain, say_error
 from pages.training import runs
@@ -84,10 +86,7 @@ def open_file() -> None:
             f"**{plain(model.name)}**: {held_out_accuracy(task):.1%} right on held-out sequences, "
             f"{model.n_parameters:,} parameters."
         )
-        st.button(
-            "Open in Heads", icon=":material/grid_view:", key="open-file", on_click=runs.open_file,
-            args=(task, given.file_id),
-        )  # fmt: skip
+        button("Open in Heads", "grid_view", "open-file", partial(runs.open_file, task, given.file_id))
 
 
 def _export(views: dict[str, RunView]) -> None:

@@ -1,7 +1,10 @@
 """Presentation mode: the page only, in type for a projector; `present=1` in the address. Keys are in page_keys.js."""
 
+from functools import partial
+
 import streamlit as st
 
+from pages.components.button import button
 from pages.core.view import ViewParams
 from pages.state import state
 
@@ -26,10 +29,11 @@ def draw() -> None:
     presenting = state.newest(ViewParams.present)
     if presenting:
         st.html(TYPE)
-    st.button(
+    button(
         "Leave presentation" if presenting else "Present",
-        key="leave-presentation" if presenting else "present", type="tertiary",
-        icon=":material/close_fullscreen:" if presenting else ":material/slideshow:",
+        "close_fullscreen" if presenting else "slideshow",
+        "leave-presentation" if presenting else "present",
+        partial(state.put, ViewParams.present, not presenting),
+        type="tertiary",
         help=LEAVE_HELP if presenting else "Presentation mode: press F",
-        on_click=state.put, args=(ViewParams.present, not presenting),
-    )  # fmt: skip
+    )

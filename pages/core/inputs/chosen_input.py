@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection
+from functools import partial
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from encoder.inputs.layout import InputKind
 from encoder.load import first_bundled
 from encoder.run import Media, ModelSpec, Place, Run
 from encoder.run.values import Input
+from pages.components.button import button
 from pages.core.stores import input_kinds, model_store
 from pages.core.view import SOURCES, View, ViewParams, model_spec, typed_text
 from pages.core.words import plain
@@ -77,8 +79,11 @@ def instead(view: View, source: str, why: str, tower: str = "") -> View:
     key = ModelSpec(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{plain(view.loaded.name)} {why}. You see **{SOURCES[source]}**.", width="content")
-        st.button(
-            "Use it on every page", key="instead:use", icon=":material/swap_horiz:", type="tertiary",
-            on_click=state.put, args=(ViewParams.model, source),
-        )  # fmt: skip
+        button(
+            "Use it on every page",
+            "swap_horiz",
+            "instead:use",
+            partial(state.put, ViewParams.model, source),
+            type="tertiary",
+        )
     return dataclasses.replace(view, run=Run(key, view.run.input, place=Place(0, 0)))

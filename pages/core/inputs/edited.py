@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from encoder import EncoderError, OutOfMemory, edits
+from pages.components.button import button
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View
 from pages.core.words import plain, say_error, token_names
@@ -127,7 +128,4 @@ def mark(view: View) -> None:
             "interventions", "Show the recipe", "tune", "edited:open", {"intervention": "ablation"}, type="tertiary",
             width="content",
         )  # fmt: skip
-        st.button(
-            "Undo all edits", icon=":material/restart_alt:", key="edited:clear", type="tertiary",
-            on_click=take_back,
-        )  # fmt: skip
+        button("Undo all edits", "restart_alt", "edited:clear", take_back, type="tertiary")

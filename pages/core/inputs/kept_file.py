@@ -8,6 +8,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from encoder import EncoderError
 from encoder.inputs.read import FORMATS
+from pages.components.button import button
 from pages.components.lazy import expander
 from pages.core.words import plain
 
@@ -49,10 +50,7 @@ def read(key: str, *files: UploadedFile | None, make: Callable[..., V]) -> V | N
         return None
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Open: **{plain(kept[1])}**", width="content")
-        st.button(
-            "Close", key=f"{key}:close", icon=":material/close:", type="tertiary",
-            on_click=lambda: st.session_state.pop(_name(key), None),
-        )  # fmt: skip
+        button("Close", "close", f"{key}:close", lambda: st.session_state.pop(_name(key), None), type="tertiary")
     return kept[2]  # type: ignore[no-any-return]
 
 

@@ -16,6 +16,7 @@ from encoder.edits import SetWeight
 from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
+from pages.components.button import button
 from pages.components.lazy import popover
 from pages.core.inputs import edited
 from pages.core.view import View, ViewParams, selection
@@ -74,10 +75,9 @@ def draw(
                 _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):
-                    st.button(
-                        "Clear selection", key="clear-selection", icon=":material/close:", type="tertiary",
-                        help="Clear selection", on_click=clear,
-                    )  # fmt: skip
+                    button(
+                        "Clear selection", "close", "clear-selection", clear, type="tertiary", help="Clear selection"
+                    )
         if second:
             st.caption(second)
 

@@ -1,11 +1,13 @@
 """A question made on the spot, about the view that the class sees."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.components.button import button
 from pages.core.words.markdown import say_error
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, read_question
@@ -37,10 +39,14 @@ def form(now: Room) -> None:
     hides = kind != "choice" and st.toggle(
         "Hide the page until the result", value=True, key="ask:hides", help="Everybody predicts before they see it."
     )
-    st.button(
-        "Ask the class", key="ask:go", type="primary", icon=":material/send:", disabled=not definition["ask"].strip(),
-        on_click=put, args=(definition, now.view, hides),
-    )  # fmt: skip
+    button(
+        "Ask the class",
+        "send",
+        "ask:go",
+        partial(put, definition, now.view, hides),
+        type="primary",
+        disabled=not definition["ask"].strip(),
+    )
 
 
 def put(definition: Mapping[str, Any], view: Mapping[str, str], hides: bool) -> None:

@@ -1,10 +1,12 @@
 """The concept test on the teacher's desk: asked before and after, with its gain and its export."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from pages.components.button import button
 from pages.core.words import references
 from pages.teaching.desk import results
 from pages.teaching.lessons.library import look_of
@@ -21,10 +23,13 @@ def draw(now: Room, refresh: Callable[[Room, str], None]) -> None:
     asked = _asked(now)
     with st.container(horizontal=True):
         for form, when in concept_test.FORMS.items():
-            st.button(
-                f"Ask form {form}, {when} the lesson", key=f"desk:test:{form}", on_click=_ask, args=(form,),
-                disabled=form in asked, icon=":material/assignment:",
-            )  # fmt: skip
+            button(
+                f"Ask form {form}, {when} the lesson",
+                "assignment",
+                f"desk:test:{form}",
+                partial(_ask, form),
+                disabled=form in asked,
+            )
     if asked:
         _figures(refresh)
 

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from encoder.export.report import as_csv
 from pages.base.access import limits
+from pages.components.button import button
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
@@ -58,10 +60,13 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
             placeholder="Choose a lesson, or open any page: the class follows you",
         )  # fmt: skip
         if chosen and chosen != name:
-            st.button(
-                "Begin this lesson", key="desk:begin", type="primary", icon=":material/play_arrow:",
-                on_click=show_step, args=(lessons[chosen], lessons[chosen].first),
-            )  # fmt: skip
+            button(
+                "Begin this lesson",
+                "play_arrow",
+                "desk:begin",
+                partial(show_step, lessons[chosen], lessons[chosen].first),
+                type="primary",
+            )
         elif opened:
             _turn(opened, opened.nearest(number))
             return opened, opened.nearest(number)
@@ -74,20 +79,29 @@ def _turn(lesson: Lesson, number: int) -> None:
     found = library.find(following.lesson) if following else None
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Back", icon=":material/arrow_back:", key=f"desk:back:{number}", disabled=number == lesson.first,
-            on_click=show_step, args=(lesson, number - 1),
-        )  # fmt: skip
-        st.button(
-            "Next", icon=":material/arrow_forward:", key=f"desk:next:{number}",
-            type="secondary" if found else "primary", disabled=number == lesson.last, on_click=show_step,
-            args=(lesson, number + 1),
-        )  # fmt: skip
+        button(
+            "Back",
+            "arrow_back",
+            f"desk:back:{number}",
+            partial(show_step, lesson, number - 1),
+            disabled=number == lesson.first,
+        )
+        button(
+            "Next",
+            "arrow_forward",
+            f"desk:next:{number}",
+            partial(show_step, lesson, number + 1),
+            type="secondary" if found else "primary",
+            disabled=number == lesson.last,
+        )
         if found and following:  # of the path of 90 minutes, which leaves steps out
-            st.button(
-                f"Next in the path: {plain(found.step(following.step).title)}", key=f"desk:path:{at}", type="primary",
-                icon=":material/timeline:", on_click=show_step, args=(found, following.step),
-            )  # fmt: skip
+            button(
+                f"Next in the path: {plain(found.step(following.step).title)}",
+                "timeline",
+                f"desk:path:{at}",
+                partial(show_step, found, following.step),
+                type="primary",
+            )
     st.markdown(f"**{plain(lesson.step(number).title)}** · step {number} of {lesson.last}")
     if at is not None:
         mark = path.marks()[at]
@@ -251,7 +265,7 @@ def _controls(now: Room) -> None:
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
-        st.button("Start", key="desk:timer", icon=":material/timer:", on_click=_timer, args=(60 * minutes,))
+        button("Start", "timer", "desk:timer", partial(_timer, 60 * minutes))
         if now.timer:
             st.button("Stop", key="desk:no-timer", on_click=_timer, args=(0,))
 
@@ -272,4 +286,4 @@ def _end(own: Seat) -> None:
         st.markdown("This browser keeps your key. On another machine, or in a private window, use your own link:")
         room_door(key="desk:door", code=own.code, secret=own.key)
         st.markdown(f"The room closes after {limits.ROOM_HOURS.value} hours. Closing it deletes all answers at once.")
-        st.button("Close the room", key="desk:close", icon=":material/delete:", on_click=session.close)
+        button("Close the room", "delete", "desk:close", session.close)

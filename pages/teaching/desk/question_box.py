@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.components.button import button
 from pages.core.words.markdown import plain, say_error
 from pages.teaching.desk import asking, results, votes
 from pages.teaching.lessons.library import look_of
@@ -119,15 +120,15 @@ def teachers_buttons(asked: Asked) -> None:
     """Reveal and close. For the page and for the desk."""
     with st.container(horizontal=True):
         if not asked.revealed and asked.definition.get("kind") != "test":
-            st.button(
-                "Show the result", key="room:reveal", type="primary", icon=":material/visibility:",
-                on_click=reveal, args=(asked.id,),
-            )  # fmt: skip
+            button("Show the result", "visibility", "room:reveal", partial(reveal, asked.id), type="primary")
         if votes.may_follow(asked):
-            st.button(
-                "Discuss and vote again", key="room:again", icon=":material/forum:", on_click=votes.again,
-                args=(asked.id,), help="The first vote is kept. Everybody gets a partner and answers again.",
-            )  # fmt: skip
+            button(
+                "Discuss and vote again",
+                "forum",
+                "room:again",
+                partial(votes.again, asked.id),
+                help="The first vote is kept. Everybody gets a partner and answers again.",
+            )
         st.button("Close the question", key="room:close-question", on_click=close, args=(asked.id,))
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from encoder.errors import EncoderError
+from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
 from pages.teaching.lessons import progress
@@ -75,29 +76,29 @@ def _question(opened: Open) -> bool:
 def _wait(opened: Open) -> None:
     """In place of the page: the answer comes first."""
     st.info("Predict first: answer the question. Then this page shows the picture.", icon=":material/visibility_off:")
-    st.button(
-        "Show the picture now", key="lesson:look", icon=":material/visibility:", on_click=progress.look, args=(opened,)
-    )
+    button("Show the picture now", "visibility", "lesson:look", partial(progress.look, opened))
 
 
 def _steps(opened: Open) -> None:
     with st.container(horizontal=True):
-        st.button(
-            "Back", icon=":material/arrow_back:", key="lesson:back", disabled=opened.number == opened.lesson.first,
-            on_click=progress.open_step, args=(opened.lesson, opened.number - 1),
-        )  # fmt: skip
+        button(
+            "Back",
+            "arrow_back",
+            "lesson:back",
+            partial(progress.open_step, opened.lesson, opened.number - 1),
+            disabled=opened.number == opened.lesson.first,
+        )
         if following := progress.following(opened):
             label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
-            st.button(
-                label, icon=":material/arrow_forward:", key="lesson:next", type="primary",
-                on_click=progress.open_step, args=following,
-            )  # fmt: skip
+            button(label, "arrow_forward", "lesson:next", partial(progress.open_step, *following), type="primary")
     with st.container(horizontal=True):
         if opened.step.view:
-            st.button(
-                "Reset view", icon=":material/replay:", key="lesson:view", shortcut="Shift+V", type="tertiary",
-                on_click=progress.show_view, args=(opened.step,),
-            )  # fmt: skip
-        st.button(
-            "Leave the lesson", icon=":material/close:", key="lesson:leave", type="tertiary", on_click=progress.leave,
-        )  # fmt: skip
+            button(
+                "Reset view",
+                "replay",
+                "lesson:view",
+                partial(progress.show_view, opened.step),
+                shortcut="Shift+V",
+                type="tertiary",
+            )
+        button("Leave the lesson", "close", "lesson:leave", progress.leave, type="tertiary")

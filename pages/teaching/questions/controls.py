@@ -9,6 +9,7 @@ import streamlit as st
 
 from encoder import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
+from pages.components.button import button
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
 from pages.teaching.questions import concept_test, kinds, open_kinds
@@ -107,7 +108,7 @@ def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) ->
 def _trials(question: kinds.NumberQuestion, look: Look, key: str) -> None:
     """A simulation of the reader: each press draws new random numbers and adds a line."""
     seeds = st.session_state.setdefault(f"{key}:seeds", [])
-    st.button("Simulate", key=f"{key}:simulate", icon=":material/casino:", on_click=_another_seed, args=(seeds,))
+    button("Simulate", "casino", f"{key}:simulate", partial(_another_seed, seeds))
     if seeds:
         st.dataframe([question.tried(look, seed) for seed in seeds], hide_index=True)
 
