@@ -13,7 +13,7 @@ from encoder.inputs import digits
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
 from pages.core.widgets import examples
-from pages.core.words.glossary_terms import GROUPS
+from pages.core.words.glossary import GROUPS
 from pages.teaching.lessons import library, material
 from pages.teaching.lessons.lesson import Lesson
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
-from pages.core.words.glossary_terms import GROUPS
+from pages.core.words.glossary import GROUPS
 from pages.core.words.references import REFERENCES
 from pages.glossary.params import Params
 from pages.state import state

@@ -1,23 +1,31 @@
-"""Over a corpus: every head by a measure's mean over thousands of sentences, next to this sentence."""
+"""Over a corpus: every head by a measure's mean over thousands of sentences, and the card of the open head.
+
+The card has examples, offsets, spread, labels and similar heads.
+"""
+
+from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.corpus import standing
-from encoder.figures.atlas import Means, corpus_map
+from encoder.corpus import Atlas, Example, standing
+from encoder.figures.atlas import Means, corpus_map, offset_shares, text_counts
+from encoder.load import BUNDLED
+from encoder.measure.head_definitions import BY_NAME, Definition
+from encoder.measure.head_types import BY_NAME as TYPES
+from encoder.measure.heads import HeadMeasures
 from pages.components import on_click, plot
 from pages.core.corpora import atlases
-from pages.core.view import View
+from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import Export, answer
-from pages.core.words import about, errors_said, plain
-from pages.head_types import atlas_card
-from pages.head_types.atlas_card import Opened
-from pages.head_types.params import ATLAS_MEASURES, AtlasView
-from pages.state import state
+from pages.core.words import about, errors_said, number, plain
+from pages.head_types.params import ATLAS_MEASURES, CARD, AtlasView
+from pages.state import links, state
 
 
 def draw(view: View) -> Export | None:
@@ -37,7 +45,7 @@ def draw(view: View) -> Export | None:
 def show(found: Opened) -> Export:
     """The map, and the card of the open head."""
     drawn = _map(found)
-    atlas_card.draw(found)
+    _card(found)
     st.caption(about.text(__file__, "Limits of a corpus"))
 
     def frame() -> pd.DataFrame:
@@ -102,3 +110,190 @@ def said(found: Opened) -> tuple[str, str]:
         f"**{found.name}**, {title}: **{found.said(here)}** here, {over}.",
         f"{share:.0%} of the texts have a smaller number. ±: {spread}",
     )
+
+
+#: Examples of the card, characters of one, and similar heads.
+SHOWN, BRIEF, SIMILAR = 5, 90, 5
+
+
+@dataclass(frozen=True)
+class Opened:
+    """here: the measures of this sentence, None if another model than the reader's made the atlas."""
+
+    view: View
+    atlas: Atlas
+    measure: Definition
+    layer: int
+    head: int
+    here: HeadMeasures | None
+
+    @classmethod
+    def of(cls, view: View, atlas: Atlas, params: AtlasView) -> Opened:
+        """The open head is the reader's; in an atlas of another model, the page's own."""
+        measure = BY_NAME[params.measure]
+        if atlases.belongs(view, atlas):
+            return cls(view, atlas, measure, view.layer, view.head, atlases.here(view, atlas))
+        layer, head = params.foreign[0] if params.foreign else (0, 0)
+        return cls(view, atlas, measure, min(layer, atlas.n_layers - 1), min(head, atlas.n_heads - 1), None)
+
+    @property
+    def name(self) -> str:
+        """ "L4 H7"."""
+        return f"L{self.layer} H{self.head}"
+
+    @property
+    def digits(self) -> int:
+        """Decimals of the measure's numbers."""
+        return 1 if self.measure.unit == "tokens" else 2
+
+    def said(self, value: float, more: int = 0) -> str:
+        """A value of the measure in a sentence."""
+        return number(float(value), self.digits + more)
+
+    def at(self, statistic: str = "mean") -> float:
+        """The open head's statistic of the measure."""
+        return float(self.atlas.array(self.measure.name, statistic)[self.layer, self.head])
+
+    def here_at(self) -> float | None:
+        """This sentence's value; None if it has none."""
+        if self.here is None:
+            return None
+        value = float(self.here[self.measure.name][self.layer, self.head])
+        return value if value == value else None
+
+    def open(self, layer: int, head: int) -> None:
+        """Open another head of the atlas. For callbacks."""
+        if self.here is None:
+            state.put(AtlasView.foreign, [(layer, head)])
+        else:
+            selection.open_head(layer, head)
+
+
+def _card(found: Opened) -> None:
+    """The open part of the card."""
+    st.markdown(f"**{found.name}** · {_types(found)}")
+    part = state.segmented(AtlasView.card, "The head’s card", CARD, label_visibility="collapsed")
+    if part == "texts":
+        _examples(found)
+    elif part == "offsets":
+        _offsets(found)
+    elif part == "spread":
+        _spread(found)
+    elif part == "labels":
+        _labels(found)
+    else:
+        _similar(found)
+
+
+def _types(found: Opened) -> str:
+    """The head's types by the corpus means, and how often one text by itself shows them."""
+    rows = found.atlas.types()
+    rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)]
+    by_mean = rows[rows["by_mean"]]
+    if by_mean.empty:
+        best = rows.sort_values("share", ascending=False).iloc[0]
+        often = f"; {TYPES[best['type']].title.lower()} in {best['share']:.0%} of them" if best["share"] > 0.05 else ""
+        return f"no head type over all texts{often}"
+    return "; ".join(
+        f"{TYPES[row['type']].title.lower()} over all texts, in single texts {row['share']:.0%} "
+        f"({row['low']:.0%} to {row['high']:.0%})"
+        for row in by_mean.to_dict("records")
+    )
+
+
+# --- examples --------------------------------------------------------------------------------------------------------
+
+
+def _examples(found: Opened) -> None:
+    examples = found.atlas.examples(found.layer, found.head, found.measure.name)[:SHOWN]
+    st.caption(f"Texts with the largest “{found.measure.title.lower()}”. A click opens one in Heads.")
+    opens = _opens(found)
+    with st.container(gap=None, key="atlas-lines"):
+        for rank, one in enumerate(examples):
+            said = plain(one.sentence if len(one.sentence) <= BRIEF else one.sentence[:BRIEF] + " …")
+            label = f"**{found.said(one.value)}** {said}"
+            if opens is None:
+                st.markdown(label)
+            else:
+                st.button(
+                    label, key=f"atlas:example:{rank}", type="tertiary", on_click=_open, args=(found, one, opens)
+                )  # fmt: skip
+    if opens is None:
+        st.caption(f"Choose {plain(found.atlas.model_name)} above to open these texts.")
+
+
+def _opens(found: Opened) -> str | None:
+    """The reader's model that opens the texts; None if it is not known here."""
+    if found.here is not None:
+        return str(state.get(ViewParams.model))
+    name = state.get(atlases.AtlasParams.atlas)
+    return name if name in BUNDLED else None
+
+
+def _open(found: Opened, example: Example, model: str) -> None:
+    """Let “Heads” open with the text. For callbacks."""
+    state.put_all({ViewParams.text: example.sentence, ViewParams.pair: "", ViewParams.model: model})
+    selection.open_head(found.layer, found.head)
+    selection.clear()
+    links.open_later("heads")
+
+
+# --- the other parts -------------------------------------------------------------------------------------------------
+
+
+def _offsets(found: Opened) -> None:
+    rows = found.atlas.profile(found.layer, found.head)
+    plot(
+        offset_shares(rows["offset"], rows["share"]), height=250, key="atlas:offsets",
+        alt=f"Share of the attention of {found.name} at each offset of key and query.",
+    )  # fmt: skip
+    st.caption("−1 is the token before. All tokens of all texts count, [CLS] and [SEP] too.")
+
+
+def _spread(found: Opened) -> None:
+    bars = found.atlas.histogram(found.measure.name, found.layer, found.head)
+    if bars.empty:
+        st.markdown("No text has this measure.")
+        return
+    plot(
+        text_counts(
+            bars["lower"], bars["upper"], bars["count"], found.measure.title, mean=found.at(), here=found.here_at()
+        ),
+        height=250, key="atlas:spread", alt=f"How many texts have which value of {found.measure.title}.",
+    )  # fmt: skip
+    st.caption("A wide histogram means: one sentence says little about this head.")
+
+
+def _labels(found: Opened) -> None:
+    tokens = found.atlas.key_tokens(found.layer, found.head)
+    table = pd.DataFrame(
+        {"Attention to": tokens["token"], "Mean": tokens["mean"], "Std. error": tokens["se"], "Texts": tokens["n"]}
+    )
+    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=_numbers(3))
+    names = list(found.atlas.labels)
+    if not names:
+        st.caption("This atlas has no labels. To see what depends on a label, build one with --label.")
+        return
+    name = state.selectbox(AtlasView.label, "Label", names)
+    rows = found.atlas.by_label(name, found.measure.name)
+    rows = rows[(rows["layer"] == found.layer) & (rows["head"] == found.head)].sort_values("mean", ascending=False)
+    table = pd.DataFrame({name: rows["value"], "Mean": rows["mean"], "Std. error": rows["se"], "Texts": rows["n"]})
+    st.dataframe(table, hide_index=True, width="stretch", height="content", column_config=_numbers(found.digits + 1))
+
+
+def _numbers(digits: int) -> dict[str, object]:
+    return {name: st.column_config.NumberColumn(format=f"%.{digits}f") for name in ("Mean", "Std. error")}
+
+
+def _similar(found: Opened) -> None:
+    st.caption(
+        "Heads with the smallest Jensen–Shannon divergence over the corpus (0: equal, 0.693: nothing in common)."
+    )
+    measure = found.measure
+    with st.container(gap=None, key="atlas-lines"):
+        for layer, head, divergence in found.atlas.most_similar(found.layer, found.head, SIMILAR):
+            mean = found.said(found.atlas.array(measure.name)[layer, head])
+            st.button(
+                f"**L{layer} H{head}** · divergence {number(divergence)} · {measure.title.lower()} {mean}",
+                key=f"atlas:similar:{layer}.{head}", type="tertiary", on_click=found.open, args=(layer, head),
+            )  # fmt: skip

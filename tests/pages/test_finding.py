@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.serving import rooms
 from pages.core.frame import finding
-from pages.core.words.glossary_terms import TERMS
+from pages.core.words.glossary import TERMS
 from pages.state.former import FORMER
 from pages.teaching.lessons import library
 from tests.conftest import ROOT

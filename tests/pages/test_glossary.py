@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pages.core.words import glossary, references
-from pages.core.words.glossary_terms import BY_KEY, TERMS, Term
+from pages.core.words.glossary import BY_KEY, TERMS, Term
 from pages.core.words.references import BY_KEY as BY_NAME
 from pages.core.words.references import REFERENCES, Reference
 from pages.state import links

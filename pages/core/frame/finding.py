@@ -12,7 +12,7 @@ from pages.core.frame.navigation import Page
 from pages.core.stores import cache
 from pages.core.view import SOURCES, ViewParams, selection
 from pages.core.widgets import examples
-from pages.core.words.glossary_terms import TERMS
+from pages.core.words.glossary import TERMS
 from pages.state import links, state
 from pages.state.former import current
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.lazy import expander
 from pages.core.words import glossary, references
-from pages.core.words.glossary_terms import BY_KEY
+from pages.core.words.glossary import BY_KEY
 from pages.state import controlled, links
 
 _FOUND = "words-found"

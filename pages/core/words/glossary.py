@@ -1,14 +1,56 @@
-"""Links from words to the glossary, and its terms in Markdown."""
+"""The glossary's terms, from `glossary.md`; links to them from words, and the terms in Markdown."""
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import streamlit as st
 
-from pages.core.words.glossary_terms import TERMS, Term
 from pages.core.words.references import cited
 from pages.state import links
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term.
+
+    definition: two sentences without markup, which are also the tooltip of a link; page: the folder of the page where
+    you see it; more: a formula (in dollars) or a number; words: other spellings; source: the paper that it is from.
+    """
+
+    name: str
+    definition: str
+    page: str
+    more: str = ""
+    words: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name in the address."""
+        return self.name.lower().replace(" ", "-").replace("_", "-")
+
+
+def _term(entry: str) -> Term:
+    """A term as the file has it: its name, its definition, perhaps a formula or a number, then named lines."""
+    name, definition, *lines = filter(None, map(str.strip, entry.splitlines()))
+    named = dict(line.split(": ", 1) for line in lines if line.startswith(("Also: ", "Source: ", "Page: ")))
+    more = next((line for line in lines if line.partition(": ")[0] not in named), "")
+    words = tuple(named["Also"].split(", ")) if "Also" in named else ()
+    return Term(name, definition, named["Page"], more, words, named.get("Source", ""))
+
+
+def _groups(text: str) -> dict[str, tuple[Term, ...]]:
+    groups = (re.split("^### ", part, flags=re.MULTILINE) for part in re.split("^## ", text, flags=re.MULTILINE)[1:])
+    return {name.strip(): tuple(map(_term, entries)) for name, *entries in groups}
+
+
+#: Group -> its terms, in an order in which they can be read.
+GROUPS = _groups(Path(__file__).with_name("glossary.md").read_text(encoding="utf-8"))
+TERMS = tuple(term for terms in GROUPS.values() for term in terms)
+BY_KEY = {term.key: term for term in TERMS}
 
 #: More links than this in an opening would hide what it says.
 MOST_LINKS = 3
