@@ -30,7 +30,7 @@ SECTIONS = {
     "Model": [
         Page("model", "The model at work", "home",
              "What does a transformer encoder do with your sentence?", "Model", uses=NO_HEAD,
-             own_controls=True, edits=None),
+             own_controls=True, edits=None, measured=""),
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,

@@ -166,7 +166,7 @@ def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Pag
     if not view.trace.finite:
         _not_finite(area, view)
         return
-    moved = norm_change.before(view) is not None
+    moved = bool(entry.measured) and norm_change.before(view) is not None
     place = area.container(key="norm-change") if moved else area
     draw()
     if moved:  # after the page: it needs a run with the norms as they were

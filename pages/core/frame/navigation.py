@@ -34,7 +34,7 @@ class Page:
     whether it shows the edited run, None: it draws the edits itself; in_bar: whether the bar has a link to it. The
     search, links and its address open it in any case; both_norms: whether it shows both norm placements, and so has no
     control of them; measured: of which numbers the line about moved norms names the
-    largest change (core/view/norm_change.py).
+    largest change (core/view/norm_change.py), "" where the picture itself says what changed.
     """
 
     folder: str

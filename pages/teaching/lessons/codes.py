@@ -1,4 +1,4 @@
-"""Answers that were given without a server, as one code, which pages/lessons/components/student.js makes."""
+"""Answers that were given without a server, as one code, which pages/teaching/lessons/components/student.js makes."""
 
 import base64
 import binascii
