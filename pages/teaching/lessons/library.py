@@ -8,7 +8,7 @@ from pathlib import Path
 
 from encoder import EncoderError
 from encoder.load import BUNDLED
-from encoder.run import ModelSpec, Run, Text
+from encoder.run import ModelSpec, Run, Text, address
 from pages.base.access import limits
 from pages.core.view import ViewParams
 from pages.teaching.lessons import lesson
@@ -62,24 +62,13 @@ def _kept(path: Path, changed: int) -> Lesson:
 
 
 def look_of(view: Mapping[str, str]) -> Look:
-    """What a question about a view is about: its text, model and head. Raises EncoderError."""
-    values = {}
-    for param in (
-        ViewParams.text,
-        ViewParams.pair,
-        ViewParams.model,
-        ViewParams.norm,
-        ViewParams.layer,
-        ViewParams.head,
-    ):
-        try:
-            values[param.name] = param.parse(view[param.name]) if param.name in view else param.default
-        except ValueError as error:
-            raise QuestionError(f"{param.name}: {error}") from error
-    if values["model"] not in BUNDLED:
+    """What a question about a view is about: its run as the model was trained to read it. Raises QuestionError."""
+    usual = {param.name: str(param.default) for param in (ViewParams.text, ViewParams.layer, ViewParams.head)}
+    try:
+        run = address.read({**usual, **view})
+    except EncoderError as error:
+        raise QuestionError(str(error)) from error
+    if run.model.source not in BUNDLED:
         raise QuestionError(f"A question needs a model that ships: {', '.join(BUNDLED)}.")
-    if values["norm"] not in ("trained", "pre", "post"):
-        raise QuestionError("A question needs one norm placement: trained, pre or post.")
-    model = ModelSpec(values["model"], norm=values["norm"])
-    look = Look(Run(model, Text(values["text"], values["pair"] or None)))
-    return look.at(values["layer"], values["head"])
+    look = Look(Run(ModelSpec(run.model.source, norm=run.model.norm), Text(run.text, run.pair), place=run.place))
+    return look.at(look.layer, look.head)
