@@ -1,4 +1,4 @@
-"""A run: what is opened, what goes in, what is changed, and which part is looked at.
+"""A run: what is opened, what goes in, what is changed, and which part is shown.
 
     >>> from encoder.run import ModelSpec, Run, Text
     >>> run = Run(ModelSpec("minilm"), Text("A cat sat."))

@@ -11,7 +11,7 @@ def place_options(run: Run) -> dict[str, Any]:
     """The options of a command that look at the same part of a run: name -> value."""
     own, place = run.input, run.place
     select = [one for one in (place.query,) if one is not None]
-    found = {"layer": place.layer, "head": place.head, "select": select}
+    found: dict[str, Any] = {"layer": place.layer, "head": place.head, "select": select}
     if isinstance(own, Text):
         found |= {"pair": own.pair, "pad_to": own.pad_to, "padding": own.padding}
     return {name: value for name, value in found.items() if is_given(value)}

@@ -1,10 +1,10 @@
-"""Run: what is opened, what goes in, what is changed, and which part is looked at, as one frozen value.
+"""Run: what is opened, what goes in, what is changed, and which part is shown, as one frozen value.
 
 A Run says how to make a trace; it holds no weights and no numbers. So it is the key of a cache, and it travels: as the
 values of an address (`address`), as Python lines (`code`), as a command (`command`).
 
     >>> run = Run(ModelSpec("minilm"), Text("The cat sat on the mat")).but(norm="pre", layer=2, head=3)
-    >>> run.of_pass == run.but(layer=0).of_pass     # the same forward pass, whatever part of it is looked at
+    >>> run.of_pass == run.but(layer=0).of_pass     # the same forward pass, whatever part of it is shown
     True
 """
 
@@ -160,7 +160,7 @@ Input = Text | Media
 
 @dataclass(frozen=True)
 class Place:
-    """The part of a run that is looked at: a head, a query and a key token. None: no choice."""
+    """The part of a run that is shown: a head, a query and a key token. None: no choice."""
 
     layer: int | None = None
     head: int | None = None
@@ -170,7 +170,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Run:
-    """One forward pass, and the part of it that is looked at. `trace` makes it."""
+    """One forward pass, and the part of it that is shown. `trace` makes it."""
 
     model: ModelSpec = ModelSpec()
     input: Input = Text()
@@ -182,7 +182,7 @@ class Run:
 
     @property
     def of_pass(self) -> Run:
-        """The same forward pass, of which no part is looked at: the key of its numbers."""
+        """The same forward pass, of which no part is chosen: the key of its numbers."""
         return self if self.place == Place() else dataclasses.replace(self, place=Place())
 
     @property

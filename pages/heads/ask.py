@@ -47,7 +47,7 @@ def strip(view: View) -> None:
 
 def _forget_other_text(view: View, words: list[int]) -> None:
     """Ask for no word of the text before, and for no token that is not a word."""
-    word, text = state.get(Params.word), (view.text, view.pair)
+    word, text = state.get(Params.word), (view.run.input.name, view.pair)
     before = st.session_state.get(_ASKED_OF)
     st.session_state[_ASKED_OF] = text, word
     if word is None:

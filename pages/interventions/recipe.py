@@ -158,7 +158,7 @@ def _form(view: View) -> None:
         if field not in kind.fields:
             return start
         return st.selectbox(
-            label, range(len(labels)), index=start, key=f"add:{field}:{view.text}",
+            label, range(len(labels)), index=start, key=f"add:{field}:{view.run.input.name}",
             format_func=lambda place: f"{place} · {figures.isolated(labels[place])}",
         )  # fmt: skip
 

@@ -204,7 +204,7 @@ def test_keys_hold_everything_that_changes_a_result() -> None:
     base = Run(input=Text("a short text"))
     plain = cache.trace(base)
     assert cache.trace(base) is plain
-    assert cache.trace(base.but(layer=3, head=1, query=2)) is plain, "the place that is looked at changes no number"
+    assert cache.trace(base.but(layer=3, head=1, query=2)) is plain, "the place changes no number"
     others = [
         cache.trace(base.but(norm="pre")),
         cache.trace(base.but(dtype="bfloat16")),

@@ -89,6 +89,6 @@ def decoded(view: View, change: Change = AS_IT_IS) -> Trace:
 def source(view: View, change: Change) -> Trace:
     """The trace whose vectors the decoder uses."""
     if change.vector is not None:
-        edit = causal.context_edit(change.vector, view.text, change.other)
+        edit = causal.context_edit(change.vector, view.run.input.name, change.other)
         return view.but(edits=(*view.run.edits, edit)).trace
     return view.about(change.other).but(edits=()).trace if change.other else view.trace
