@@ -29,7 +29,6 @@ from torch import Tensor
 import encoder
 from benchmarks import lens, memory, subjects, timing
 from encoder import causal, measure
-from encoder.measure import norm_weighted, rollout
 
 CLEAN, CORRUPTED = "The cat sat on the mat and slept.", "The dog sat on the mat and slept."
 TOLERANCE = 1e-3
@@ -72,7 +71,7 @@ def our_scores(text: str) -> Tensor:
 
 
 def our_entropy(text: str) -> np.ndarray:
-    return measure.heads.head_measures(MODEL.trace(text))["entropy"]
+    return measure.heads(MODEL.trace(text))["entropy"]
 
 
 def our_stream(text: str) -> Tensor:
@@ -82,11 +81,11 @@ def our_stream(text: str) -> Tensor:
 
 def our_norm_weighted(text: str) -> Tensor:
     trace = MODEL.trace(text)
-    return torch.stack([norm_weighted.norm_weighted(trace, layer, head) for layer in LAYERS for head in HEADS])
+    return torch.stack([measure.norm_weighted(trace, layer, head) for layer in LAYERS for head in HEADS])
 
 
 def our_rollout(text: str) -> Tensor:
-    return rollout.rollout(MODEL.trace(text), CONFIG.n_layers - 1)
+    return measure.rollout(MODEL.trace(text), CONFIG.n_layers - 1)
 
 
 def our_ablation(text: str) -> Tensor:

@@ -15,7 +15,7 @@ import encoder
 from benchmarks import report, timing
 from benchmarks.report import Figure
 from encoder import TextEncoder, probe, search
-from encoder.load.bundled import bundled_folder
+from encoder.checkpoints.bundled import bundled_folder
 
 TEXTS, WIDTH, CENTRES = 100_000, 384, 1_000
 QUERIES = 30

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 import encoder
+from encoder.checkpoints.bundled import bundled_folder
 from encoder.inputs.text import Tokenized
-from encoder.load.bundled import bundled_folder
 
 #: Ordinary prose, repeated until a text is long enough.
 PROSE = (

@@ -1,11 +1,11 @@
 """The families of checkpoints, their mechanisms and their difference from transformers: a page of `make docs`."""
 
-from encoder.load.families import JOINTS
-from encoder.load.measured_parity import REFUSED, measured
+from encoder.checkpoints.families import JOINTS
+from encoder.checkpoints.measured_parity import REFUSED, measured
 
 
 def text() -> str:
-    """Every family of encoder/load/measured.json, then every refused one, as Markdown."""
+    """Every family of encoder/checkpoints/measured.json, then every refused one, as Markdown."""
     found = measured()
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
     precise = sum(max(row.float64) <= 1e-10 for row in found.rows)

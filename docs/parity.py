@@ -1,6 +1,6 @@
 """`python -m docs.parity` writes docs/parity.md and the registry of families: how far each is from transformers.
 
-The registry (encoder/load/measured.json, which docs/families.py shows) has every family alone, in float64 and
+The registry (encoder/checkpoints/measured.json, which docs/families.py shows) has every family alone, in float64 and
 float32; parity.md has images, sounds and pairs by checkpoint and precision.
 
 Every checkpoint is a tiny one with random weights, written by transformers. The largest difference is over output,
@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 import encoder
-from encoder.load.measured_parity import MEASURED
-from encoder.load.native import DISK_TYPES
+from encoder.checkpoints.measured_parity import MEASURED
+from encoder.checkpoints.native import DISK_TYPES
 from encoder.model.config import EncoderConfig
 from encoder.model.layers import NORM_NAMES
 from tests.load import decoders, every_family, joints, reference, sounds

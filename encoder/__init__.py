@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 import warnings
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from encoder.version import __version__ as __version__
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
         similarity,
         train,
     )
+    from encoder.checkpoints import load, open_trace, save, wrap
     from encoder.encoders.audio import AudioEncoder
     from encoder.encoders.image import ImageEncoder
     from encoder.encoders.joint import JointEncoder
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from encoder.export.notebook import show
     from encoder.inputs.sound import Sound
     from encoder.inputs.sound_files import open_sound
-    from encoder.load import load, open_trace, save, wrap
     from encoder.model.config import EncoderConfig, Patches
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
@@ -69,7 +67,7 @@ _MODULE_OF = {
     **dict.fromkeys(("MaskedPrediction", "MLMHead", "MLMHeadConfig"), "model.mlm"),
     **dict.fromkeys(("Encoder", "initialise"), "model.encoder"),
     **dict.fromkeys(("TextEncoder", "build"), "encoders.text"),
-    **dict.fromkeys(("load", "open_trace", "save", "wrap"), "load"),
+    **dict.fromkeys(("load", "open_trace", "save", "wrap"), "checkpoints"),
     "AudioEncoder": "encoders.audio",
     "ImageEncoder": "encoders.image",
     "JointEncoder": "encoders.joint",
@@ -101,19 +99,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
-
-
-class _Package(ModuleType):
-    """Keeps `encoder.load` the function: importing the sub-package of that name would replace it.
-
-    `dir` of any other sub-package gives its public names.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name != "load" or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-        if isinstance(value, ModuleType) and "__all__" in vars(value):  # Tab offers what is public
-            vars(value).setdefault("__dir__", value.__all__.copy)
-
-
-sys.modules[__name__].__class__ = _Package

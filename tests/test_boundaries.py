@@ -27,7 +27,7 @@ ENGINE = [
     {"edits", "inputs"},
     {"trace"},
     {"encoders"},
-    {"load", "measure", "train"},
+    {"checkpoints", "measure", "train"},
     {"classify", "run"},
     {"causal", "explain", "probe", "search", "similarity"},
     {"corpus", "gradients"},
@@ -129,7 +129,7 @@ def tops(path: Path) -> set[str]:
 
 
 def within(path: Path, package: str) -> set[str]:
-    """Of the imports from `package`, the name of the module directly in it: "encoder.load.hub" gives "load"."""
+    """Of the imports from `package`, the module directly in it: "encoder.checkpoints.hub" gives "checkpoints"."""
     found = {name.split(".")[1] if "." in name else "" for name in imports(path) if name.split(".")[0] == package}
     return {name for name in found if (ROOT / package / name).is_dir() or (ROOT / package / f"{name}.py").is_file()}
 
@@ -191,9 +191,9 @@ def test_the_engine_knows_no_app(path: Path):
 
 
 #: The model_type of every family that opens or is refused.
-LOAD = ROOT / "encoder/load"
-FAMILIES = {row["model_type"] for row in json.loads((LOAD / "measured.json").read_text(encoding="utf-8"))["rows"]}
-FAMILIES |= set(tomllib.loads((LOAD / "refused.toml").read_text(encoding="utf-8")))
+TABLES = ROOT / "encoder/checkpoints"
+FAMILIES = {row["model_type"] for row in json.loads((TABLES / "measured.json").read_text(encoding="utf-8"))["rows"]}
+FAMILIES |= set(tomllib.loads((TABLES / "refused.toml").read_text(encoding="utf-8")))
 
 
 def of_family(source: str) -> list[str]:
@@ -208,8 +208,8 @@ def of_family(source: str) -> list[str]:
     ]
 
 
-@each([path for path in [*ENCODER, *PAGES] if path.parts[:2] != ("encoder", "load")])
-def test_only_load_asks_for_the_family(path: Path):
+@each([path for path in [*ENCODER, *PAGES] if path.parts[:2] != ("encoder", "checkpoints")])
+def test_only_checkpoints_ask_for_the_family(path: Path):
     assert not of_family((ROOT / path).read_text(encoding="utf-8"))
 
 
@@ -370,7 +370,7 @@ for first in sys.argv[1:]:
 
 
 def test_load_is_the_function_whatever_was_imported_before():
-    before = ["encoder.load", "encoder.load.places", "encoder.trace.trace", "encoder.export.report"]
+    before = ["encoder.checkpoints", "encoder.checkpoints.places", "encoder.trace.trace", "encoder.export.report"]
     command = [sys.executable, "-c", FORGET_AND_IMPORT, *before]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines() == [f"{first} True 1" for first in before]

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from encoder.checkpoints import BUNDLED
 from encoder.cli import app, main, ports, values
 from encoder.cli.app_location import find_app
 from encoder.cli.command import CommandError
 from encoder.inputs import sound_files, spoken_digits
 from encoder.inputs.digits import decode, examples
-from encoder.load import BUNDLED
 from tests.conftest import ROOT, Server, free_port
 
 

@@ -27,7 +27,7 @@ from encoder.export import still
 from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
 from encoder.inputs.sound_files import wav_bytes
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from pages.teaching.lessons.command import main as lessons_of_files
 from tests.conftest import ROOT
 

@@ -14,8 +14,8 @@ from safetensors import safe_open
 
 import encoder
 from encoder import EncoderError, corpus, search
+from encoder.checkpoints import native, traces
 from encoder.corpus import atlas_files
-from encoder.load import native, traces
 from encoder.search import collection
 from pages.state import url_state
 from pages.state.former import FORMER

@@ -58,3 +58,7 @@ __all__ = [
     "likeliest_word", "occlusion", "outcomes_of", "patch", "patch_edit", "patch_request", "prune_curve",
     "rank_correlation", "register", "registered", "word_changes",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -28,3 +28,7 @@ __all__ = [
     "head_from_bytes", "head_to_bytes", "predict", "probability", "span_logits", "sparse_vector",
     "tags", "with_head",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -181,7 +181,7 @@ def _models(command: Command) -> str:
     """The sentence about MODEL of a command that runs one."""
     if not command.takes:
         return ""
-    from encoder.load.bundled import BUNDLED
+    from encoder.checkpoints.bundled import BUNDLED
 
     return f" MODEL is {', '.join(BUNDLED)}, a folder, or a Hub id such as org/name."
 

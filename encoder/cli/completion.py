@@ -30,7 +30,7 @@ def _of(command: Command, before: Sequence[str]) -> list[str]:
     places = [choice for one in command.options if not one.flags for choice in _choices(one)]
     found = [*places, "--help", *(flag for one in command.options for flag in one.flags)]
     if command.takes and len(before) == len(command.name.split()):
-        from encoder.load.bundled import BUNDLED
+        from encoder.checkpoints.bundled import BUNDLED
 
         found = [*BUNDLED, *found]
     return found

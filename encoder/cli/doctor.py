@@ -126,8 +126,8 @@ def _disk() -> Iterator[Finding]:
 def _models(root: Path | None) -> Iterator[Finding]:
     if importlib.util.find_spec("torch") is None:
         return
+    from encoder.checkpoints import BUNDLED, load
     from encoder.errors import EncoderError
-    from encoder.load import BUNDLED, load
 
     places: list[str | Path] = list(BUNDLED)
     if root is not None:

@@ -15,7 +15,7 @@ from encoder.export import HeadView, report, saved, still
 from encoder.export.still import Still
 from encoder.measure import aggregate, head_types
 from encoder.measure.head_alignment import read_pairs, score_heads
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.trace.trace import Trace
 
 #: Heads that are printed without --out.

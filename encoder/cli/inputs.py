@@ -98,8 +98,8 @@ def _rewrite_former(options: argparse.Namespace, name: str, words: list[str]) ->
 
 
 def _is_model(word: str) -> bool:
-    from encoder.load.bundled import BUNDLED
-    from encoder.load.hub import looks_like_hub_id
+    from encoder.checkpoints.bundled import BUNDLED
+    from encoder.checkpoints.hub import looks_like_hub_id
 
     return word in BUNDLED or (Path(word).is_dir() if _is_place(word) else looks_like_hub_id(word))
 

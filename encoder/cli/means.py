@@ -17,7 +17,7 @@ from encoder.cli.effects import outcome_of
 from encoder.encoders.text import TextEncoder
 from encoder.export import still
 from encoder.measure.head_definitions import BY_NAME
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.measure.tokens import Queries
 
 

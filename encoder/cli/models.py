@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from encoder.checkpoints.measured_parity import REFUSED, measured
 from encoder.cli.command import Result
-from encoder.load.measured_parity import REFUSED, measured
 
 
 def show_models(_: argparse.Namespace) -> Iterator[Result]:

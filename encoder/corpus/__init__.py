@@ -29,3 +29,7 @@ __all__ = [
     "Settings", "Source", "TokenHit", "Tokens", "build", "bundled_atlases", "difference", "in_process", "iter_build",
     "iter_index", "load_tokens", "model_about", "open_atlas", "over", "standing", "token_vector",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

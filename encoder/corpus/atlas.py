@@ -22,14 +22,14 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from encoder.checkpoints import BUNDLED
 from encoder.corpus.atlas_files import MANIFEST, Files, read_manifest
 from encoder.corpus.staging import LABEL, TEXTS
 from encoder.errors import AtlasError
 from encoder.inputs.read import Row
-from encoder.load import BUNDLED
 from encoder.measure import head_types
+from encoder.measure.head_measures import HeadMeasures
 from encoder.measure.head_types import Finding, Thresholds
-from encoder.measure.heads import HeadMeasures
 
 #: The bundled atlases: example sentences of WordNet in each bundled text model. `make atlas` builds them.
 FOLDER = Path(__file__).parent.parent / "data" / "atlases"
@@ -213,7 +213,7 @@ class Atlas:
         return [Example(row["value"], row["text"], row["n_tokens"], texts[row["text"]]) for row in rows]
 
     def norms(self) -> pd.DataFrame:
-        """quantity, place, n, mean, std, se: the residual stream and the norms, as in encoder.measure.stream."""
+        """quantity, place, n, mean, std, se: the residual stream and the norms, as in `measure.stream`."""
         return self.table("norms")
 
     def problems(self) -> list[str]:

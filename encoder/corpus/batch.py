@@ -23,7 +23,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.text import Tokenized
 from encoder.measure.head_definitions import BY_NAME, Definition
 from encoder.measure.head_divergence import divergence_sums
-from encoder.measure.heads import means, uniform_entropy
+from encoder.measure.head_measures import means, uniform_entropy
 from encoder.model.device import explain_out_of_memory
 from encoder.model.hooks import visiting
 from encoder.own import FILE
@@ -69,7 +69,7 @@ def batches(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> Iterator[
 
 
 def norm_names(model: TextEncoder) -> tuple[str, ...]:
-    """The S names of `BatchNumbers.norms`: "length/0", ..., "norm_std/final_norm"; see encoder.measure.stream."""
+    """The S names of `BatchNumbers.norms`: "length/0", ..., "norm_std/final_norm"; see `measure.stream`."""
     sentence = model.tokenize("a")
     return tuple(_watched(model, [sentence], (), 1.0, (), (), {}).norms)
 

@@ -17,13 +17,13 @@ from typing import Any
 import torch
 
 from encoder import own
+from encoder.checkpoints import load
 from encoder.corpus.block import BlockResult, Survey, survey_block
 from encoder.corpus.plan import Block, Plan, model_about
 from encoder.corpus.staging import read_blocks
 from encoder.corpus.totals import Totals
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, quoted
-from encoder.load import load
 from encoder.trace import gradual
 
 #: Memory for results that wait, where Ray is started here.

@@ -14,7 +14,7 @@ import torch
 
 from encoder.encoders.text import TextEncoder
 from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
-from encoder.measure.heads import STRONG
+from encoder.measure.head_measures import STRONG
 
 MEASURES = tuple(definition.name for definition in HEAD_MEASURES)
 #: Bars of a histogram.

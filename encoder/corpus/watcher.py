@@ -14,7 +14,7 @@ from torch import Tensor
 
 from encoder.corpus.groups import KEY_MEASURES, Groups
 from encoder.encoders.text import TextEncoder
-from encoder.measure.heads import OFFSETS, RowSums
+from encoder.measure.head_measures import OFFSETS, RowSums
 from encoder.trace.trace import row_chunks
 
 #: The profile has each offset j - i up to this one, on both sides, and one entry for all that are farther.

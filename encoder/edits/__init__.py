@@ -47,6 +47,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def check_edits(edits: Sequence[Edit], config: EncoderConfig, n_tokens: int, n_memory: int = 0) -> None:
     """Raise EncoderError for what is not an edit, and for a layer, head, token or component that does not exist.
 

@@ -46,3 +46,7 @@ __all__ = [
     "projected_matrix", "projection", "score", "score_matrix", "softmax",
     "text_to_ids", "token_flow", "weighted_sum", "word_pieces",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

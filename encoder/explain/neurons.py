@@ -16,7 +16,7 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.explain.arithmetic import Floats
 from encoder.explain.place import Place
-from encoder.measure.stream import sublayer_updates
+from encoder.measure.residual_stream import sublayer_updates
 from encoder.model.config import Sublayer
 from encoder.trace.trace import Trace
 

@@ -14,7 +14,7 @@ from encoder.explain.arithmetic import Floats
 from encoder.explain.output import PoolingKind, pooling_weights
 from encoder.explain.place import Place
 from encoder.explain.source import array, hidden_of, sublayer_input
-from encoder.measure.stream import sublayer_updates
+from encoder.measure.residual_stream import sublayer_updates
 from encoder.trace.trace import Trace
 
 #: Neurons that are named for each token.

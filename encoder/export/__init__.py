@@ -22,3 +22,7 @@ from encoder.export.view import HeadView, head_name
 __all__ = [
     "HeadView", "Lines", "Map", "Options", "Text", "grid", "head_name", "lines", "map", "model", "save_html", "text",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,7 +16,7 @@ from encoder.export.notebook import picture_of
 from encoder.export.picture import Picture, escape, figure_picture
 from encoder.figures.layers import effect_map
 from encoder.figures.pairs import similarity_heatmap
-from encoder.measure.heads import HeadMeasures
+from encoder.measure.head_measures import HeadMeasures
 from encoder.probe import Curve
 from encoder.search import Collection
 from encoder.similarity.attribution import Attribution

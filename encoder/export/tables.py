@@ -15,12 +15,12 @@ from encoder.explain import TokenFlow
 from encoder.explain.by_hand import Claim
 from encoder.explain.cost import Cost
 from encoder.measure import aggregate, norms, patches, positions
+from encoder.measure.attention_rollout import rollout
 from encoder.measure.map_comparison import Cell, Comparison
-from encoder.measure.norm_weighted import layer_shares, norm_weighted
+from encoder.measure.norm_weighting import layer_shares, norm_weighted
 from encoder.measure.pair_scores import Scores
-from encoder.measure.rollout import rollout
-from encoder.measure.stream import layer_entropy
-from encoder.measure.stream import measure as measure_stream
+from encoder.measure.residual_stream import layer_entropy
+from encoder.measure.residual_stream import measure as measure_stream
 from encoder.similarity import Attribution, WordScores
 from encoder.trace.trace import Trace
 

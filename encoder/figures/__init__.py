@@ -45,3 +45,7 @@ __all__ = [
     "products_by_distance", "robust_limit", "rotary_angles", "similarity_heatmap", "symmetric_limit", "thumbnails_lut",
     "token_statistics", "token_steps", "vectors_heatmap", "window_spec",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -21,3 +21,7 @@ __all__ = [
     "DirectEffect", "Gradients", "Integrated", "PatchingComparison", "attribution_patching", "compare_patching",
     "direct_effect", "gradients", "integrated_gradients",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

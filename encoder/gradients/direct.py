@@ -15,7 +15,7 @@ from torch import Tensor
 
 from encoder.causal.outcomes import Outcome, as_outcome
 from encoder.errors import EncoderError
-from encoder.measure.stream import sublayer_updates
+from encoder.measure.residual_stream import sublayer_updates
 from encoder.model.layers import Block, LayerNorm
 from encoder.trace.trace import Trace
 

@@ -21,7 +21,7 @@ from encoder.edits import MaskKeys
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.measure import aggregate, tokens
-from encoder.measure.norm_weighted import value_output
+from encoder.measure.norm_weighting import value_output
 from encoder.trace.trace import Trace
 
 Scope = Literal["head", "layer", "model"]

@@ -14,7 +14,7 @@ import pandas as pd
 from torch import Tensor
 
 from encoder.measure import aggregate, tokens
-from encoder.measure.heads import HeadMeasures, uniform_share
+from encoder.measure.head_measures import HeadMeasures, uniform_share
 from encoder.trace.trace import Trace
 
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from encoder.errors import EncoderError
 from encoder.inputs.layout import PatchGrid
-from encoder.measure.norm_weighted import norm_weighted_shares
-from encoder.measure.rollout import LONGEST_WHOLE, rollout, rollouts
+from encoder.measure.attention_rollout import LONGEST_WHOLE, rollout, rollouts
+from encoder.measure.norm_weighting import norm_weighted_shares
 from encoder.trace.trace import Trace
 
 #: A patch is an outlier where its norm is above so many times the median norm of the layer's patches.

@@ -29,3 +29,7 @@ __all__ = [
     "fitted_head", "iter_accuracy", "iter_attention_pooling", "iter_by_layer", "iter_extract", "iter_token_vectors",
     "read_task", "wilson",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

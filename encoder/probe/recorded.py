@@ -63,7 +63,7 @@ def recorded(path: Path = FILE) -> dict[View, Curve]:
 
 def main() -> None:
     """Train the probes and write the file."""
-    from encoder.load import load
+    from encoder.checkpoints import load
 
     task = bundled(TASK)
     model = load(MODEL, device="cpu")

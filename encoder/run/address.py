@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from encoder import edits as editing
+from encoder.checkpoints import BUNDLED
 from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import InputKind
-from encoder.load import BUNDLED
 from encoder.model.config import NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
 from encoder.run.untrained import Untrained

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, cast
 
+from encoder.checkpoints import load
 from encoder.edits import Edit
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
@@ -25,7 +26,6 @@ from encoder.errors import EncoderError, quoted
 from encoder.inputs.layout import InputKind
 from encoder.inputs.text import Tokenized
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.load import load
 from encoder.model.config import NORM_PLACEMENTS, EncoderConfig
 from encoder.model.device import pick_device
 from encoder.model.overview import Receiver

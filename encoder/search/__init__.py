@@ -26,3 +26,7 @@ __all__ = [
     "BATCH", "FORMATS", "Collection", "Limits", "Reading", "embed", "embed_gradually", "from_files", "nearest",
     "read_texts", "to_parquet", "to_safetensors",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -29,3 +29,7 @@ __all__ = [
     "WordScores", "attribute", "attribute_class", "attribute_gradually", "cell_error", "iter_attribute_class",
     "late_interaction", "leave_words_out", "splits_exactly", "token_cells", "word_cells", "word_scores",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,7 +1,7 @@
 """Attention maps by themselves: a Trace without a model behind it, and maps whose keys are other tokens.
 
     trace = encoder.attentions(outputs.attentions, tokens)  # of any model that gives its maps
-    trace.attention(0, 2), encoder.measure.heads.head_measures(trace), encoder.export.map(trace, 0, 2)
+    trace.attention(0, 2), encoder.measure.heads(trace), encoder.export.map(trace, 0, 2)
 
 Shapes: L layers, H heads, T tokens (queries i, keys j), S tokens of another text, h some heads, Ti some queries.
 """

@@ -217,7 +217,7 @@ class Trace(RecordedPass):
         weights: False leaves out the model's weights, most of the file; `open_trace` then needs the model. Raises
         EncoderError for edits that take values from another run or hold a function, and SaveError.
         """
-        saved: Path = importlib.import_module("encoder.load.traces").save(self, file, weights=weights)
+        saved: Path = importlib.import_module("encoder.checkpoints.traces").save(self, file, weights=weights)
         return saved
 
     def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:

@@ -8,3 +8,7 @@ Xiong et al. 2020 bound; `curves` reads what `recipes/twins` recorded.
 from encoder.train import curves, gradients, loop, progress, recorded, run_view, settings, single_file, tasks
 
 __all__ = ["curves", "gradients", "loop", "progress", "recorded", "run_view", "settings", "single_file", "tasks"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,7 +10,7 @@ from encoder import figures
 from encoder.export import tables
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.numbers import three_digits
-from encoder.measure import norm_weighted, ranking
+from encoder.measure import norm_weighting, ranking
 from encoder.model.map_pooling import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
@@ -61,8 +61,7 @@ def show(view: View) -> Export:
         title(view, f"Norm-weighted attention of L{layer} H{head}"),
         lambda: tables.norm_weighted_frame(view.trace, layer, head),
         figures=drawn,
-        lines="from encoder.measure import norm_weighted\n"
-        f"weighted = norm_weighted.norm_weighted(trace, {layer}, {head})",
+        lines=f"from encoder.measure import norm_weighted\nweighted = norm_weighted(trace, {layer}, {head})",
         settings=place(view),
     )
 
@@ -114,7 +113,7 @@ def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice,
         draw = figures.attention_window if window else figures.attention_heatmap
         scale = _largest_between_words(view, values, queries, keys, block) if look.range == "words" else look.range
         return draw(values, trace.labels, scale=scale, **options)
-    values = norm_weighted.pooled_norm_weighted(
+    values = norm_weighting.pooled_norm_weighted(
         trace, layer, head, shares=kind == "share", size=size, queries=queries, keys=keys
     ).cpu()
     largest = 1.0
@@ -123,7 +122,7 @@ def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice,
     elif look.range == "words":
         largest = _largest_between_words(view, values, queries, keys, block)
     elif kind == "length":
-        largest = float(norm_weighted.value_norms(trace, layer).max())
+        largest = float(norm_weighting.value_norms(trace, layer).max())
     return weighted_heatmap(values, trace.labels, kind, largest=largest, window=window, **options)
 
 
@@ -140,7 +139,7 @@ def _measures(view: View, row: slice) -> dict[str, ranking.Weights]:
     """Rows of the head by both measures: attention, and shares of norm-weighted attention."""
     return {
         "attention": view.trace.attention(view.layer, view.head, row),
-        "norm-weighted": norm_weighted.norm_weighted_shares(view.trace, view.layer, view.head, row),
+        "norm-weighted": norm_weighting.norm_weighted_shares(view.trace, view.layer, view.head, row),
     }
 
 
@@ -185,9 +184,9 @@ def show_layers(view: View) -> dict[str, go.Figure]:
     return {"Layer by layer": figure}
 
 
-def layer_shares(view: View, layer: int) -> norm_weighted.LayerShares:
+def layer_shares(view: View, layer: int) -> norm_weighting.LayerShares:
     """Attention and norm-weighted attention on every token of a layer, kept for all sessions."""
-    return view.derived(("layer shares", layer), lambda trace: norm_weighted.layer_shares(trace, layer))
+    return view.derived(("layer shares", layer), lambda trace: norm_weighting.layer_shares(trace, layer))
 
 
 def _about_layers(opening: np.ndarray, word: np.ndarray, name: str, part: str) -> str:

@@ -9,7 +9,7 @@ from encoder.causal import occlusion
 from encoder.figures.deletion import window_bars
 from encoder.figures.numbers import three_digits
 from encoder.measure import patches, sounds
-from encoder.measure.rollout import LONGEST_WHOLE
+from encoder.measure.attention_rollout import LONGEST_WHOLE
 from pages.components import plot
 from pages.core.view import View
 from pages.core.widgets import Export, answer, over_image, place, title

@@ -5,8 +5,8 @@ import streamlit as st
 
 from encoder.export import tables
 from encoder.figures.norm_weighted import weighted_heatmap
+from encoder.measure import attention_rollout as measure
 from encoder.measure import ranking
-from encoder.measure import rollout as measure
 from pages.components import plot
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View, ViewParams, map_window, selection, token_rows
@@ -41,7 +41,7 @@ def show(view: View) -> Export:
         title(view, f"Attention rollout up to layer {view.layer}"),
         lambda: tables.rollout_frame(view.trace, view.layer, query),
         figures=drawn,
-        lines=f"from encoder.measure import rollout\nshares = rollout.rollout(trace, {view.layer}{rows})",
+        lines=f"from encoder.measure import rollout\nshares = rollout(trace, {view.layer}{rows})",
         settings={"Layer": view.layer},
     )
 

@@ -13,12 +13,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder.checkpoints import BUNDLED
 from encoder.corpus import Atlas, Example, standing
 from encoder.figures.atlas import Means, corpus_map, offset_shares, text_counts
-from encoder.load import BUNDLED
 from encoder.measure.head_definitions import BY_NAME, Definition
+from encoder.measure.head_measures import HeadMeasures
 from encoder.measure.head_types import BY_NAME as TYPES
-from encoder.measure.heads import HeadMeasures
 from pages.components import on_click, plot
 from pages.core.corpora import atlases
 from pages.core.view import View, ViewParams, selection

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder.measure import head_types
-from encoder.measure.heads import HeadMeasures
+from encoder.measure.head_measures import HeadMeasures
 from pages.core.inputs.input_words import InputWords
 from pages.core.view import View, head_measures
 from pages.core.view.head_measures import HeadTypeParams
@@ -88,7 +88,7 @@ class Heads:
 
     def measured(self) -> str:
         """Python that measures the heads of `trace`."""
-        return f'heads.head_measures(trace, queries="{self.measures.queries}", strong={self.measures.strong:g})'
+        return f'heads(trace, queries="{self.measures.queries}", strong={self.measures.strong:g})'
 
     def only_wanted(self, name: str) -> str:
         """A line that keeps the heads of the wanted type in the table `name`."""

@@ -12,7 +12,7 @@ import streamlit as st
 
 from encoder.measure import telling
 from encoder.measure.head_definitions import Definition
-from encoder.measure.heads import HeadMeasures
+from encoder.measure.head_measures import HeadMeasures
 from encoder.measure.ranking import largest_cell
 from pages.core.view import View, head_measures
 from pages.core.widgets.compared import percent

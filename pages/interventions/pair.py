@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal, figures
+from encoder.checkpoints import BUNDLED
 from encoder.figures.layers import pair_labels
-from encoder.load import BUNDLED
 from encoder.run import ModelSpec, Run, Text
 from pages.components.button import button
 from pages.core.inputs import second_input

@@ -6,7 +6,7 @@ import streamlit as st
 
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.measure import stream
+from encoder.measure.residual_stream import measure, output_agreement
 from encoder.model.layers import NORM_NAMES
 from pages.components.button import button
 from pages.core.frame.frame import heading, show
@@ -47,7 +47,7 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
     """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
     glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
     if traces.pair.kind == "rewired":
-        agreement = traces.of_both("agreement", stream.output_agreement)
+        agreement = traces.of_both("agreement", output_agreement)
         with st.container(horizontal=True, vertical_alignment="center", key="rewired"):
             st.markdown(
                 f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
@@ -65,7 +65,7 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
 
 def growth(traces: norm_pair.PairTraces) -> str:
     """The norm of the residual stream after the embeddings and after the last layer, in each placement."""
-    found = {p: traces.of_one(p, "stream", stream.measure) for p in norm_pair.PLACEMENTS}
+    found = {p: traces.of_one(p, "stream", measure) for p in norm_pair.PLACEMENTS}
     said = ", ".join(
         f"{PLACEMENT_NAMES[p]} **{three_digits(one.length[0])}** to **{three_digits(one.length[-1])}**"
         for p, one in found.items()

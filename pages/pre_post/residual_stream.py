@@ -8,7 +8,7 @@ from encoder.export import tables
 from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
-from encoder.measure import stream
+from encoder.measure.residual_stream import StreamMeasures, measure
 from encoder.model.layers import NORM_NAMES
 from encoder.run.code import model_lines, trace_call
 from pages.components import plot
@@ -19,13 +19,13 @@ from pages.core.widgets import Export, origin
 #: Heading -> the picture below it, for the report.
 Pictures = dict[str, go.Figure]
 #: Placement -> its measures.
-Measures = dict[str, stream.StreamMeasures]
+Measures = dict[str, StreamMeasures]
 
 
 def residual_stream(view: View, traces: PairTraces) -> None:
     """Four charts over the layers."""
     name = NORM_NAMES[view.loaded.config.norm_kind]
-    found = {p: traces.of_one(p, "stream", stream.measure) for p in PLACEMENTS}
+    found = {p: traces.of_one(p, "stream", measure) for p in PLACEMENTS}
     left, right = st.columns(2, gap="medium")
     with left:
         pictures = norms(found, name)

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from encoder.load import first_bundled
+from encoder.checkpoints import first_bundled
 from pages.core.frame.frame import heading, show
 from pages.core.inputs import chosen_input, image_input
 from pages.core.stores import model_store

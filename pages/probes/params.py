@@ -1,6 +1,6 @@
 """The values of the page “Probes” in the address. The reader's own file stays out of it."""
 
-from encoder.load import BUNDLED
+from encoder.checkpoints import BUNDLED
 from pages.state import Param, choice, several, state, whole_number
 
 TASKS = ("word_pos", "pos", "lexname", "file")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from encoder import TextEncoder, probe
-from encoder.load import BUNDLED
+from encoder.checkpoints import BUNDLED
 from encoder.probe import Curve, Features, Task
 from encoder.probe import recorded as recordings
 from encoder.run import ModelSpec

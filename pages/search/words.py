@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.checkpoints import first_bundled
 from encoder.corpus import Atlas, Behaves, TokenHit, token_vector
-from encoder.load import first_bundled
 from encoder.measure import telling
 from pages.base.work.compute_turns import TURNS
 from pages.components.lazy import popover

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from encoder.load.bundled import bundled_folder
+from encoder.checkpoints.bundled import bundled_folder
 from encoder.model.config import NORM_PLACEMENTS
 from recipes.dates.finish import write
 from recipes.dates.training import DatesRecipe, train

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import torch
 
+from encoder.checkpoints import load, save
 from encoder.encoders.joint import JointEncoder
 from encoder.inputs.captions import PLAIN_TEMPLATES, TEMPLATES, UNSEEN_TEMPLATES, WORDS
 from encoder.inputs.digits import dataset
-from encoder.load import load, save
 from recipes.digit_words.captions import MOST_TOKENS, UNSEEN_PAIRS
 from recipes.digit_words.strokes import accuracy_of_strokes
 from recipes.digit_words.training import NAME, PairRecipe

@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from encoder.checkpoints import load, save
 from encoder.encoders.image import ImageEncoder
 from encoder.inputs.digits import EXAMPLES, dataset, encode
-from encoder.load import load, save
 from recipes.digits.training import DigitRecipe, predictions
 
 

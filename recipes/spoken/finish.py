@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder.checkpoints import load
+from encoder.checkpoints.checkpoint import name_on_disk
+from encoder.checkpoints.families.sound import AST
 from encoder.encoders.audio import AudioEncoder
 from encoder.inputs import spoken_digits
 from encoder.inputs.log_mel import Array, KaldiMel
 from encoder.inputs.sound import Sound
 from encoder.inputs.spoken_digits import RATE, WORDS
-from encoder.load import load
-from encoder.load.checkpoint import name_on_disk
-from encoder.load.families.sound import AST
 from recipes.spoken.training import SpokenRecipe, accuracy
 from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES, Utterance
 

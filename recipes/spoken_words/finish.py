@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from encoder.checkpoints import load, save
 from encoder.encoders.joint import JointEncoder
 from encoder.inputs.captions import WORDS, filled
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.spoken_digits import TEMPLATES, UNSEEN_TEMPLATES
-from encoder.load import load, save
 from recipes.digit_words.captions import MOST_TOKENS
 from recipes.spoken.voices import ACCENTS, HELD_OUT_VOICES, TRAINING_VOICES
 from recipes.spoken_words.training import WordsRecipe

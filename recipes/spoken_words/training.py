@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from encoder.checkpoints import load
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.inputs.log_mel import KaldiMel
 from encoder.inputs.spoken_digits import TEMPLATES
-from encoder.load import load
 from encoder.model.encoder import Encoder
 from encoder.model.vector_head import VectorHead, VectorHeadConfig
 from recipes.classifier_run import descend

@@ -63,7 +63,7 @@ def train_one(options: argparse.Namespace) -> int:
     """Train one run in this process; SIGINT and SIGTERM end it after a whole checkpoint."""
     import torch
 
-    from encoder.load import pick_device
+    from encoder.checkpoints import pick_device
 
     torch.set_num_threads(options.threads)
     device = pick_device(options.device)
@@ -88,7 +88,7 @@ def train_one(options: argparse.Namespace) -> int:
 
 def save_one(run: TrainingRun, options: argparse.Namespace) -> None:
     """Save the model as it is now, if this step is asked for."""
-    from encoder.load import save
+    from encoder.checkpoints import save
 
     if run.state.step in options.save_at:
         name = f"{options.one}-{run.state.step}"
@@ -114,7 +114,7 @@ def train_side_by_side(names: Sequence[str], options: argparse.Namespace) -> int
 
     Two runs with one thread each are faster than one run with two threads.
     """
-    from encoder.load import pick_device
+    from encoder.checkpoints import pick_device
 
     on_cpu = pick_device(options.device).type == "cpu"
     # A process needs its number of threads before it imports torch.

@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from encoder.checkpoints import load, save
 from encoder.encoders.text import TextEncoder
-from encoder.load import load, save
 from encoder.model.encoder import Encoder
 from encoder.trace.capture import record
 from encoder.train.curves import DATA, FILE

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from encoder import TextEncoder, corpus
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from tests.engine.conftest import WORDS, make_tiny, minilm, tiny, variant
 from tests.load.conftest import one_thread
 

@@ -13,9 +13,9 @@ from encoder.corpus.batch import batches, measure_batch, norm_names
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import MEASURES
 from encoder.corpus.watcher import FARTHEST
-from encoder.measure import stream
+from encoder.measure import residual_stream
 from encoder.measure.head_divergence import head_similarity
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.probe import examples
 from encoder.trace import trace as trace_module
 
@@ -73,7 +73,7 @@ def test_the_residual_stream_and_the_norms_are_those_of_the_trace(variant: TextE
     names = norm_names(variant)
     for places, found in in_batches(variant, TEXTS):
         for at, place in enumerate(places):
-            measured = stream.measure(variant.trace(TEXTS[place]))
+            measured = residual_stream.measure(variant.trace(TEXTS[place]))
             assert {name.split("/")[1] for name in names if name.startswith("norm_std")} == set(measured.norms)
             for name, value in zip(names, found.norms[at], strict=True):
                 quantity, where = name.split("/")

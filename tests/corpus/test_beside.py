@@ -9,7 +9,7 @@ import pytest
 
 from encoder import corpus
 from encoder.errors import AtlasError
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 
 
 def test_the_share_of_texts_below_a_value(atlas, model, texts):

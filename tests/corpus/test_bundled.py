@@ -8,7 +8,7 @@ import pytest
 import encoder
 from encoder import corpus, probe
 from encoder.corpus.atlas import FOLDER
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 
 MODELS = ["minilm", "twin-pre", "twin-post"]
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import encoder
+from encoder.checkpoints.bundled import bundled_folder
 from encoder.inputs import dates
-from encoder.load.bundled import bundled_folder
 from encoder.model.config import NORM_PLACEMENTS
 from recipes.dates.finish import accuracy
 from recipes.dates.phrasings import draw

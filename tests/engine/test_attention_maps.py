@@ -32,7 +32,7 @@ def maps_of(trace: encoder.Trace) -> torch.Tensor:
 def test_measures_pictures_and_export_are_those_of_the_model(trace: encoder.Trace):
     found = encoder.attentions(maps_of(trace), trace.tokens)
     assert isinstance(found, encoder.Trace)
-    measured, expected = heads.head_measures(found).values, heads.head_measures(trace).values
+    measured, expected = heads(found).values, heads(trace).values
     assert set(measured) == set(expected)
     for name, values in expected.items():
         np.testing.assert_allclose(measured[name], values, atol=1e-5, err_msg=name)
@@ -42,7 +42,7 @@ def test_measures_pictures_and_export_are_those_of_the_model(trace: encoder.Trac
         ours, theirs = (one.attention(1, 2, queries, keys) for one in (found, trace))
         torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0.0)
     torch.testing.assert_close(found.rows_of_token(3), trace.rows_of_token(3), atol=1e-6, rtol=0.0)
-    torch.testing.assert_close(rollout.rollout(found, 3), rollout.rollout(trace, 3), atol=1e-5, rtol=0.0)
+    torch.testing.assert_close(rollout(found, 3), rollout(trace, 3), atol=1e-5, rtol=0.0)
     columns = ["query", "key", "weight"]
     one, other = (export.map(each, 0, 2).frame() for each in (found, trace))
     assert set(columns) <= set(one.columns)
@@ -55,7 +55,7 @@ def test_long_maps_are_walked_through_in_chunks():
     maps = torch.randn(2, 3, 300, 300, generator=generator).softmax(-1)
     found = encoder.attentions(maps, [f"w{index}" for index in range(300)])
     entropy = torch.special.entr(maps).sum(-1).mean(-1)
-    np.testing.assert_allclose(heads.head_measures(found).values["entropy"], entropy.numpy(), rtol=1e-4)
+    np.testing.assert_allclose(heads(found).values["entropy"], entropy.numpy(), rtol=1e-4)
     assert found.pooled_attention(1, 1, 10).shape == (10, 10)
     assert float(found.pooled_attention(1, 1, 10)[0, 0]) == float(maps[1, 1, :30, :30].max())
 

@@ -13,7 +13,7 @@ import pytest
 import encoder
 from encoder import causal, classify, edits, export, probe, search, similarity
 from encoder.inputs import digits
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 
 TEXT, OTHER = "The cat sat on the mat.", "The dog sat on the mat."
 

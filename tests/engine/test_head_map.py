@@ -104,7 +104,7 @@ def test_a_sink_is_distinguished_from_other_heads():
 
 
 def test_a_sink_counts_real_queries_alone_and_agrees_with_the_measure():
-    from encoder.measure.heads import head_measures
+    from encoder.measure.head_measures import head_measures
 
     padded = tiny().trace_batch(["the cat sat", TEXT])[0]
     measures = head_measures(padded)

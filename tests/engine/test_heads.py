@@ -10,10 +10,11 @@ import torch
 
 from encoder import TextEncoder
 from encoder.edits import MaskKeys
-from encoder.measure import head_types, heads
+from encoder.measure import head_measures as heads
+from encoder.measure import head_types
 from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
+from encoder.measure.head_measures import HeadMeasures, head_measures, survey, uniform_share
 from encoder.measure.head_types import HEAD_TYPES, Thresholds, find
-from encoder.measure.heads import HeadMeasures, head_measures, survey, uniform_share
 from encoder.trace import trace as trace_module
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny

@@ -21,7 +21,7 @@ import ast, json, os, resource, sys
 import torch
 import encoder
 from encoder import EncoderConfig
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from tests.engine.conftest import tiny_tokenizer
 
 def peak():  # of this process, in MB

@@ -14,7 +14,7 @@ from encoder.errors import EncoderError
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.measure import passage
 from encoder.measure.head_map import LongMap, dense_map, small_maps
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.measure.padding import leaked, padding_effect
 from encoder.trace.capture import ON_REQUEST
 from tests.engine import by_hand

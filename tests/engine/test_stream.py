@@ -10,7 +10,7 @@ import torch
 
 import encoder
 from encoder.errors import EncoderError
-from encoder.measure import stream
+from encoder.measure import residual_stream as stream
 from encoder.train.tasks import make
 
 TEXT = "3 1 4 1 5 9 2"
@@ -83,7 +83,7 @@ def test_padding_counts_nowhere() -> None:
 
 
 def test_entropy_is_that_of_the_measures_table() -> None:
-    from encoder.measure.heads import head_measures
+    from encoder.measure.head_measures import head_measures
 
     trace = built("post").trace(TEXT)
     table = head_measures(trace)["entropy"]

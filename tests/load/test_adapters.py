@@ -17,7 +17,7 @@ from encoder.errors import LoadError
 from encoder.export.model_parts import with_parts
 from encoder.export.model_picture import model_picture
 from encoder.gradients import direct_effect
-from encoder.measure.stream import sublayer_updates
+from encoder.measure.residual_stream import sublayer_updates
 from encoder.model.config import ConfigError
 from tests.load import every_family
 

@@ -17,12 +17,12 @@ import transformers
 import encoder
 from docs import families
 from encoder import EncoderError, causal, edits, explain
+from encoder.checkpoints.measured_parity import measured
 from encoder.encoders.generate import iter_generate, repeats
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import build
 from encoder.errors import ConfigError, TextError
-from encoder.load.measured_parity import measured
-from encoder.measure.stream import sublayer_updates
+from encoder.measure.residual_stream import sublayer_updates
 from encoder.model.config import EncoderConfig
 from encoder.trace import gradual
 from tests.load import decoders, reference
@@ -455,7 +455,7 @@ def test_encoders_alone_have_no_decoder(tmp_path: Path):
 
 def test_every_family_that_writes_is_here():
     """Each family with a decoder in the tables has a case; those that share a table may share one."""
-    from encoder.load.families import FAMILIES
+    from encoder.checkpoints.families import FAMILIES
 
     reading = {kind for kind, family in FAMILIES.items() if family.decoder is not None}
     assert reading == {"bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5", "whisper"}

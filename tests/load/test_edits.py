@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 import encoder
+from encoder.checkpoints.bundled import bundled_folder
 from encoder.edits import (
     AblateHead,
     Add,
@@ -30,7 +31,6 @@ from encoder.edits import (
     UniformAttention,
     Zero,
 )
-from encoder.load.bundled import bundled_folder
 from tests.load import edited_reference
 from tests.load.edited_reference import PLACES
 from tests.load.reference import inputs_of, sentence

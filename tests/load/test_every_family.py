@@ -15,8 +15,8 @@ import transformers
 import encoder
 from docs import parity
 from encoder import explain
-from encoder.load.families import FAMILIES, JOINTS
-from encoder.load.measured_parity import measured
+from encoder.checkpoints.families import FAMILIES, JOINTS
+from encoder.checkpoints.measured_parity import measured
 from encoder.similarity import derivative
 from tests.load import every_family
 from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids_of, numbers_of

@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 
 import encoder
 from encoder import LoadError
+from encoder.checkpoints import inside
+from encoder.checkpoints.trial import try_tokenizer
 from encoder.errors import ConfigError, SaveError, quoted
 from encoder.inputs.tokenizer_bounds import growth_of
-from encoder.load import inside
-from encoder.load.trial import try_tokenizer
 from encoder.model.config import MOST, EncoderConfig
 from tests.conftest import ROOT
 from tests.load.conftest import Pair

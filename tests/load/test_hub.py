@@ -16,8 +16,8 @@ import pytest
 from huggingface_hub.utils import disable_progress_bars
 
 import encoder
-from encoder.load import hub as hub_module
-from encoder.load.hub import looks_like_hub_id
+from encoder.checkpoints import hub as hub_module
+from encoder.checkpoints.hub import looks_like_hub_id
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

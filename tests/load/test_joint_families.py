@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import ImageEncoder, JointEncoder, LoadError, TextEncoder
-from encoder.load.families import FAMILIES as FAMILY_TABLES
-from encoder.load.families import Fields
-from encoder.load.families.reader import ACTIVATIONS
+from encoder.checkpoints.families import FAMILIES as FAMILY_TABLES
+from encoder.checkpoints.families import Fields
+from encoder.checkpoints.families.reader import ACTIVATIONS
 from tests.load.joints import FAMILIES, TEXTS, ids_of, model_of, write
 from tests.load.test_parity import close, run
 

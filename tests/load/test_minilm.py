@@ -11,7 +11,7 @@ import torch
 
 import encoder
 from encoder import TextEncoder
-from encoder.load.bundled import bundled_folder
+from encoder.checkpoints.bundled import bundled_folder
 from tests.load.reference import pooled
 
 SENTENCES = [

@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 import encoder
 from encoder import EncoderConfig, EncoderError, LoadError, MLMHead, MLMHeadConfig, TextEncoder
+from encoder.checkpoints import json_fields, native
+from encoder.checkpoints.weights import WeightFiles
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.load import json_fields, native
-from encoder.load.weights import WeightFiles
 from encoder.model.config import Patches
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]", "the", "cat", "sat", "on", "a", "mat"]

@@ -7,8 +7,8 @@ import re
 import transformers
 
 from docs import parity
-from encoder.load.families import FAMILIES, JOINTS
-from encoder.load.measured_parity import measured
+from encoder.checkpoints.families import FAMILIES, JOINTS
+from encoder.checkpoints.measured_parity import measured
 
 
 def test_the_table_has_every_checkpoint_and_keeps_its_promises():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from encoder import LoadError
-from encoder.load import inside
+from encoder.checkpoints import inside
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from docs import families
+from encoder.checkpoints.families import FAMILIES, JOINTS, Fields, family_of
+from encoder.checkpoints.measured_parity import REFUSED, measured
 from encoder.cli.main import main
 from encoder.errors import EncoderError, LoadError
-from encoder.load.families import FAMILIES, JOINTS, Fields, family_of
-from encoder.load.measured_parity import REFUSED, measured
 from tests.load.every_family import ALL
 
 #: Towers of CLIP, MetaCLIP 2 and SigLIP: parity.md has them.

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from encoder import LoadError
+from encoder.checkpoints.notes import note_on_tokenizer
+from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.load.notes import note_on_tokenizer
-from encoder.load.tokenizer import read_tokenizer
 
 TEXTS = [
     "The cat sat on the mat.", "Unhappiness, unhappily!", "Café déjà-vu  ÀÉÎ", "中文 and English", "", " ", "a",

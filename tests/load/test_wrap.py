@@ -86,7 +86,7 @@ def test_edits_effects_measures_and_export_work_on_it(checkpoint: Callable, tmp_
     masked = text.replace(text.split()[2], "[MASK]", 1)
     effects = [causal.ablate_each_head(one, masked) for one in (ours, pair.ours)]
     assert torch.equal(*effects)
-    mine, loaded = (heads.head_measures(one.trace(text)) for one in (ours, pair.ours))
+    mine, loaded = (heads(one.trace(text)) for one in (ours, pair.ours))
     assert np.array_equal(mine.values["entropy"], loaded.values["entropy"])
     assert export.map(ours.trace(text), 0, 2).frame().equals(export.map(pair.ours.trace(text), 0, 2).frame())
     again = encoder.load(encoder.save(ours, tmp_path / "saved"), device="cpu")

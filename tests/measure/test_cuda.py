@@ -8,11 +8,11 @@ import torch
 
 import encoder
 from encoder import TextEncoder
-from encoder.measure import norm_weighted
+from encoder.measure import norm_weighting as weighted
+from encoder.measure.attention_rollout import rollout, rollouts
 from encoder.measure.deletion import deletion_test
 from encoder.measure.head_divergence import head_similarity
 from encoder.measure.qk_space import qk_space
-from encoder.measure.rollout import rollout, rollouts
 
 pytestmark = pytest.mark.cuda
 
@@ -24,11 +24,13 @@ def test_every_measure(minilm: TextEncoder, prose: str, monkeypatch: pytest.Monk
     close = {"atol": 1e-3, "rtol": 1e-3}
     np.testing.assert_allclose(head_similarity(found).divergence, head_similarity(exact).divergence, **close)
     np.testing.assert_allclose(
-        norm_weighted.layer_shares(found, 3).norm_weighted, norm_weighted.layer_shares(exact, 3).norm_weighted, **close
+        weighted.layer_shares(found, 3).norm_weighted,
+        weighted.layer_shares(exact, 3).norm_weighted,
+        **close,
     )
     torch.testing.assert_close(
-        norm_weighted.pooled_norm_weighted(found, 3, 4, size=16).cpu(),
-        norm_weighted.pooled_norm_weighted(exact, 3, 4, size=16), **close,
+        weighted.pooled_norm_weighted(found, 3, 4, size=16).cpu(),
+        weighted.pooled_norm_weighted(exact, 3, 4, size=16), **close,
     )  # fmt: skip
     torch.testing.assert_close(rollouts(found).cpu(), rollouts(exact), **close)
     torch.testing.assert_close(rollout(found, 4, slice(2, 5)).cpu(), rollout(exact, 4, slice(2, 5)), **close)

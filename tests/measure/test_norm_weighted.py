@@ -10,7 +10,7 @@ from encoder import TextEncoder
 from encoder.edits import AblateHead
 from encoder.errors import EncoderError
 from encoder.measure import aggregate
-from encoder.measure import norm_weighted as nw
+from encoder.measure import norm_weighting as nw
 from encoder.model.map_pooling import block_max
 from encoder.trace import trace as trace_module
 from tests.engine.conftest import VARIANTS, tiny

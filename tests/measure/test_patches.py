@@ -13,7 +13,7 @@ from encoder.edits import Scale
 from encoder.errors import EncoderError
 from encoder.inputs.digits import decode, examples
 from encoder.measure import head_types, patches
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.trace.trace import Trace
 
 

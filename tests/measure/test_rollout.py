@@ -8,8 +8,8 @@ import torch
 
 from encoder import TextEncoder
 from encoder.errors import EncoderError
-from encoder.measure import rollout as module
-from encoder.measure.rollout import kept, rollout, rollouts, with_residual
+from encoder.measure import attention_rollout as module
+from encoder.measure.attention_rollout import kept, rollout, rollouts, with_residual
 from encoder.trace import trace as trace_module
 from tests.engine import by_hand
 

@@ -12,7 +12,7 @@ from encoder.encoders.audio import AudioEncoder
 from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
 from encoder.inputs.sound_layout import TimeSteps
 from encoder.measure import positions, sounds
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.model.encoder import Encoder
 from encoder.model.sound_shapes import Convolutions, SpectrogramPatches
 

@@ -18,7 +18,7 @@ from encoder import explain
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
 from encoder.measure import tiled_attention
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.run import TRAINED, UNTRAINED, ModelSpec, Run, Text, Untrained
 from encoder.trace.trace import Trace
 from pages.core.stores import cache, model_store, sizes, trained

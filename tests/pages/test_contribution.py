@@ -13,10 +13,10 @@ import encoder
 from encoder import classify, similarity
 from encoder.classify.class_heads import linear_head
 from encoder.figures.numbers import three_digits
-from encoder.measure import norm_weighted
+from encoder.measure import norm_weighting
+from encoder.measure.attention_rollout import rollouts
 from encoder.measure.deletion import deletion_test
 from encoder.measure.qk_space import qk_space
-from encoder.measure.rollout import rollouts
 from encoder.model.classifier import ClassifierConfig
 from pages.contribution.deletion import SEEDS
 from pages.core.words.formulas import number
@@ -72,7 +72,7 @@ def test_a_second_sentence() -> None:
 def test_the_opening_token_against_an_average_word(minilm: encoder.TextEncoder) -> None:
     trace = minilm.trace(TEXT)
     shown = written(visit(PAGE, text=TEXT, layer="2"))
-    every = [norm_weighted.layer_shares(trace, layer) for layer in range(6)]
+    every = [norm_weighting.layer_shares(trace, layer) for layer in range(6)]
     attention = [one.on_opening()[0] for one in every]
     peak = max(range(6), key=attention.__getitem__)
     assert f"layer {peak}, {attention[peak]:.1%}" in shown

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.checkpoints import BUNDLED
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
-from encoder.load import BUNDLED
 from encoder.measure import aggregate, map_comparison
 from encoder.run import TRAINED, ModelSpec
 from pages.core.widgets import export

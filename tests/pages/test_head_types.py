@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import encoder
 from encoder.figures.numbers import three_digits
 from encoder.measure.head_definitions import HEAD_MEASURES
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from pages.head_types.params import COLUMNS
 from tests.pages.apps import assert_well, sentences, visit
 

@@ -11,7 +11,7 @@ import pytest
 
 import encoder
 from encoder import corpus
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from tests.pages.apps import assert_well, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."

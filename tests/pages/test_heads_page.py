@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from encoder.export import Options
 from encoder.figures.numbers import three_digits
 from encoder.measure import head_types, telling
-from encoder.measure.heads import head_measures
+from encoder.measure.head_measures import head_measures
 from encoder.measure.telling import information_gain, most_telling
 from encoder.run import Run, Text
 from pages.components.lazy import KEY

@@ -18,7 +18,7 @@ from encoder.explain import Place
 from encoder.export.model_parts import with_parts
 from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
-from encoder.measure import positions, stream
+from encoder.measure import positions, residual_stream
 from encoder.trace.trace import Trace
 from pages.base.access import visitors
 from pages.model import switches, ways
@@ -125,7 +125,7 @@ def test_the_reversed_sentence_has_other_vectors(minilm: encoder.TextEncoder) ->
 def test_the_residual_stream_grows_in_pre_norm_alone() -> None:
     values = ways.NEW["norm"].values
     norms = {
-        placement: stream.measure(encoder.load(f"twin-{placement}", device="cpu").trace(values["text"])).length
+        placement: residual_stream.measure(encoder.load(f"twin-{placement}", device="cpu").trace(values["text"])).length
         for placement in ("pre", "post")
     }
     assert (np.diff(norms["pre"]) > 0).all()

@@ -11,7 +11,7 @@ import encoder
 from encoder import causal
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_COLOURS
-from encoder.measure import stream
+from encoder.measure import residual_stream
 from encoder.measure.map_comparison import Cell
 from encoder.train import curves
 from pages.core.words import formulas
@@ -49,12 +49,12 @@ def test_the_numbers_of_the_twins() -> None:
     app = visit("pre_post", model="twin-pre", text=text, layer=str(layer), head=str(head))
     weights = three_digits(most.second), three_digits(most.first)
     assert "**{}** in post-norm and **{}** in pre-norm".format(*weights) in written(app)
-    moved = [stream.head_differences(*traces, each) for each in range(4)]
+    moved = [residual_stream.head_differences(*traces, each) for each in range(4)]
     most = max((values.max(), each, int(values.argmax())) for each, values in enumerate(moved))
     assert f"L{most[1]} H{most[2]}, {most[0]:.0%}" in written(app)
     app = visit("pre_post", model="twin-pre", text=text, sides="stream")
     for trace in traces:
-        length = stream.measure(trace).length
+        length = residual_stream.measure(trace).length
         assert three_digits(length[0]) in written(app)
         assert three_digits(length[-1]) in written(app)
 
@@ -63,7 +63,7 @@ def test_the_moved_weights_are_compared_by_their_output() -> None:
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace("the cat") for each in (model, model.with_norm_placement("pre")))
     app = visit("pre_post", text="the cat", **MOVED)
-    assert f"**{stream.output_agreement(pre, post):.3f}**" in written(app)
+    assert f"**{residual_stream.output_agreement(pre, post):.3f}**" in written(app)
 
 
 def test_what_the_twins_differ_in_is_named() -> None:

@@ -11,7 +11,7 @@ import torch
 
 import encoder
 from encoder.edits import AblateHead
-from encoder.measure import norm_weighted
+from encoder.measure import norm_weighting
 from encoder.run import ModelSpec, Run, Text
 from pages.teaching.lessons import library
 from pages.teaching.questions import KINDS, QUANTITIES, Look, Question, QuestionError, read_answer, read_question
@@ -339,7 +339,7 @@ def test_quantities_against_the_trace(look: Look, trace: encoder.Trace) -> None:
     off = look.loaded.trace(look.text, edits=[AblateHead(4, 9)])
     vectors = [look.loaded.pool(one.output[None], one.mask[None])[0] for one in (trace, off)]
     assert value("missed") == pytest.approx(1 - float(vectors[0] @ vectors[1]), abs=1e-5)
-    shares = norm_weighted.norm_weighted_shares(trace, 4, 9)
+    shares = norm_weighting.norm_weighted_shares(trace, 4, 9)
     assert value({"norm_weighted": {"query": "it", "key": "animal"}}) == pytest.approx(float(shares[i, 2]), abs=1e-6)
     x = trace.norms["layers.1.ffn_norm"].input[i].double()
     moments = {"token": "it", "norm": "layers.1.ffn_norm", "side": "before"}

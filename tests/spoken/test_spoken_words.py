@@ -10,8 +10,8 @@ import torch
 
 import encoder
 from encoder import EncoderError, JointEncoder
+from encoder.checkpoints import bundled
 from encoder.inputs import captions, spoken_digits
-from encoder.load import bundled
 from recipes.spoken.voices import HELD_OUT_VOICES, TRAINING_VOICES
 from recipes.spoken_words.captions import draw
 from recipes.spoken_words.training import WordsRecipe, train

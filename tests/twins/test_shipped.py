@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import encoder
+from encoder.checkpoints.bundled import bundled_folder
 from encoder.encoders.text import TextEncoder
-from encoder.load.bundled import bundled_folder
 from encoder.train import curves
 from recipes.twins import recipe
 

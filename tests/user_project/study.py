@@ -3,9 +3,20 @@
 from pathlib import Path
 
 import encoder
-from encoder import EncoderError, TextEncoder, Trace, causal, classify, corpus, edits, export, probe, search, similarity
-from encoder.measure.heads import head_measures
-from encoder.measure.rollout import rollout
+from encoder import (
+    EncoderError,
+    TextEncoder,
+    Trace,
+    causal,
+    classify,
+    corpus,
+    edits,
+    export,
+    measure,
+    probe,
+    search,
+    similarity,
+)
 
 
 def opened(name: str) -> TextEncoder:
@@ -17,8 +28,8 @@ def opened(name: str) -> TextEncoder:
 
 def heads(model: TextEncoder, text: str) -> tuple[float, int]:
     trace: Trace = model.trace(text, edits=[edits.AblateHead(0, 1)])
-    entropy = head_measures(trace)["entropy"]
-    last = rollout(trace, trace.config.n_layers - 1)
+    entropy = measure.heads(trace)["entropy"]
+    last = measure.rollout(trace, trace.config.n_layers - 1)
     attention = trace.attention(0, 2)
     return float(entropy.mean()) + float(attention.sum()) + float(last.sum()), trace.n_tokens
 

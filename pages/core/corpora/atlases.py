@@ -9,10 +9,10 @@ from pathlib import Path
 import streamlit as st
 
 from encoder import EncoderError, corpus
+from encoder.checkpoints import BUNDLED, inside
 from encoder.corpus import Atlas, Tokens
 from encoder.errors import AtlasError
-from encoder.load import BUNDLED, inside
-from encoder.measure.heads import HeadMeasures, head_measures
+from encoder.measure.head_measures import HeadMeasures, head_measures
 from pages.base.access import visitors
 from pages.core.stores import cache
 from pages.core.view import View

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from encoder.load import BUNDLED
+from encoder.checkpoints import BUNDLED
 from pages.components.find import find
 from pages.core.frame import companions
 from pages.core.frame.navigation import Page

@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from encoder import EncoderError
+from encoder.checkpoints import first_bundled
 from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
-from encoder.load import first_bundled
 from encoder.run import Media, ModelSpec, Place, Run
 from encoder.run.values import Input
 from pages.components.button import button

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from encoder.checkpoints import BUNDLED
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.inputs.layout import InputKind
-from encoder.load import BUNDLED
 
 
 class Input:

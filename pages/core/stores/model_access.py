@@ -2,9 +2,9 @@
 
 import os
 
+from encoder.checkpoints import inside
+from encoder.checkpoints.places import MAPS_ENDINGS
 from encoder.errors import LoadError
-from encoder.load import inside
-from encoder.load.places import MAPS_ENDINGS
 from pages.base.access import visitors
 from pages.core.words.markdown import plain
 

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 import encoder
-from encoder.load import BUNDLED
-from encoder.measure import stream
+from encoder.checkpoints import BUNDLED
+from encoder.measure import residual_stream
 from encoder.model.config import NORM_PLACEMENTS as PLACEMENTS
 from encoder.run import ModelSpec, Run
 from pages.core.stores import cache, model_store
@@ -90,7 +90,7 @@ class PairTraces:
         """[L, H] in nats."""
 
         def one(layer: int) -> np.ndarray:
-            return self.of_one(placement, ("entropy", layer), lambda trace: stream.layer_entropy(trace, layer))
+            return self.of_one(placement, ("entropy", layer), lambda trace: residual_stream.layer_entropy(trace, layer))
 
         return small_maps.by_layer(self.trace(placement), one, "Measuring the entropy")
 
@@ -98,6 +98,6 @@ class PairTraces:
         """[L, H]: the share of its attention that each head places elsewhere."""
 
         def one(layer: int) -> np.ndarray:
-            return self.of_both(("apart", layer), lambda pre, post: stream.head_differences(pre, post, layer))
+            return self.of_both(("apart", layer), lambda pre, post: residual_stream.head_differences(pre, post, layer))
 
         return small_maps.by_layer(self.trace("pre"), one, "Comparing the heads")

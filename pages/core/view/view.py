@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
-from encoder.load import BUNDLED
+from encoder.checkpoints import BUNDLED
 from encoder.model.config import ACTIVATIONS, NORM_PLACEMENTS
 from encoder.model.device import DEVICES, DTYPES
 from encoder.model.layers import NORM_NAMES

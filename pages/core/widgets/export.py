@@ -16,9 +16,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import edits
+from encoder.checkpoints import BUNDLED
 from encoder.export import report
 from encoder.export.document import Section, document
-from encoder.load import BUNDLED
 from encoder.run import TRAINED, ModelSpec, code
 from pages.base.access import limits
 from pages.components.copy_link import copy_link

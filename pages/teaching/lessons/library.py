@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from encoder import EncoderError
-from encoder.load import BUNDLED
+from encoder.checkpoints import BUNDLED
 from encoder.run import ModelSpec, Run, Text, address
 from pages.base.access import limits
 from pages.core.view import ViewParams

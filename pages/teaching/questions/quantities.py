@@ -17,7 +17,7 @@ from encoder import EncoderError, Trace, causal
 from encoder.edits import AblateHead, Edit
 from encoder.explain import cost as costs
 from encoder.explain.arithmetic import cosine
-from encoder.measure import heads, norm_weighted, norms, stream, tokens
+from encoder.measure import heads, norm_weighting, norms, residual_stream, tokens
 from encoder.measure.head_definitions import HEAD_MEASURES
 from encoder.trace.decoder import DecoderTrace
 from pages.core.stores.cache import StoredRun
@@ -188,14 +188,14 @@ def _on_padding(look: Look, query: str | int, length: int) -> float:
 @_quantity(r"A_{ij} \lVert f(x_j) \rVert \,/ \sum_j A_{ij} \lVert f(x_j) \rVert", per_head=True)
 def _norm_weighted(look: Look, query: str | int, key: str | int) -> float:
     i = look.token(query)
-    shares = norm_weighted.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
+    shares = norm_weighting.norm_weighted_shares(look.trace, look.layer, look.head, slice(i, i + 1))
     return float(shares[0, look.token(key)])
 
 
 @_quantity(per_head=True)
 def _head_measure(look: Look, name: str) -> float:
     one_of("name", name, (measure.name for measure in HEAD_MEASURES))
-    found = look.derived(("question", "head measures"), heads.head_measures)
+    found = look.derived(("question", "head measures"), heads)
     return float(found[name][look.layer, look.head])
 
 
@@ -244,7 +244,7 @@ def _token_cosine(look: Look, token: str | int, other: str, other_token: str | i
 
 @_quantity(r"|f(x)| / |x|,\ \text{mean over tokens}")
 def _update(look: Look, sublayer: str) -> float:
-    found = look.derived(("question", "stream"), stream.measure)
+    found = look.derived(("question", "stream"), residual_stream.measure)
     updates = {"attention": found.attention_update, "ffn": found.ffn_update}
     one_of("sublayer", sublayer, updates)
     return float(updates[sublayer][look.layer])
@@ -277,7 +277,7 @@ def _variance_of_products(width: int, seed: int, pairs: int) -> float:
 
 @_quantity(r"\lVert (x_j W_V + b_V)\,W_O \rVert", per_head=True)
 def _transformed_norm(look: Look, key: str | int) -> float:
-    return float(norm_weighted.value_output(look.trace, look.layer, look.head)[look.token(key)].norm())
+    return float(norm_weighting.value_output(look.trace, look.layer, look.head)[look.token(key)].norm())
 
 
 @_quantity(per_head=True)
@@ -308,7 +308,7 @@ def _padding_cosine(look: Look, length: int) -> float:
 
 @_quantity(r"|x_{\mathrm{out}}| / |x_{\mathrm{in}}|,\ \text{mean over tokens}")
 def _stream_growth(look: Look) -> float:
-    return look.derived(("question", "stream"), stream.measure).growth
+    return look.derived(("question", "stream"), residual_stream.measure).growth
 
 
 @_quantity(r"\sigma(x),\ \text{over the components of one token}")

@@ -1,0 +1,461 @@
+"""The weights on disk -> an Encoder and its heads. Names must match strictly, in both directions.
+
+Names and shapes in the files' headers are checked before any weight is read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from encoder.checkpoints.class_heads import kind_of_head, unfilled_head
+from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
+from encoder.checkpoints.notes import note_on_dtype
+from encoder.checkpoints.weights import WeightFiles, check_memory, fill
+from encoder.errors import ConfigError, LoadError
+from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.model.config import EncoderConfig
+from encoder.model.embed import sinusoidal
+from encoder.model.encoder import Encoder, unfilled
+from encoder.model.lm_head import LMHead, LMHeadConfig
+from encoder.model.mlm import MLMHead, MLMHeadConfig
+
+TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight"
+
+
+@dataclass(frozen=True)
+class LoadedWeights:
+    """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
+    span_head: of questions and answers; decoder: the stack that writes, which may be the encoder itself; lm_head: its
+    head, None where nothing writes.
+    """
+
+    encoder: Encoder
+    mlm_head: MLMHead | None
+    notes: tuple[str, ...]
+    classifier: Classifier | None = None
+    vector: nn.Module | None = None
+    span_head: Classifier | None = None
+    decoder: Encoder | None = None
+    lm_head: LMHead | None = None
+
+
+class Disk:
+    """The weights on disk by their standard names. Each is taken once; the remaining ones must be known."""
+
+    def __init__(self, files: WeightFiles, family: Family) -> None:
+        self.files = files
+        self._names: dict[str, str] = {}  # standard name -> name on disk
+        self.untaken = set(files)  # names on disk
+        for name in files:
+            standard = standard_name(name, family)
+            if standard in self._names:
+                raise LoadError(
+                    f"The checkpoint has {standard} twice, as {self._names[standard]} and as {name}: save it again."
+                )
+            self._names[standard] = name
+        self.prefix = self._find_prefix(family)
+
+    def _find_prefix(self, family: Family) -> str:
+        """The prefix of the encoder's names. Raises LoadError when its first weight has no known prefix."""
+        first = as_part(next(iter(family.names.values()))).name
+        for prefix in family.prefixes:
+            if prefix + first in self._names:
+                return prefix
+        others = " or ".join(prefix + first for prefix in family.prefixes if prefix)
+        raise LoadError(f"The checkpoint lacks the weight {first} (or {others}): choose a checkpoint of an encoder.")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def take(self, name: str) -> str:
+        """The name on disk of a needed weight. Raises LoadError if it is missing."""
+        if name not in self._names:
+            raise LoadError(f"The checkpoint lacks the weight {name}: download it again, or correct config.json.")
+        self.untaken.discard(self._names[name])
+        return self._names[name]
+
+    def sources(self, module: nn.Module, names: Mapping[str, str | Part]) -> dict[str, Source]:
+        """The places of the weights of a head, which must fit it; "{encoder}" is the encoder's prefix."""
+        found = {}
+        for ours, entry in names.items():
+            part = as_part(entry)
+            found[ours] = Source(self.take(part.name.replace("{encoder}", self.prefix)), part)
+        check_shapes(self.files, module, found)
+        return found
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one of our weights is: a name on disk, a part of that weight, the number of heads, the other experts."""
+
+    name: str
+    part: Part
+    n_heads: int = 1
+    others: tuple[str, ...] = ()
+
+    def shape(self, files: WeightFiles) -> tuple[int, ...]:
+        """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
+        shape = (1,) * self.part.wrap + files.shape(self.name)
+        if self.part.unwrap:
+            shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
+        if self.part.transpose:
+            shape = shape[::-1]
+        if channels := self.part.channels:
+            side = math.isqrt(shape[-1] // channels) if len(shape) == 2 else 0
+            shape = (shape[0], channels, side, side) if side and side**2 * channels == shape[1] else ()
+        if (axis := self.part.joined) is not None:
+            if len(shape) < 2 or any(files.shape(name) != shape for name in self.others):
+                raise LoadError(f"The experts of {self.name} have different shapes: download it again.")
+            shape = tuple(size * (1 + len(self.others) * (at == axis)) for at, size in enumerate(shape))
+        if self.part.of > 1:
+            if not shape or shape[0] % (self.part.of * (self.n_heads if self.part.per_head else 1)):
+                raise LoadError(
+                    f"The weight {self.name} of shape {shape} is not {self.part.of} blocks: download it again."
+                )
+            shape = (shape[0] // self.part.of, *shape[1:])
+        for table in self.part.plus:
+            if len(files.shape(table)) != 2 or files.shape(table)[1:] != shape[1:]:
+                raise LoadError(f"The weight {table} does not fit {self.name}: download it again.")
+        if self.part.scale and files.shape(self.part.scale) != shape[:1]:
+            found = files.shape(self.part.scale)
+            raise LoadError(
+                f"The weight {self.part.scale} of shape {found} does not fit {self.name}: download it again."
+            )
+        return shape
+
+    def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
+        """A copy of the weight on this device, of this type; the weight itself where the files share it."""
+        weight = files.read(self.name)
+        if self.part.joined is not None:
+            weight = torch.cat([weight, *(files.read(name) for name in self.others)], self.part.joined)
+        if self.part.unwrap:
+            weight = weight[0]
+        weight = weight.view((1,) * self.part.wrap + weight.shape)
+        if self.part.transpose:
+            weight = weight.T if weight.dim() > 1 else weight
+        if self.part.channels:
+            weight = weight.view(len(weight), *self.shape(files)[2:], -1).permute(0, 3, 1, 2).contiguous()
+        if self.part.per_head:  # [H x blocks x K, ...] -> the rows of one block
+            weight = weight.view(self.n_heads, self.part.of, -1, *weight.shape[1:])[:, self.part.index].flatten(0, 1)
+        elif self.part.of > 1:
+            weight = weight.chunk(self.part.of)[self.part.index]
+        for table in self.part.plus:
+            weight = weight + files.read(table)[:1]
+        weight = weight.float() + self.part.offset if self.part.offset else weight
+        if self.part.scale:
+            scale = files.read(self.part.scale).float()
+            weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
+        return weight.to(device=device, dtype=dtype, copy=not files.shares)
+
+
+@dataclass(frozen=True)
+class Made(Source):
+    """A weight that is not on disk."""
+
+    size: tuple[int, ...] = ()
+
+    def shape(self, files: WeightFiles) -> tuple[int, ...]:
+        """Its shape."""
+        return self.size
+
+    def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
+        """The gains of a norm without learned ones; the table of positions, sines and then cosines (Marian)."""
+        if len(self.size) == 1:
+            return torch.ones(self.size, device=device, dtype=dtype)
+        table = sinusoidal(torch.arange(self.size[0]), self.size[1])
+        return torch.cat((table[:, 0::2], table[:, 1::2]), dim=1).to(device=device, dtype=dtype)
+
+
+def read_checkpoint(
+    files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype, writes: bool = True
+) -> LoadedWeights:
+    """A family's weights -> Encoder and heads. Raises LoadError, which names the first wrong weight or field.
+
+    writes: whether to read the decoder, too.
+    """
+    disk = Disk(files, family)
+    config = settle(family, fields, disk)
+    encoder, sources = prepare_stack(disk, family, config)
+    (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
+    head, head_sources = prepare_head(disk, family, fields, config, sources)
+    classifier, classifier_sources, trouble = prepare_classifier(disk, family, fields, config)
+    vector, vector_sources = prepare_vector(disk, family, fields, config)
+    spans, span_sources = prepare_spans(disk, family, config)
+    notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
+    parts: tuple[tuple[nn.Module | None, dict[str, Source]], ...]
+    parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
+             (spans, span_sources), (stack, stack_sources), (lm_head, lm_sources))  # fmt: skip
+    if not files.shares:
+        check_memory([module for module, _ in parts if module is not None], device, dtype)
+    for module, places in parts:
+        if module is None:
+            continue
+        found: dict[str, Tensor] = {}
+        if id(module) == id(stack) and getattr(sources.get(TOKENS), "name", "") == places[TOKENS].name:  # for both
+            found[TOKENS] = encoder.embedding.get_parameter("tokens.weight")
+        found |= {ours: one.read(files, device, dtype) for ours, one in places.items() if ours not in found}
+        fill(module, found)
+        module.eval()
+    writer = encoder if stack is None and lm_head is not None else stack
+    return LoadedWeights(encoder, head, notes, classifier, vector, spans, writer, lm_head)
+
+
+# --- the encoder -----------------------------------------------------------------------------------------------------
+
+
+def standard_name(name: str, family: Family) -> str:
+    """A name on disk in the family's standard spelling."""
+    for pattern, replacement in family.renamed:
+        name = re.sub(f"^{pattern}$", replacement, name)
+    return name
+
+
+def as_part(entry: str | Part) -> Part:
+    """An entry of a name table: the whole weight, or a part of it."""
+    return entry if isinstance(entry, Part) else Part(entry)
+
+
+def name_on_disk(ours: str, family: Family) -> Part:
+    """Our parameter name -> its place on disk, without prefix. Raises LoadError if the family has no such weight."""
+    parts = ours.split(".")
+    layer = parts[1] if parts[0] == "layers" else ""
+    key = ".".join(["layers", "{l}", *parts[2:]]) if layer else ours
+    if key not in family.names:
+        raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
+    part = as_part(family.names[key])
+    return dataclasses.replace(part, name=part.name.replace("{l}", layer), scale=part.scale.replace("{l}", layer))
+
+
+def names_of_part(part: Part, config: EncoderConfig) -> list[str]:
+    """The names on disk that hold a weight of ours: one, or one for each expert."""
+    count = 1 if part.joined is None or config.experts is None else config.experts.count
+    return [part.name.replace("{e}", str(expert)) for expert in range(count)]
+
+
+def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
+    """The architecture; the weights decide whether it has a pooler. Raises LoadError for fields that fit no encoder."""
+    config, pooler = settled(family, fields), family.names.get("pooler.weight")
+    return config.replace(pooler=pooler is not None and disk.prefix + as_part(pooler).name in disk)
+
+
+def settled(family: Family, fields: Fields) -> EncoderConfig:
+    """The architecture that config.json describes. Raises LoadError for fields that fit no encoder."""
+    try:
+        return family.config(fields)
+    except ConfigError as error:
+        raise LoadError(f"config.json describes no encoder. {error}") from error
+
+
+def check_shapes(files: WeightFiles, module: nn.Module, sources: dict[str, Source]) -> None:
+    """Raise LoadError, which names the first weight whose shape does not follow from config.json."""
+    for ours, parameter in module.state_dict().items():
+        shape = sources[ours].shape(files)
+        if shape != tuple(parameter.shape):
+            raise LoadError(
+                f"The weight {sources[ours].name} has the shape {files.shape(sources[ours].name)}, but config.json "
+                f"makes {ours} {tuple(parameter.shape)}: use the config.json of these weights."
+            )
+
+
+def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Encoder, dict[str, Source]]:
+    """The unfilled encoder, or decoder, and the places of its weights."""
+    with unfilled():
+        encoder = Encoder(config)
+    sources: dict[str, Source] = {ours: Made("", Part(""), size=one.shape) for ours, one in encoder.named_buffers()}
+    for ours in dict(encoder.named_parameters()):
+        part = name_on_disk(ours, family)
+        if part.scale:
+            part = dataclasses.replace(part, scale=disk.take(disk.prefix + part.scale))
+        if part.plus:
+            part = dataclasses.replace(part, plus=tuple(disk.take(disk.prefix + name) for name in part.plus))
+        if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
+            sources[ours] = Made("", part, size=(config.max_positions, config.embedding_width))
+        else:
+            first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
+            sources[ours] = Source(first, part, config.n_heads, tuple(others))
+    check_shapes(disk.files, encoder, sources)
+    return encoder, sources
+
+
+# --- decoder ---------------------------------------------------------------------------------------------------------
+
+
+#: The stack of a decoder and its head, unfilled, each with the places of its weights.
+Writer = tuple[Encoder | None, dict[str, Source], LMHead | None, dict[str, Source]]
+NO_WRITER: Writer = (None, {}, None, {})
+
+
+def prepare_decoder(
+    disk: Disk, family: Family, fields: Fields, encoder: Encoder, writes: bool
+) -> tuple[Writer, tuple[str, ...]]:
+    """The unfilled decoder, and a sentence if it cannot be read. The encoder opens without it, so nothing here raises.
+
+    A checkpoint of a classifier or of an encoder has none.
+    """
+    purpose, before = str(fields.get("architectures")), set(disk.untaken)
+    if family.lm is None or not writes or "Classification" in purpose or "QuestionAnswering" in purpose:
+        return NO_WRITER, ()
+    try:
+        return writer_of(disk, family, family.lm, fields, encoder), ()
+    except (LoadError, ConfigError) as error:
+        disk.untaken = before
+        return NO_WRITER, (f"The encoder is open without its decoder. {error}",)
+
+
+def writer_of(disk: Disk, family: Family, names: LMNames, fields: Fields, encoder: Encoder) -> Writer:
+    """The decoder of a checkpoint that has one. Of a decoder by itself the stack is None: it is the encoder."""
+    own = family.decoder
+    stack: Encoder | None = None
+    places: dict[str, Source] = {}
+    if own is None:
+        if not encoder.config.causal:
+            return NO_WRITER
+    elif not any(name.startswith(disk.prefix + "decoder.") for name in disk.files):
+        return NO_WRITER
+    else:
+        stack, places = prepare_stack(disk, own, settled(own, fields))
+        for name in list(disk.untaken):
+            if any(re.fullmatch(pattern, name.removeprefix(disk.prefix)) for pattern in own.dropped):
+                disk.untaken.discard(name)
+    config = encoder.config if stack is None else stack.config
+    tokens = own.names[TOKENS] if own is not None else family.names[TOKENS]
+    table = disk.files.shape(disk.take(disk.prefix + as_part(tokens).name))
+    tied = fields.tied or own is not None
+    if names.table in disk:
+        mine, theirs = disk.take(names.table), disk.take(disk.prefix + as_part(tokens).name)
+        tied = tied and disk.files.shape(mine) == table and torch.equal(disk.files.read(mine), disk.files.read(theirs))
+    elif not tied:  # AutoModel saves an untied model without its head
+        return NO_WRITER
+    where = {} if tied else {"table": names.table}
+    if names.bias and names.bias in disk:
+        where["bias"] = names.bias
+    with unfilled():
+        head = LMHead(config, LMHeadConfig(tied=tied, bias="bias" in where, **names.config(fields)))
+    parts = {ours: Part(name) for ours, name in where.items()}
+    if "bias" in where:
+        parts["bias"] = Part(names.bias, unwrap=len(disk.files.shape(disk.take(names.bias))) == 2)
+    return stack, places, head, disk.sources(head, parts)
+
+
+# --- masked-word head ----------------------------------------------------------------------------------------------
+
+
+def prepare_head(
+    disk: Disk, family: Family, fields: Fields, config: EncoderConfig, sources: dict[str, Source]
+) -> tuple[MLMHead | None, dict[str, Source]]:
+    """The unfilled masked-word head and the places of its weights; (None, {}) if the checkpoint has none."""
+    names = family.head
+    if names is None or not has_masked_word_head(disk, names):
+        return None, {}
+    head_config = names.config(fields)
+    own_table = not head_config.tied or has_table_of_its_own(disk, names, sources["embedding.tokens.weight"])
+    head_config = dataclasses.replace(head_config, tied=not own_table)
+    with unfilled():
+        head = MLMHead(config, head_config)
+    head_sources = disk.sources(head, names_of_head(disk, names, head_config))
+    for name in names.names:  # the remaining ones are copies: of the tied table, of the bias
+        if name in disk and (name == names.table or (name in names.bias and head_config.decoder_bias)):
+            disk.take(name)
+    return head, head_sources
+
+
+def has_masked_word_head(disk: Disk, names: HeadNames) -> bool:
+    """Whether there is one: a bias or a table of words, or a dense map that belongs to no classifier."""
+    if names.table in disk or any(name in disk for name in names.bias):
+        return True
+    return f"{names.dense}.weight" in disk and "classifier.weight" not in disk and "qa_outputs.weight" not in disk
+
+
+def has_table_of_its_own(disk: Disk, names: HeadNames, tokens: Source) -> bool:
+    """Whether the head's table differs from the encoder's. If a file has both, their numbers decide."""
+    if names.table not in disk:
+        return False
+    own = disk.take(names.table)
+    if disk.files.shape(own) != disk.files.shape(tokens.name):
+        return True
+    return not torch.equal(disk.files.read(own), disk.files.read(tokens.name))
+
+
+def names_of_head(disk: Disk, names: HeadNames, head: MLMHeadConfig) -> dict[str, str]:
+    """Our parameter of the head -> its name on disk."""
+    found = {"dense.weight": f"{names.dense}.weight", "norm.weight": f"{names.norm}.weight"}
+    if head.dense_bias:
+        found["dense.bias"] = f"{names.dense}.bias"
+    if head.norm_bias:
+        found["norm.bias"] = f"{names.norm}.bias"
+    if head.decoder_bias:
+        found["bias"] = next((name for name in names.bias if name in disk), names.bias[-1])
+    if not head.tied:
+        found["table"] = names.table
+    return found
+
+
+# --- classification head ---------------------------------------------------------------------------------------------
+
+
+def prepare_classifier(
+    disk: Disk, family: Family, fields: Fields, config: EncoderConfig
+) -> tuple[Classifier | None, dict[str, Source], tuple[str, ...]]:
+    """The unfilled classification head, the places of its weights, and a sentence if it cannot be read.
+
+    The encoder opens without it, so nothing here raises.
+    """
+    kind = kind_of_head(disk, family, fields)
+    if kind is None or kind not in family.classifiers:
+        return None, {}, ()
+    try:
+        head, places = unfilled_head(family.classifiers[kind], kind, fields, config)
+        return head, disk.sources(head, places), ()
+    except LoadError as error:
+        return None, {}, (f"The encoder is open without its classification head. {error}",)
+
+
+def prepare_spans(disk: Disk, family: Family, config: EncoderConfig) -> tuple[Classifier | None, dict[str, Source]]:
+    """The unfilled head that gives each token two logits, of the start and the end of an answer; (None, {}) without."""
+    names = {f"out.{kind}": f"qa_outputs.{kind}" for kind in ("weight", "bias")}
+    if family.images or family.sounds or not all(name in disk for name in names.values()):
+        return None, {}
+    if disk.files.shape(disk.take(names["out.weight"])) != (2, config.d_model):
+        disk.untaken.add(names["out.weight"])
+        return None, {}
+    with unfilled():
+        head = Classifier(config.d_model, ClassifierConfig("token", ("start", "end")))
+    return head, disk.sources(head, names)
+
+
+def prepare_vector(
+    disk: Disk, family: Family, fields: Fields, config: EncoderConfig
+) -> tuple[nn.Module | None, dict[str, Source]]:
+    """The unfilled end of an encoder of images and texts, and the places of its weights; (None, {}) without one."""
+    if family.vector is None:
+        return None, {}
+    names = (as_part(entry).name.replace("{encoder}", disk.prefix) for entry in family.vector.names.values())
+    if not any(name in disk for name in names):
+        return None, {}
+    try:
+        with unfilled():
+            module = family.vector.build(fields, config)
+    except ConfigError as error:
+        raise LoadError(f"config.json describes no encoder. {error}") from error
+    return module, disk.sources(module, family.vector.names)
+
+
+def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:
+    """Sentences about the weights that are not used. Raises LoadError for an unknown weight."""
+    meanings = set()
+    for name in sorted(disk.untaken):
+        plain = name.removeprefix(disk.prefix)
+        meaning = next((said for pattern, said in family.dropped.items() if re.fullmatch(pattern, plain)), None)
+        if meaning is None:
+            raise LoadError(
+                f"The checkpoint has the weight {name}, which config.json does not describe: correct config.json."
+            )
+        meanings.add(meaning)
+    return tuple(f"Left out: {meaning}." for meaning in sorted(meanings - {""}))

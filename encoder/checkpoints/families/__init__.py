@@ -1,0 +1,55 @@
+"""The families of encoders that can be loaded, by the model_type of their config.json."""
+
+from dataclasses import dataclass
+
+from encoder.checkpoints.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit
+from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
+from encoder.checkpoints.families.names import Part
+from encoder.checkpoints.families.reader import Fields, unsupported
+from encoder.checkpoints.measured_parity import REFUSED
+
+__all__ = [
+    "FAMILIES", "JOINTS", "ClassifierNames", "Family", "Fields", "HeadNames", "Joint", "LMNames", "Part", "VectorNames",
+    "family_of", "unsupported",
+]  # fmt: skip
+
+FAMILIES: dict[str, Family] = dict(
+    sorted(
+        (kind, family)
+        for module in (bert, clip, deberta, llama, modernbert, seq2seq, sound, vit)
+        for kind, family in module.FAMILIES.items()
+    )
+)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A family of encoders of images and texts: its towers, and the names of the numbers that compare their vectors.
+
+    scale: on disk it is a logarithm; bias: "" for none.
+    """
+
+    text: Family
+    image: Family
+    scale: str = "logit_scale"
+    bias: str = ""
+
+
+#: By model_type, too. Their towers are FAMILIES.
+JOINTS = {
+    "clip": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
+    "metaclip_2": Joint(clip.CLIP_TEXT, clip.CLIP_IMAGE),
+    "siglip2": Joint(clip.SIGLIP_TEXT, clip.SIGLIP2_IMAGE, bias="logit_bias"),
+    "siglip": Joint(clip.SIGLIP_TEXT, clip.SIGLIP_IMAGE, bias="logit_bias"),
+}
+
+
+def family_of(fields: Fields) -> Family:
+    """The family of config.json's model_type. Raises LoadError for an unknown one."""
+    kind = fields.get("model_type")
+    if isinstance(kind, str) and kind in REFUSED:
+        raise unsupported("model_type", kind, f"it needs what is not written here, {REFUSED[kind]}")
+    if not isinstance(kind, str) or kind not in FAMILIES:
+        raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
+    family = FAMILIES[kind]
+    return family if family.of is None else family.of(fields)

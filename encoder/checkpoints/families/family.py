@@ -1,0 +1,120 @@
+"""A family of checkpoints: how its config.json is read, what its weights and heads are called."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from encoder.checkpoints.families.names import Part
+from encoder.checkpoints.families.reader import Fields, Reader
+from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHeadConfig
+from encoder.model.pooling import Pooling
+
+
+@dataclass(frozen=True)
+class HeadNames:
+    """A masked-word head on disk.
+
+    config: config.json -> MLMHeadConfig, tied as the file says; dense, norm: the modules; bias: names of the words'
+    bias, in the order in which they are tried; table: the word vectors, if they are saved separately.
+    """
+
+    config: Callable[[Fields], MLMHeadConfig]
+    dense: str
+    norm: str
+    bias: tuple[str, ...]
+    table: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name of this head."""
+        modules = (f"{module}.{kind}" for module in (self.dense, self.norm) for kind in ("weight", "bias"))
+        return (*modules, *self.bias, self.table)
+
+
+@dataclass(frozen=True)
+class ClassifierNames:
+    """A classification head on disk: its modules, "{encoder}" for the encoder's prefix.
+
+    out: the map to the classes; dense, norm: what comes before it, if anything does; layer_weights: those of a sum over
+    the layers; options: config.json -> fields of ClassifierConfig, such as the activation.
+    """
+
+    out: str = "classifier"
+    dense: str | None = None
+    norm: str | None = None
+    layer_weights: str | None = None
+    options: Callable[[Fields], dict[str, Any]] = lambda fields: {}
+
+    def modules(self, prefix: str) -> list[str]:
+        """The names of its modules on disk."""
+        return [name.replace("{encoder}", prefix) for name in (self.out, self.dense, self.norm) if name is not None]
+
+
+@dataclass(frozen=True)
+class VectorNames:
+    """What makes the one vector of an input in an encoder of images and texts: a Dense or a VectorHead, on disk.
+
+    build: config.json -> the module without its weights; names: our parameter -> its place, "{encoder}" for the
+    encoder's prefix. A checkpoint has all of them or none.
+    """
+
+    build: Callable[[Fields, EncoderConfig], nn.Module]
+    names: Mapping[str, str | Part]
+
+
+@dataclass(frozen=True)
+class LMNames:
+    """The head that predicts the next token, on disk.
+
+    table: its map; bias: of each token, a row [1, V], "" for none; config: config.json -> fields of LMHeadConfig. Where
+    a file has no map, or the same as the token table, the head is tied.
+    """
+
+    table: str = "lm_head.weight"
+    bias: str = ""
+    config: Callable[[Fields], dict[str, Any]] = lambda fields: {}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of checkpoints.
+
+    config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
+    possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
+    dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
+    (pattern, replacement) for other spellings on disk; images, sounds: whether it accepts these and not text; vector:
+    what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
+    length; preparation: of images, where preprocessor_config.json says nothing; lm: the head of its decoder; decoder:
+    config and names of the decoder that reads the encoder's vectors, None where the encoder itself may be one; sines:
+    whether a table of positions that is not saved has sines, then cosines (Marian); of: the family with the names that
+    follow from config.json, where not all checkpoints have the same; saved: what config.json says of a saved model.
+    """
+
+    config: Reader
+    names: Mapping[str, str | Part]
+    prefixes: tuple[str, ...] = ("",)
+    head: HeadNames | None = None
+    classifiers: Mapping[str, ClassifierNames] = field(default_factory=dict)
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    renamed: tuple[tuple[str, str], ...] = ()
+    images: bool = False
+    sounds: bool = False
+    vector: VectorNames | None = None
+    pooling: Pooling | None = None
+    filled: bool = False
+    preparation: Mapping[str, Any] = field(default_factory=dict)
+    lm: LMNames | None = None
+    decoder: Family | None = None
+    sines: bool = False
+    of: Callable[[Fields], Family] | None = None
+    saved: Mapping[str, Any] = field(default_factory=dict)
+
+    def but(self, names: Mapping[str, str | Part] | None = None, **changes: Any) -> Family:
+        """A family that differs in these names and fields."""
+        return dataclasses.replace(self, names={**self.names, **(names or {})}, **changes)

@@ -1,0 +1,143 @@
+"""A checkpoint folder -> an encoder. Its layout: ours, Hugging Face's or sentence-transformers'."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from encoder.checkpoints.checkpoint import read_checkpoint
+from encoder.checkpoints.families import JOINTS, Fields, family_of
+from encoder.checkpoints.generation import with_writer
+from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
+from encoder.checkpoints.maps import load_maps
+from encoder.checkpoints.native import is_native
+from encoder.checkpoints.native_read import load_native
+from encoder.checkpoints.notes import note_on_tokenizer
+from encoder.checkpoints.sentence import TOKEN, read_dense, read_steps
+from encoder.checkpoints.sounds import read_sound_preparation
+from encoder.checkpoints.tokenizer import read_tokenizer
+from encoder.checkpoints.trial import try_tokenizer
+from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles
+from encoder.encoders.audio import AudioEncoder
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.maps import MapsEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import LoadError, quoted
+from encoder.inputs.json_file import JSON_BYTES, read_json
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.embed import is_sine_halves
+from encoder.model.encoder import Encoder
+
+Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
+
+
+def load_folder(
+    folder: Path,
+    device: torch.device,
+    dtype: torch.dtype,
+    *,
+    trial: bool = False,
+    weights: Callable[[Path], WeightFiles] = WeightFiles,
+) -> Loaded:
+    """Read a checkpoint. trial: try its tokenizer first; weights: opens those of a folder.
+
+    Raises LoadError, which names what is wrong.
+    """
+    if folder.is_file():
+        if (maps := load_maps(folder)) is not None:
+            return maps
+        raise LoadError(
+            f"{folder.name} is a file: specify the folder that holds config.json and model.safetensors, or a file of "
+            "attention maps (docs/python.md)."
+            f"{pickle_word(folder)}"
+        )
+    if is_native(folder):
+        if trial:
+            try_tokenizer(folder)
+        return load_native(folder, device, dtype)
+    check_adapter(folder)
+    found: Loaded = dataclasses.replace(_load_checkpoint(folder, device, dtype, trial, weights), **_origin(folder))
+    return found
+
+
+def _origin(folder: Path) -> dict[str, Any]:
+    """The small files of a checkpoint by name, as `NamedEncoder.origin`; of a pair, or of a folder in parts, none."""
+    names = [path for path in folder.glob("*.json") if path.is_file() and path.name not in ("tokenizer.json", INDEX)]
+    files = {path.name: path.read_text(encoding="utf-8") for path in names if path.stat().st_size < JSON_BYTES}
+    fields = json.loads(files.get("config.json", "{}"))
+    return {"origin": files} if fields and fields.get("model_type") not in JOINTS else {}
+
+
+def _load_checkpoint(
+    folder: Path, device: torch.device, dtype: torch.dtype, trial: bool, weights: Callable[[Path], WeightFiles]
+) -> Any:
+    steps = read_steps(folder)
+    fields = Fields(read_json(steps.folder / "config.json"))
+    name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
+    if joint is not None:
+        if trial:
+            try_tokenizer(steps.folder)
+        return load_joint(name, steps.folder, weights(steps.folder), fields, joint, device, dtype)
+    family = family_of(fields)
+    writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
+    if trial and not family.images and writes:
+        try_tokenizer(steps.folder)
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes)
+    if family.images:
+        return image_encoder(name, steps.folder, family, read)
+    if family.pooling is not None:
+        return text_encoder(name, steps.folder, fields, family, read)
+    if family.sounds:
+        preparation = read_sound_preparation(steps.folder, read.encoder.config)
+        notes = (*read.notes, *notes_on_positions(read.encoder))
+        heard = AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
+        return with_writer(
+            heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
+        )
+    tokenizer = read_tokenizer(steps.folder, fields["model_type"])
+    found = TextEncoder(
+        name=name,
+        encoder=read.encoder,
+        tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
+        dense=tuple(read_dense(place, weights, device, dtype) for place in steps.dense),
+        token_dense=tuple(read_dense(place, weights, device, dtype, TOKEN) for place in steps.token_dense),
+        mlm_head=read.mlm_head,
+        classifier=read.classifier,
+        span_head=read.span_head,
+        **steps.settings,
+        notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
+    )
+    return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
+
+
+def check_adapter(folder: Path) -> None:
+    """Raise LoadError for a folder that has only the changes of a fine-tuning (LoRA), and no model."""
+    path = folder / "adapter_config.json"
+    if not path.is_file() or (folder / "config.json").is_file() or (folder / "modules.json").is_file():
+        return
+    base = read_json(path).get("base_model_name_or_path")
+    raise LoadError(
+        f"{folder.name} is an adapter of PEFT (LoRA), which has only the changes of {quoted(base)}: merge them first "
+        f"by PeftModel.from_pretrained(base, {folder.name!r}).merge_and_unload().save_pretrained(merged); open that."
+    )
+
+
+def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the table of positions has the values of sines and cosines, as Whisper's has."""
+    table = encoder.embedding.positions.table
+    if encoder.config.convolutions is None or table is None:
+        return ()
+    if not is_sine_halves(table.weight.detach()):
+        return ()
+    return ("Its table of positions was not learned: it has sines, then cosines, of different frequencies.",)
+
+
+def pickle_word(path: Path) -> str:
+    """A second sentence, for the path of a pickle."""
+    if any(path.match(pattern) for pattern in PICKLES):
+        return " A pickle can run code when it is opened, so this program reads only safetensors."
+    return ""

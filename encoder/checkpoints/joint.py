@@ -1,0 +1,126 @@
+"""A checkpoint of CLIP or SigLIP -> JointEncoder; one of its towers, or any encoder of images, by itself."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
+from encoder.checkpoints.families import Family, Fields, Joint
+from encoder.checkpoints.notes import note_on_tokenizer
+from encoder.checkpoints.pixels import read_preparation
+from encoder.checkpoints.tokenizer import read_tokenizer
+from encoder.checkpoints.weights import WeightFiles
+from encoder.encoders.image import ImageEncoder
+from encoder.encoders.joint import JointEncoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import LoadError, quoted
+from encoder.inputs.tokenizer import Tokenizer
+
+TEXT, IMAGE = ("text_model.", "text_projection."), ("vision_model.", "visual_projection.", "classifier.")
+#: Fields of a classifier of images that are outside its tower's.
+OF_CLASSES = ("architectures", "id2label", "num_labels", "problem_type")
+
+
+def load_joint(
+    name: str, folder: Path, files: WeightFiles, fields: Fields, joint: Joint, device: torch.device, dtype: torch.dtype
+) -> JointEncoder | ImageEncoder:
+    """Read a checkpoint of both towers, or of a classifier of images. Raises LoadError, which names what is wrong."""
+    numbers = [name for name in (joint.scale, joint.bias) if name]
+    for unknown in sorted(set(files) - set(files.starting_with(TEXT + IMAGE)) - set(numbers)):
+        raise LoadError(f"The checkpoint has the weight {unknown}, which this family does not have: save it again.")
+    text, texts = None, files.starting_with(TEXT)
+    if len(texts):
+        own = tower_fields(fields, "text")
+        text = text_encoder(name, folder, own, joint.text, read_checkpoint(texts, own, joint.text, device, dtype))
+    own = tower_fields(fields, "vision")
+    own |= {key: fields[key] for key in OF_CLASSES if key in fields}
+    read = read_checkpoint(files.starting_with(IMAGE), own, joint.image, device, dtype)
+    image = image_encoder(name, folder, joint.image, read)
+    if text is None:
+        return image
+    scale, bias = (_number(files, one) if one else 0.0 for one in (joint.scale, joint.bias))
+    for part, found in (("text", text.dense), ("image", image.vector_head)):
+        if not found:
+            raise LoadError(f"The checkpoint lacks what makes one vector of its {part} tower: download it again.")
+    compares: Any = "sigmoid" if joint.bias else "softmax"
+    return JointEncoder(name, text, image, scale=float(torch.tensor(scale).exp()), bias=bias, compares=compares)
+
+
+def tower_fields(fields: Fields, kind: str) -> Fields:
+    """The fields of one tower in the config.json of both; "..._config_dict" of older files comes first.
+
+    Raises LoadError for what is not an object.
+    """
+    key = f"{kind}_config"
+    older = fields.get(f"{key}_dict")
+    found: Any = older if older is not None else fields.get(key)
+    if not isinstance(found, dict | None):
+        raise LoadError(f"config.json has {key}={quoted(found)}: specify an object with the fields of this tower.")
+    whole = {name: fields[name] for name in ("projection_dim", "dtype", "torch_dtype") if name in fields}
+    return Fields({**(found or {}), **whole, "model_type": f"{fields['model_type']}_{kind}_model"})
+
+
+def _number(files: WeightFiles, name: str) -> float:
+    """A weight that is a single number. Raises LoadError for another shape, or a number that is not finite."""
+    if name not in files:
+        raise LoadError(f"The checkpoint lacks the weight {name}: download it again.")
+    if files.shape(name) not in ((), (1,)):
+        raise LoadError(f"The weight {name} of shape {files.shape(name)} is not a single number: download it again.")
+    value = float(files.read(name).float())
+    if not abs(value) < 80.0:  # exp(80) is close to the largest number of float32
+        raise LoadError(f"The weight {name} is {value:g}, and a model has less than 80: download it again.")
+    return value
+
+
+# --- a tower -------------------------------------------------------------------------------------------------------
+
+
+def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) -> ImageEncoder:
+    """The encoder of a folder whose model accepts images."""
+    assert read.encoder.config.patches is not None
+    head: Any = read.vector
+    return ImageEncoder(
+        name=name,
+        encoder=read.encoder,
+        preparation=read_preparation(folder, read.encoder.config.patches, family.preparation),
+        classifier=read.classifier,
+        vector_head=head,
+        notes=read.notes,
+    )
+
+
+def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: LoadedWeights) -> TextEncoder:
+    """The tower of texts of CLIP or SigLIP. Raises LoadError for a tokenizer that does not end a text as it needs."""
+    assert family.pooling is not None
+    tokenizer = read_tokenizer(folder, fields["model_type"])
+    if family.filled:
+        tokenizer = tokenizer.filled_to(read.encoder.config.max_tokens)
+    elif read.encoder.config.causal:
+        check_end(tokenizer, fields)
+    dense: Any = () if read.vector is None else (read.vector,)
+    return TextEncoder(
+        name=name,
+        encoder=read.encoder,
+        tokenizer=tokenizer,
+        pooling=family.pooling,
+        dense=dense,
+        notes=(*read.notes, *note_on_tokenizer(folder, tokenizer)),
+    )
+
+
+def check_end(tokenizer: Tokenizer, fields: Fields) -> None:
+    """Raise LoadError unless each text ends with the token whose vector CLIP takes.
+
+    transformers takes the first token with eos_token_id or, for the 2 of CLIP's first files, the largest id of a text.
+    Where all texts end with that token, it is the last one.
+    """
+    last = tokenizer.encode("a").ids[-1]
+    end = fields.integer("eos_token_id", 49_407)
+    if end == 2:
+        end = max(tokenizer.backend.get_vocab(with_added_tokens=True).values())
+    if last != end:
+        raise LoadError(
+            f"The tokenizer ends a text with {tokenizer.token(last)!r} (id {last}), and the model takes the vector of "
+            f"the token {end}: correct eos_token_id in config.json, or use the checkpoint's own tokenizer."
+        )

@@ -1,0 +1,144 @@
+"""A Trace as a file: `trace.save(file)` writes it, `encoder.open_trace(file)` opens it.
+
+One file of safetensors: "values/NAME" for each recorded value, "mask", and "weights/NAME" for the encoder's weights.
+Its metadata has the version, and as JSON the architecture, the tokens and the edits. Attention maps by themselves are a
+file of `encoder.checkpoints.maps`.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from torch import Tensor
+
+from encoder.checkpoints.json_fields import from_fields
+from encoder.checkpoints.maps import NAME, open_maps
+from encoder.edits import Edit, format, parse
+from encoder.encoders.named import NamedEncoder
+from encoder.errors import EncoderError, LoadError, SaveError, quoted
+from encoder.inputs.layout import PatchGrid
+from encoder.inputs.sound_layout import SpectrogramGrid, TimeSteps
+from encoder.inputs.text import Tokenized
+from encoder.model.config import EncoderConfig
+from encoder.model.encoder import Encoder, unfilled
+from encoder.trace.attention_maps import AttentionMaps
+from encoder.trace.decoder import DecoderTrace
+from encoder.trace.trace import Trace
+
+FORMAT = "encoderscope trace 1"
+LAYOUTS = {kind.__name__: kind for kind in (PatchGrid, SpectrogramGrid, TimeSteps)}
+#: Fields of a Trace that are JSON as they are.
+PLAIN = ("tokens", "labels", "ids", "n_left_out")
+#: Further fields of a DecoderTrace: tensors, and JSON.
+OF_DECODER = ("memory_mask", "log_probabilities")
+PLAIN_OF_DECODER = ("memory_labels", "next_ids", "n_prompt")
+
+
+def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
+    """`Trace.save`."""
+    from safetensors.torch import save as to_bytes
+
+    path = Path(file)
+    if isinstance(trace, AttentionMaps):
+        tensors, metadata = {NAME: trace.maps}, {"tokens": json.dumps(trace.tokens)}
+    else:
+        tensors, about = _parts(trace, weights)
+        metadata = {"format": FORMAT, "trace": json.dumps(about)}
+    try:
+        # Copies: values of one batch are parts of one tensor, which safetensors refuses.
+        copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+        path.write_bytes(to_bytes(copies, metadata))  # `save_file` would make a file that only its owner reads
+    except Exception as error:  # the disk; safetensors has errors of its own for it
+        raise SaveError(f"{path} cannot be written ({error}): choose another file.") from error
+    return path
+
+
+def _parts(trace: Trace, weights: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a trace, and the rest of it as JSON; those of `trace.decoder` begin with "decoder/"."""
+    if any(type(edit).resolve is not Edit.resolve for edit in trace.edits):
+        raise EncoderError("An edit of this trace takes values from another run: save a trace without it.")
+    tensors = {f"values/{name}": value for name, value in trace.values.items()} | {"mask": trace.mask}
+    if weights:
+        tensors |= {f"weights/{name}": value for name, value in trace.encoder.state_dict().items()}
+    about = {name: getattr(trace, name) for name in PLAIN} | {"edits": format(trace.edits)}
+    about |= {"config": dataclasses.asdict(trace.config), "source": None, "layout": None}
+    if trace.source is not None:
+        about["source"] = dataclasses.asdict(trace.source)
+    if dataclasses.is_dataclass(trace.layout):
+        about["layout"] = {"kind": type(trace.layout).__name__, "fields": dataclasses.asdict(trace.layout)}
+    if isinstance(trace, DecoderTrace):
+        tensors |= {name: getattr(trace, name) for name in OF_DECODER}
+        about |= {name: getattr(trace, name) for name in PLAIN_OF_DECODER}
+    if trace.decoder is not None:
+        found, about["decoder"] = _parts(trace.decoder, weights)
+        tensors |= {f"decoder/{name}": value for name, value in found.items()}
+    return tensors, about
+
+
+def open_trace(file: str | Path, model: NamedEncoder | None = None) -> Trace:
+    """Open what `Trace.save` wrote, or a file of attention maps.
+
+    model: whose weights are used; it is needed where the file has none, and where outcomes or gradients are computed.
+    Raises LoadError for a file of another kind or version, a broken one, and a model of another architecture.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(file)
+    try:
+        with safe_open(path, framework="pt") as opened:
+            metadata: dict[str, str] = opened.metadata() or {}
+            if metadata.get("format") == FORMAT:
+                about = json.loads(metadata["trace"])
+                return _made({name: opened.get_tensor(name) for name in opened.keys()}, about, path, model)  # noqa: SIM118
+    except LoadError:
+        raise
+    except (OSError, SafetensorError, EncoderError, ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{path.name} is not a readable trace ({quoted(str(error))}): save it again.") from error
+    maps = open_maps(path)
+    if isinstance(maps, AttentionMaps):
+        return maps
+    found = quoted(metadata.get("format", "no format"))
+    raise LoadError(f"{path.name} has {found}, and this version opens {FORMAT!r}: save the trace again.")
+
+
+def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: NamedEncoder | None) -> Trace:
+    config = from_fields(EncoderConfig, about["config"], "config")
+    weights = _under("weights/", tensors)
+    if model is not None:
+        encoder = model.encoder
+        if encoder.config != config:
+            raise LoadError(f"{path.name} is a trace of another architecture than {model.name}: choose its model.")
+    elif not weights:
+        raise LoadError(f"{path.name} has no weights: open_trace(file, model) with the model that made the trace.")
+    else:
+        with unfilled():
+            encoder = Encoder(config)
+        encoder.load_state_dict(weights, strict=True, assign=True)
+    layout, source = about["layout"], about["source"]
+    edits = parse(about["edits"])
+    kind: type[Trace] = Trace
+    more: dict[str, Any] = {}
+    if "next_ids" in about:
+        kind = DecoderTrace
+        more |= {name: tensors[name] for name in OF_DECODER}
+        more |= {name: _tuples(about[name]) for name in PLAIN_OF_DECODER}
+    elif about.get("decoder") is not None:
+        writer = None if model is None else model.decoder
+        more["decoder"] = _made(_under("decoder/", tensors), about["decoder"], path, writer)
+    return kind(
+        encoder=encoder.eval(), mask=tensors["mask"], values=MappingProxyType(_under("values/", tensors)), model=model,
+        source=None if source is None else Tokenized(**{name: _tuples(value) for name, value in source.items()}),
+        layout=None if layout is None else from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout"),
+        edits=edits, applied=edits, **{name: _tuples(about[name]) for name in PLAIN}, **more,
+    )  # fmt: skip
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _tuples(value: Any) -> Any:
+    """A JSON value with tuples in the place of its lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
