@@ -112,7 +112,7 @@ def draw_answer(view: View, outcome: causal.Outcome, effects: np.ndarray | None,
     layer, head = largest_cell(np.abs(effects))
     said = (
         f"Without **L{view.layer} H{view.head}**, {outcomes.lower(outcomes.unit(outcome))} {changes(here)} "
-        f"({answer.ordinal(rank)} largest of {effects.size:,})."
+        f"({answer.nth_largest(rank, effects.size)})."
     )
     rest = (
         f"Largest change: without **L{layer} H{head}** it {changes(float(effects[layer, head]))}. Median: "

@@ -9,6 +9,7 @@ from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams
 from pages.core.view.view import View, ViewParams
+from pages.core.widgets.answer import nth_largest
 from pages.state.url_state import state
 
 #: Longer inputs and larger models have no effect of every head on this page: Interventions measures it.
@@ -115,14 +116,5 @@ def worth(view: View) -> str:
     rank = 1 + int((effects > own).sum())
     what = "vector" if view.trace.kind == "text" else f"vector of the {view.trace.kind}"
     return (
-        f"Without this head, similarity to the original {what} falls by {in_words(own)} "
-        f"({ordinal(rank)} largest of {count})."
+        f"Without this head, similarity to the original {what} falls by {in_words(own)} ({nth_largest(rank, count)})."
     )
-
-
-def ordinal(rank: int) -> str:
-    """1 -> "the", 2 -> "2nd", 11 -> "11th"."""
-    if rank == 1:
-        return "the"
-    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"

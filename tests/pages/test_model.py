@@ -21,7 +21,8 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import positions, residual_stream
 from encoder.trace.trace import Trace
 from pages.base.access import visitors
-from pages.model import switches, ways
+from pages.core.widgets.answer import nth_largest
+from pages.model import ways
 from tests.load import reference
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
@@ -224,12 +225,12 @@ def test_what_the_open_head_is_worth(minilm: encoder.TextEncoder) -> None:
     effects = causal.ablate_each_head(minilm, ways.BANKS).abs()
     rank = 1 + int((effects > effects[3, 4]).sum())
     assert three_digits(float(effects[3, 4])) in written(app)
-    assert f"{switches.ordinal(rank)} largest of 72" in written(app)
+    assert nth_largest(rank, 72) in written(app)
 
 
 @pytest.mark.parametrize(("rank", "said"), [(1, "the"), (2, "2nd"), (11, "11th"), (23, "23rd"), (111, "111th")])
 def test_ranks_in_words(rank: int, said: str) -> None:
-    assert switches.ordinal(rank) == said
+    assert nth_largest(rank, 5000) == f"{said} largest of 5,000"
 
 
 def test_the_check_of_an_edited_run_says_why_there_is_none() -> None:

@@ -143,3 +143,8 @@ def ordinal(number: int) -> str:
     """ "1st", "2nd", "11th"."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{ending}"
+
+
+def nth_largest(rank: int, count: int) -> str:
+    """1 of 72 -> "the largest of 72"; 2 of 72 -> "2nd largest of 72"."""
+    return f"{'the' if rank == 1 else ordinal(rank)} largest of {count:,}"
