@@ -1,7 +1,7 @@
 """Cross-attention as an explanation: weights that look right, and source tokens and heads that matter.
 
 A decoder writes token t of its output with row t of its cross-attention. Where somebody knows which source
-tokens give an output token (as `inputs.dates.answer` does), each head's largest weights are scored against them. The
+tokens give an output token (as `measure.dates.answer` does), each head's largest weights are scored against them. The
 test by deletion hides one source token at a time from all encoder and decoder heads: what the output loses of its log
 probability says whether the token mattered, whatever the weights were.
 

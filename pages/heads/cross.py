@@ -10,10 +10,9 @@ import streamlit as st
 from encoder import figures
 from encoder.causal.cross import CrossScores, score_cross, target_of
 from encoder.export.tables import axis, cells_of
-from encoder.inputs import dates
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import Span
-from encoder.measure import sounds
+from encoder.measure import dates, sounds
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot

@@ -10,7 +10,7 @@ import numpy as np
 from encoder.causal.cross import CrossScores, score_cross
 from encoder.checkpoints import load, save
 from encoder.encoders.text import TextEncoder
-from encoder.inputs import dates
+from encoder.measure import dates
 from recipes.dates.phrasings import Example, date_phrasings, draw, number_phrasings
 from recipes.dates.training import DatesRecipe, written
 

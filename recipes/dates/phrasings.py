@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from encoder.inputs.dates import FIRST_YEAR, LAST_YEAR, ORDINALS, TEENS, TENS, UNITS
+from encoder.measure.dates import FIRST_YEAR, LAST_YEAR, ORDINALS, TEENS, TENS, UNITS
 
 #: How each part of a date is written. "padded": two digits; "short": Mar; "dot": Mar.; "apostrophe": '98.
 DAY_FORMS = ("plain", "padded", "suffix", "words")

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import TextEncoder
-from encoder.inputs import dates
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.measure import dates
 from encoder.model.attend import Memory
 from encoder.model.config import EncoderConfig, NormPlacement
 from encoder.model.encoder import Encoder

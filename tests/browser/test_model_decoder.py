@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 import encoder
 from encoder.causal.cross import score_cross
 from encoder.figures.numbers import three_digits
-from encoder.inputs import dates
+from encoder.measure import dates
 from tests.browser.test_every_page import ALL, are_well, violations, wait_until_uncut
 from tests.conftest import query, wait_for_query
 

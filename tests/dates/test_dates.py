@@ -9,7 +9,7 @@ import torch
 
 import encoder
 from encoder.checkpoints.bundled import bundled_folder
-from encoder.inputs import dates
+from encoder.measure import dates
 from encoder.model.config import NORM_PLACEMENTS
 from recipes.dates.finish import accuracy
 from recipes.dates.phrasings import draw

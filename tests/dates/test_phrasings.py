@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from encoder.inputs import dates
+from encoder.measure import dates
 from recipes.dates.phrasings import Example, date_phrasings, draw, number_phrasings, number_words
 
 TOKENIZER = dates.tokenizer()

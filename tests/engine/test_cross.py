@@ -9,7 +9,7 @@ import encoder
 from encoder import edits
 from encoder.causal.cross import score_cross
 from encoder.errors import EncoderError
-from encoder.inputs import dates
+from encoder.measure import dates
 from encoder.measure.head_alignment import scores_of_rows
 
 DATE, OUTPUT = "the twenty-first of March 1998", "1998-03-21"
