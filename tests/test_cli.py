@@ -182,7 +182,8 @@ def test_the_app_is_found_in_both_layouts(tmp_path: Path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["trace", "a cat", "--out", "x" * 400 + ".html"], ["corpus", "build", "x" * 400 + ".txt", "--out", "y"],
+        ["trace", "twin-pre", "--text", "a cat", "--out", "x" * 400 + ".html"],
+        ["corpus", "build", "twin-pre", "--texts", "x" * 400 + ".txt", "--out", "y"],
         ["--models-root", "x" * 400],
     ],
     ids=lambda arguments: arguments[0],
@@ -195,12 +196,12 @@ def test_a_name_that_no_file_can_have(arguments: list[str], started, capsys):
 
 
 def test_a_long_sentence_is_no_file(capsys):
-    assert main.main(["trace", "three and four " * 30, "--model", "digit-words", "--device", "cpu"]) == 0
+    assert main.main(["trace", "digit-words", "--text", "three and four " * 30, "--device", "cpu"]) == 0
     assert "three" in capsys.readouterr().out
 
 
 def test_a_command_for_texts_refuses_a_model_of_images(capsys):
-    assert main.main(["similarity", "a cat", "a dog", "--model", "digits-pre", "--device", "cpu"]) == 1
+    assert main.main(["similarity", "digits-pre", "--text", "a cat", "--text", "a dog", "--device", "cpu"]) == 1
     assert "accepts no text: choose a text model" in capsys.readouterr().err
 
 
@@ -273,8 +274,8 @@ def test_the_doctor_finds_what_is_missing(tmp_path: Path, capsys):
 def test_an_image_is_traced_from_its_file(view: str, tmp_path: Path, capsys: pytest.CaptureFixture):
     digit = Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).resize((80, 80), Image.Resampling.NEAREST)
     digit.save(tmp_path / "five.png")
-    command = ["trace", str(tmp_path / "five.png"), "--model", "digits-post", "--layer", "2", "--view", view]
-    assert main.main([*command, "--out", str(tmp_path / "head.html")]) == 0
+    command = ["trace", "digits-post", "--file", str(tmp_path / "five.png"), "--layer", "2", "--head", "0"]
+    assert main.main([*command, "--view", view, "--out", str(tmp_path / "head.html")]) == 0
     assert "17 tokens" in capsys.readouterr().out
     assert "r3 c2" in (tmp_path / "head.html").read_text(encoding="utf-8")
 
@@ -283,16 +284,16 @@ def test_a_pair_traces_an_image_file_or_a_text(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "five.png"
     Image.fromarray((decode(examples()["5"]) * 255).astype("uint8")).save(file)
     out = tmp_path / "weights.csv"
-    for given, last in ((str(file), "r3 c3"), ("a handwritten five", "five")):
-        assert main.main(["trace", given, "--model", "digit-words", "--out", str(out)]) == 0
+    for given, last in ((["--file", str(file)], "r3 c3"), (["--text", "a handwritten five"], "five")):
+        assert main.main(["trace", "digit-words", *given, "--out", str(out)]) == 0
         assert last in out.read_text()
-    assert main.main(["similarity", "a five", "a seven", "--model", "digit-words"]) == 0
+    assert main.main(["similarity", "digit-words", "--text", "a five", "--text", "a seven"]) == 0
     assert "five" in capsys.readouterr().out
 
 
 def test_a_sound_is_traced_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture):
     (tmp_path / "four.wav").write_bytes(sound_files.wav_bytes(spoken_digits.examples()["four"].sound))
-    command = ["trace", str(tmp_path / "four.wav"), "--model", "spoken-digits", "--layer", "2"]
+    command = ["trace", "spoken-digits", "--file", str(tmp_path / "four.wav"), "--layer", "2", "--head", "0"]
     assert main.main([*command, "--out", str(tmp_path / "head.html")]) == 0
     assert "50 tokens" in capsys.readouterr().out
     assert "0.16-0.32 s b2" in (tmp_path / "head.html").read_text(encoding="utf-8")
@@ -316,7 +317,7 @@ def test_what_is_no_image_is_refused(
     path = tmp_path / "five.png"
     if content is not None:
         path.write_bytes(content)
-    assert main.main(["trace", str(path), "--model", "digits-pre", *more]) != 0
+    assert main.main(["trace", "digits-pre", "--file", str(path), *more]) != 0
     assert message in capsys.readouterr().err
 
 

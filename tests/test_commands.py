@@ -76,7 +76,7 @@ def run_example(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a command; one that serves is only parsed."""
     command, rest = main._found(words)
     if command.name in NOT_RUN:
-        assert callable(command.run)
+        assert callable(main.function(command))
         Parser(command).parse_intermixed_args(rest)
         return
     if command.name in ("corpus show", "corpus index") and not Path("atlas").exists():
@@ -174,22 +174,6 @@ def test_means_over_texts_have_intervals_and_groups(folder: Path, capsys: pytest
     assert main.main([*keep, "--pair", "a"]) == 1
     sublayers = said(["ablate", "twin-pre", *options, "--what", "sublayers"], capsys)
     assert {row["sublayer"] for row in json.loads(sublayers)["rows"]} == {"attention", "ffn"}
-
-
-def test_former_spellings_give_the_same_and_say_so(folder: Path, capsys: pytest.CaptureFixture):
-    pairs = [
-        (["trace", CAT, "--model", "twin-pre"], ["trace", "twin-pre", "--text", CAT, "--layer", "0", "--head", "0"]),
-        (["similarity", "a", "b", "--model", "twin-pre"], ["similarity", "twin-pre", "--text", "a", "--text", "b"]),
-    ]
-    for former, now in pairs:
-        assert main.main(former) == 0
-        before = capsys.readouterr()
-        assert "0.3" in before.err
-        assert main.main(now) == 0
-        assert capsys.readouterr() == (before.out, "")
-    build = ["corpus", "build", "texts.csv", "--text", "text", "--label", "stars", "--model", "twin-pre"]
-    assert main.main([*build, "--out", "atlas"]) == 0
-    assert encoder.corpus.open_atlas("atlas").labels == {"stars": ("a", "b")}
 
 
 def test_the_module_of_the_package_is_the_command():

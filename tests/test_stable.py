@@ -37,6 +37,13 @@ def test_the_document_lists_every_public_name() -> None:
     assert sorted(set(names) - {"__builtins__"}) == sorted(encoder.__all__)
 
 
+def test_the_first_page_of_python_names_ten_public_names() -> None:
+    table = (ROOT / "docs/python.md").read_text(encoding="utf-8").partition("| name |")[2].partition("\n\n")[0]
+    named = re.findall(r"^\| `encoder\.(\w+)` \|", table, re.MULTILINE)
+    assert len(named) == 10
+    assert set(named) <= set(encoder.__all__)
+
+
 def test_the_document_has_the_versions_of_the_formats() -> None:
     now = dict(re.findall(r"^\| (\w+)[^|]*\|[^|]*\| ([^|]+?) \|$", DOCUMENT, re.MULTILINE))
     assert now["atlas"] == str(atlas_files.VERSION)
@@ -131,13 +138,3 @@ def test_a_newer_link_opens_and_says_so() -> None:
     assert not app.exception
     assert "newer version" in sentences(app)
     assert "Unknown value" not in sentences(app)
-
-
-def test_a_former_name_works_and_warns() -> None:
-    model = encoder.load("twin-pre", device="cpu")
-    with pytest.warns(DeprecationWarning, match=r"with_norm_placement.*0\.3"):
-        assert model.rewired("post").config.norm_placement == "post"
-    with pytest.warns(DeprecationWarning, match=r"inputs\.digits.*0\.3"):
-        assert encoder.__getattr__("digits").examples()
-    with pytest.raises(AttributeError):
-        _ = encoder.no_such_name

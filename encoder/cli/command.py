@@ -14,7 +14,6 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -116,13 +115,6 @@ class Command:
     formats: Sequence[str] = ()
     about: str = ""
     needs_no_input: bool = False
-
-    @property
-    def run(self) -> Callable[[Any], Any]:
-        """Its function, which gets the options, or each input that was run; gives what it found, or an exit code."""
-        module, _, name = self.function.partition(".")
-        found: Callable[[Any], Any] = getattr(import_module(f"encoder.cli.{module}"), name)
-        return found
 
 
 def declared() -> dict[str, Command]:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from encoder.run import ModelSpec
     from encoder.trace.trace import Trace
 
-#: The option that now names the input of a command which had another spelling up to 0.1, as in
-#: `trace SENTENCE --model MODEL`. It goes with 0.3.
-FORMER = {"trace": "--text", "similarity": "--text", "align": "--text", "corpus build": "--texts"}
 #: Rows that were left out and are named.
 PRINTED = 5
 
@@ -30,7 +27,7 @@ class Misuse(CommandError):
 
 
 def settle(options: argparse.Namespace, command: Command) -> None:
-    """Make `options.model`, `.text`, `.texts` and `.file` of the words on the line; a former spelling says so.
+    """Make `options.model`, `.text`, `.texts` and `.file` of the words on the line.
 
     Raises Misuse for no model, or no input.
     """
@@ -38,11 +35,7 @@ def settle(options: argparse.Namespace, command: Command) -> None:
         _take_run(options, command)
         return
     words, from_pipe = list(options.given), "-" in options.given[1:]
-    if _is_former(options, command.name, words, from_pipe):
-        _rewrite_former(options, command.name, words)
-        return
     words = [word for word in words[:1] if word] + [word for word in words[1:] if word != "-"]
-    words = words if options.model is None else [options.model, *words]
     if len(words) != 1:
         said = f"{' '.join(words[1:])[:60]!r} follows MODEL" if words else "MODEL is missing"
         raise Misuse(f"{said}: write {command.name} MODEL, then --text, --texts or --file.")
@@ -61,7 +54,7 @@ def _take_run(options: argparse.Namespace, command: Command) -> None:
     from encoder.run.address import read_link
     from encoder.run.command import is_given, place_options
 
-    if options.given or options.model or options.text or options.texts or options.file:
+    if options.given or options.text or options.texts or options.file:
         raise Misuse("--run names the model and its input: leave MODEL, --text, --texts and --file out.")
     if command.takes != "each":
         raise Misuse(f"{command.name} takes no --run: write {command.name} MODEL, then --text or --texts.")
@@ -73,48 +66,9 @@ def _take_run(options: argparse.Namespace, command: Command) -> None:
             setattr(options, name, value)
 
 
-def _is_former(options: argparse.Namespace, name: str, words: list[str], from_pipe: bool) -> bool:
-    """Whether the words are those of 0.1: the input comes first, and --model names the model."""
-    if name not in FORMER or not words or from_pipe or options.texts or options.file:
-        return False
-    if options.text and name != "corpus build":
-        return False
-    return options.model is not None or len(words) > 1 or not _is_model(words[0])
-
-
-def _rewrite_former(options: argparse.Namespace, name: str, words: list[str]) -> None:
-    """Make the options of now of the words of 0.1, and say so."""
-    options.model = options.model or "minilm"
-    if name == "corpus build":  # there, --text was the column
-        options.column, options.text, options.texts = (options.text or [None])[0], None, words[0]
-    elif name == "trace" and _is_place(words[0]):
-        options.file = [Path(words[0])]
-    else:
-        options.text = [standard_input().decode().strip()] if words == ["-"] else words
-    if name == "trace":  # one head, the first by default
-        options.layer, options.head = options.layer or 0, options.head or 0
-    now = f"encoderscope {name} {options.model} {FORMER[name]} …"
-    print(f"encoderscope: this spelling goes with version 0.3; write: {now}", file=sys.stderr)
-
-
-def _is_model(word: str) -> bool:
-    from encoder.checkpoints.bundled import BUNDLED
-    from encoder.checkpoints.hub import looks_like_hub_id
-
-    return word in BUNDLED or (Path(word).is_dir() if _is_place(word) else looks_like_hub_id(word))
-
-
-def _is_place(word: str) -> bool:
-    """Whether a file or folder has this name."""
-    try:
-        return Path(word).exists()
-    except (OSError, ValueError):  # too long for a name, or with a NUL
-        return False
-
-
 def towers(options: argparse.Namespace) -> list[NamedEncoder]:
     """The encoders of the model, that of texts first, with the norms where --norm says."""
-    from encoder import load
+    from encoder.checkpoints import load
 
     found = list(load(options.model, device=options.device).towers.values())
     return found if options.norm == "trained" else [one.with_norm_placement(options.norm) for one in found]

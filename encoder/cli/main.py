@@ -8,10 +8,12 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
+from typing import Any
 
-from encoder import __version__, own
+from encoder import own
 from encoder.cli import completion, inputs, writing
 from encoder.cli.command import (
     EXIT_CODES,
@@ -26,6 +28,7 @@ from encoder.cli.command import (
     near,
 )
 from encoder.errors import EncoderError
+from encoder.version import __version__
 
 COMMANDS = declared()
 
@@ -79,10 +82,18 @@ def run(command: Command, options: argparse.Namespace) -> int:
         from encoder.cli import means
 
         return writing.write(means.over_texts(options), options)
+    found = function(command)
     if command.takes == "each":
-        return writing.write((replace(command.run(one), number=one.number) for one in inputs.traces(options)), options)
-    found = command.run(options)
-    return found if isinstance(found, int) else writing.write(found, options)
+        return writing.write((replace(found(one), number=one.number) for one in inputs.traces(options)), options)
+    result = found(options)
+    return result if isinstance(result, int) else writing.write(result, options)
+
+
+def function(command: Command) -> Callable[[Any], Any]:
+    """The function of a command, which gets the options, or each input that was run; gives its result or exit code."""
+    module, _, name = command.function.partition(".")
+    found: Callable[[Any], Any] = getattr(import_module(f"encoder.cli.{module}"), name)
+    return found
 
 
 def _drop_output() -> None:
