@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from encoder import provided, verbs
 from encoder.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -78,17 +78,13 @@ _MODULE_OF = {
     "show": "export.notebook",
     "vectors": "probe.features",
 }
-#: A module's name before 0.2 -> its name now; the old one goes with 0.3.
-_MOVED = {"digits": "inputs.digits"}
+
+verbs.above = provided
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         value = getattr(importlib.import_module(f"encoder.{_MODULE_OF[name]}"), name)
-    elif name in _MOVED:
-        message = f"encoder.{name} is now encoder.{_MOVED[name]}; the old name goes with version 0.3"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return importlib.import_module(f"encoder.{_MOVED[name]}")
     elif not name.startswith("_") and importlib.util.find_spec(f"encoder.{name}") is not None:
         value = importlib.import_module(f"encoder.{name}")
     else:

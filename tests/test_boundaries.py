@@ -1,11 +1,12 @@
 """Who may import whom, by the source of every file: ARCHITECTURE.md's rules, each as a test.
 
-All imports count: those inside functions and those for type checkers, too.
+All imports count: those inside functions, those for type checkers, and those by a name in a string.
 """
 
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import graphlib
 import json
@@ -22,7 +23,7 @@ from tests.conftest import ROOT
 
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
-    {"errors", "javascript", "version"},
+    {"errors", "javascript", "verbs", "version"},
     {"model", "own"},
     {"edits", "inputs"},
     {"trace"},
@@ -32,6 +33,7 @@ ENGINE = [
     {"causal", "explain", "probe", "search", "similarity"},
     {"corpus", "gradients"},
     {"export"},
+    {"provided"},
     {"cli"},
     {"__main__"},
 ]
@@ -104,15 +106,55 @@ def tree(path: Path) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"), filename=str(path))
 
 
+#: Functions that import a module by a name in a string, or find one that is then run.
+BY_NAME = {"import_module", "__import__", "find_spec", "resolve_name", "run_module", "spec_from_file_location"}
+#: Every import of our modules by a name in a string, and every one whose name is not written there ("*"). A name has *
+#: for what is known at its call only. A file that needs another one is better off with an import.
+STRING_IMPORTS = {
+    "encoder/__init__.py": {"encoder.*"},  # the facade: a public name is imported at its first use
+    "encoder/checkpoints/bundled.py": {"*"},  # the package of minilm, which has weights and no code of ours
+    "encoder/cli/main.py": {"encoder.cli.*"},  # commands.toml names the function of each command
+    "pages/core/frame/companions.py": {"pages.*.companion"},  # what goes with every page is found in its own folder
+    "pages/core/frame/frame.py": {"pages.*.params"},  # each page declares its values in its own folder
+    "pages/core/server/warm.py": {"pages.*"},  # what pages import, before the first visit
+}
+MODULES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in ENCODER + PAGES}
+
+
+@functools.cache
+def names(path: Path) -> set[str]:
+    """What the file imports, anywhere in it, as it is written there."""
+    return imported(tree(path), path.parent.parts)
+
+
+@functools.cache
+def strings(path: Path) -> set[str]:
+    """Our modules that the file imports by a name in a string."""
+    return set(filter(is_ours, by_name(tree(path), path.parent.parts)))
+
+
 @functools.cache
 def imports(path: Path) -> set[str]:
-    """What the file imports, anywhere in it."""
-    return imported(tree(path), path.parent.parts)
+    """What the file imports, anywhere in it. A name with * is every module that it fits."""
+    return {module for name in names(path) for module in (fitting(name) if "*" in name else {name})}
+
+
+def fitting(name: str) -> set[str]:
+    """The modules of ours that a name with * fits. "pages.*" are pages, not what they share or what goes with them."""
+    known = [module for module, path in MODULES.items() if not (name.startswith("pages.*") and path in SHARED)]
+    return set() if name[0] == "*" else set(fnmatch.filter(known, name))
+
+
+def direct_imports(path: Path) -> set[str]:
+    """`imports` without those that STRING_IMPORTS lists."""
+    if path.as_posix() not in STRING_IMPORTS:
+        return imports(path)
+    return {name for name in names(path) if "*" not in name}
 
 
 def imported(module: ast.Module, package: tuple[str, ...]) -> set[str]:
     """The dotted names that `module` in `package` imports: "a.b.c" for `from a.b import c`, relative ones absolute."""
-    found = set()
+    found = by_name(module, package)
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -123,6 +165,60 @@ def imported(module: ast.Module, package: tuple[str, ...]) -> set[str]:
     return found
 
 
+def by_name(module: ast.Module, package: tuple[str, ...]) -> set[str]:
+    """The names in strings by which `module` imports: those that are written there, with * for what is not."""
+    constants: dict[str, ast.expr] = {}
+    functions = {name: name for name in BY_NAME}
+    calls, places = [], []
+    for node in ast.walk(module):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant() as value):
+                constants[target] = value
+            case ast.ImportFrom(names=aliases):
+                functions |= {alias.asname: alias.name for alias in aliases if alias.asname and alias.name in BY_NAME}
+            case ast.Subscript(value=ast.Attribute(value=ast.Name(id="sys"), attr="modules"), slice=place):
+                places.append(place)
+            case ast.Call():
+                calls.append(node)
+
+    def written(node: ast.expr | None) -> str:
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.JoinedStr(values=parts):
+                return "".join(map(written, parts))
+            case ast.FormattedValue(value=value):
+                return written(value)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return written(left) + written(right)
+            case ast.Name(id="__package__"):
+                return ".".join(package)
+            case ast.Name(id="__name__"):
+                return ".".join([*package, "*"])
+            case ast.Name(id=name) if name in constants:
+                return written(constants[name])
+            case _:
+                return "*"
+
+    found = {written(place) for place in places}
+    for call in calls:
+        function = functions.get(getattr(call.func, "attr", getattr(call.func, "id", "")))
+        if function is None:
+            continue
+        given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in ("name", "package"))]
+        name = written(given[0] if given else None)
+        if name.startswith("."):  # relative to a package
+            name = (written(given[1]) if len(given) > 1 else ".".join(package)) + name
+        if function != "find_spec" or is_ours(name):  # else only a question: is this package installed?
+            found.add(name)
+    return found
+
+
+def is_ours(name: str) -> bool:
+    """Whether an imported name is one of our modules, or may be one."""
+    return name.split(".")[0] in ("encoder", "pages") or name.startswith("*")
+
+
 def tops(path: Path) -> set[str]:
     """The top-level packages that the file imports, without those of the standard library."""
     return {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names)
@@ -130,7 +226,8 @@ def tops(path: Path) -> set[str]:
 
 def within(path: Path, package: str) -> set[str]:
     """Of the imports from `package`, the module directly in it: "encoder.checkpoints.hub" gives "checkpoints"."""
-    found = {name.split(".")[1] if "." in name else "" for name in imports(path) if name.split(".")[0] == package}
+    direct = [name for name in direct_imports(path) if name.split(".")[0] == package]
+    found = {name.split(".")[1] if "." in name else "" for name in direct}
     return {name for name in found if (ROOT / package / name).is_dir() or (ROOT / package / f"{name}.py").is_file()}
 
 
@@ -151,6 +248,80 @@ def late():
         "pages.core.cached",
         "streamlit.runtime.Runtime",
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('importlib.import_module("encoder.export.display")', "encoder.export.display"),
+        ('import_module(name="encoder.export.display")', "encoder.export.display"),
+        ('__import__("encoder.export.display")', "encoder.export.display"),
+        ('importlib.util.find_spec("encoder.export.display")', "encoder.export.display"),
+        ('sys.modules["encoder.export.display"]', "encoder.export.display"),
+        ('PLACE = "encoder.export"\nimport_module(PLACE + ".display")', "encoder.export.display"),
+        ("from importlib import import_module as later\nlater(f'encoder.export.{name}')", "encoder.export.*"),
+        ('import_module(".display", "encoder.export")', "encoder.export.display"),
+        ('import_module(".display", __package__)', "encoder.trace.display"),
+        ("import_module(TABLE[name])", "*"),
+    ],
+)
+def test_an_import_by_a_name_in_a_string_is_seen(line: str, name: str):
+    assert name in imported(ast.parse(line), ("encoder", "trace"))
+
+
+def test_an_import_by_name_upward_is_found(monkeypatch: pytest.MonkeyPatch):
+    """A Trace that finds the drawings by name fails each of the three tests that follow."""
+    path = Path("encoder/trace/trace.py")
+    line = "import importlib\nimportlib.import_module('encoder.export.display').html(1)"
+    more = ast.parse(f"{(ROOT / path).read_text(encoding='utf-8')}\n{line}")
+    for known, read in ((strings, by_name), (imports, imported)):
+        changed = functools.partial(lambda one, known, found: found if one == path else known(one), known=known,
+                                    found=read(more, path.parent.parts))  # fmt: skip
+        monkeypatch.setattr(sys.modules[__name__], known.__name__, changed)
+    for check, error in (
+        (test_every_import_by_name_is_listed, AssertionError),
+        (test_engine_imports_point_downward, AssertionError),
+        (test_no_modules_import_each_other_in_a_cycle, graphlib.CycleError),
+    ):
+        with pytest.raises(error, match=r"encoder.trace.trace"):
+            check()
+
+
+def test_every_import_by_name_is_listed():
+    assert {path.as_posix(): found for path in ENCODER + PAGES if (found := strings(path))} == STRING_IMPORTS
+
+
+#: What a value of a lower module does by a higher one: the method, and the function of `encoder.provided`.
+DELEGATED = {
+    "NamedEncoder.generate": "generate",
+    "Shown._repr_html_": "html",
+    "Trace.gradients": "gradients",
+    "Trace.save": "save_trace",
+    "Trace.save_html": "save_html",
+}
+
+
+def test_what_is_done_above_is_a_closed_list():
+    """A sixth method that needs a higher module is better a function of that module."""
+    calls: dict[str, str] = {}
+    for path in ENCODER + PAGES:
+        for kind in [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]:
+            for method in [node for node in kind.body if isinstance(node, ast.FunctionDef)]:
+                source = ast.unparse(method)
+                calls |= {f"{kind.name}.{method.name}": one for one in re.findall(r"\bverbs\.above\.(\w+)", source)}
+    assert calls == DELEGATED
+    # Nothing else uses the two modules, as a name of its own or a part of one.
+    uses = {path: names(path) for path in SOURCES}
+    assert {path.as_posix() for path in SOURCES if any(name.startswith("encoder.provided") for name in uses[path])} == {
+        "encoder/__init__.py"
+    }
+    assert {path.as_posix() for path in SOURCES if any(name.startswith("encoder.verbs") for name in uses[path])} == {
+        "encoder/__init__.py", "encoder/encoders/named.py", "encoder/model/shown.py", "encoder/trace/trace.py",
+    }  # fmt: skip
+    (protocol,) = (node for node in tree(Path("encoder/verbs.py")).body if isinstance(node, ast.ClassDef))
+    listed = {node.name for node in protocol.body if isinstance(node, ast.FunctionDef)}
+    given = {node.name for node in tree(Path("encoder/provided.py")).body if isinstance(node, ast.FunctionDef)}
+    assert listed == given == set(DELEGATED.values())
 
 
 def test_there_is_something_to_look_at():
@@ -239,15 +410,13 @@ def test_engine_imports_point_downward(path: Path):
 
 
 def test_no_modules_import_each_other_in_a_cycle():
-    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in ENCODER + PAGES}
-
     def module(name: str) -> str:
         """The module that an imported name is, or lies in; "" for one from elsewhere."""
-        while name and name not in modules:
+        while name and name not in MODULES:
             name = name.rpartition(".")[0]
         return name
 
-    needed = {name: {module(used) for used in imports(path)} - {"", name} for name, path in modules.items()}
+    needed = {name: {module(used) for used in imports(path)} - {"", name} for name, path in MODULES.items()}
     graphlib.TopologicalSorter(needed).prepare()  # a CycleError names the cycle
 
 
@@ -266,7 +435,7 @@ def shared_room(parts: tuple[str, ...]) -> str:
 def test_imports_of_what_pages_share_point_downward(path: Path):
     own = shared_room(path.parts[1:-1])
     assert own in SHARED_ROWS, f"{own} has no row in SHARED_ROOMS"
-    for name in imports(path):
+    for name in direct_imports(path):
         top, *parts = name.split(".")
         if top == "pages" and (room := shared_room(tuple(parts))) != own:
             assert SHARED_ROWS.get(room, len(SHARED_ROOMS)) < SHARED_ROWS[own], (

@@ -18,9 +18,9 @@ from encoder.checkpoints.folder import Loaded, load_folder
 from encoder.checkpoints.generation import named
 from encoder.checkpoints.hub import download, full_hub_id, looks_like_hub_id
 from encoder.checkpoints.huggingface import save
+from encoder.checkpoints.in_memory import wrap
 from encoder.checkpoints.places import inside
 from encoder.checkpoints.traces import open_trace
-from encoder.checkpoints.wrap import wrap
 from encoder.errors import EncoderError, LoadError, is_out_of_memory, quoted
 from encoder.model.device import DEVICES, DTYPES, pick_device, pick_dtype
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import importlib
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -17,6 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
+from encoder import verbs
 from encoder.edits import Edit, Run, check_edits
 from encoder.errors import EncoderError
 from encoder.inputs.layout import InputKind, Layout
@@ -149,12 +148,6 @@ class NamedEncoder(Shown):
         """All that a reader of its numbers has to know: `notes`, and `moved_norms`."""
         return (*self.notes, *filter(None, [self.moved_norms]))
 
-    def rewired(self, norm_placement: NormPlacement) -> Self:
-        """The name of `with_norm_placement` up to 0.1."""
-        message = "model.rewired is now model.with_norm_placement; the old name goes with version 0.3"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return self.with_norm_placement(norm_placement)
-
     def trace(self, given: Any, /, *, edits: Sequence[Edit] = (), request: Sequence[str] = ()) -> Trace:
         """Run one input and return its Trace."""
         raise NotImplementedError
@@ -195,8 +188,7 @@ class NamedEncoder(Shown):
         """
         writer = self._writer()
         given = given if isinstance(given, Trace) else self.trace(given, edits=edits)
-        found = importlib.import_module("encoder.encoders.generate")
-        return found.generate(self, writer, given, max_tokens, beams, target, begin, decoder_edits)
+        return verbs.above.generate(self, writer, given, max_tokens, beams, target, begin, decoder_edits)
 
     def _writer(self, reads: bool = False) -> Any:
         """The decoder. reads: one with cross-attention. Raises EncoderError where there is none."""

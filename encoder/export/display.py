@@ -1,6 +1,15 @@
-"""What a notebook shows of an object at the end of a cell: `html`, by `encoder.model.shown.Shown`."""
+"""What a notebook shows of an object at the end of a cell: `html`, which `encoder.model.shown.Shown` calls.
+
+Each type has a function here, registered by `html.register`; a subclass without one is shown as its base class. For a
+type of your own that inherits `Shown`, register a function that returns HTML:
+
+    @display.html.register
+    def _(mine: Mine) -> str:
+        return headed(mine, rows(mine.table()))
+"""
 
 from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -11,9 +20,13 @@ from encoder.classify import Prediction
 from encoder.encoders.generate import Generation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
+from encoder.errors import EncoderError
 from encoder.export.grid import grid
+from encoder.export.lines import Lines
+from encoder.export.map import Map
 from encoder.export.notebook import picture_of
-from encoder.export.picture import Picture, escape, figure_picture
+from encoder.export.picture import escape, figure_picture
+from encoder.export.text import Text
 from encoder.figures.layers import effect_map
 from encoder.figures.pairs import similarity_heatmap
 from encoder.measure.head_measures import HeadMeasures
@@ -21,6 +34,7 @@ from encoder.probe import Curve
 from encoder.search import Collection
 from encoder.similarity.attribution import Attribution
 from encoder.trace.attention_maps import AttentionMaps
+from encoder.trace.trace import Trace
 
 #: What a model says of itself, in the order of the forward pass.
 FACTS = ("n_layers", "n_heads", "d_model", "d_ffn", "vocab_size", "norm_placement", "position", "activation")
@@ -28,41 +42,75 @@ FACTS = ("n_layers", "n_heads", "d_model", "d_ffn", "vocab_size", "norm_placemen
 ROWS = 20
 
 
+@singledispatch
 def html(subject: object) -> str:
     """The picture of a trace, a view, an attribution, measures or effects of heads; the rows of other results; the
-    facts of a model, in a column for each tower."""
-    if isinstance(subject, NamedEncoder):
-        return _facts({subject.name: subject})
-    if isinstance(subject, JointEncoder):
-        shown = _facts(subject.towers)
-    elif isinstance(subject, Prediction):
-        shown = _rows(subject.table().sort_values("logit", ascending=False, kind="stable"))
-    elif isinstance(subject, Curve | Collection | Generation):
-        shown = _rows(subject.table())
-    else:
-        shown = _picture(subject)._repr_html_()
+    facts of a model, in a column for each tower. Raises EncoderError for a type that is not registered."""
+    raise EncoderError(
+        f"{type(subject).__name__} has no picture: register a function for it by encoder.export.display.html.register."
+    )
+
+
+def headed(subject: object, shown: str) -> str:
+    """HTML with the `repr` of an object as its first line."""
     return f"<code>{escape(repr(subject))}</code>{shown}"
 
 
-def _picture(subject: object) -> Picture:
-    if isinstance(subject, AttentionMaps):
-        return grid(subject)
-    if isinstance(subject, Attribution):
-        return _drawn(similarity_heatmap(subject.matrix, *subject.labels), "cosine by tokens", subject.matrix.shape)
-    if isinstance(subject, HeadMeasures):
-        measure = "relative_entropy"
-        figure = effect_map(np.asarray(subject[measure]), title="normalised entropy")
-        return _drawn(figure, "normalised entropy of each head", subject[measure].shape)
-    return picture_of(subject)  # type: ignore[arg-type]
-
-
-def _drawn(figure: go.Figure, name: str, shape: tuple[int, ...]) -> Picture:
-    return figure_picture(figure, name=name, places=[list(range(length)) for length in shape])
-
-
-def _rows(table: pd.DataFrame) -> str:
+def rows(table: pd.DataFrame) -> str:
     """A table as pandas shows it, with the number of its rows if it does not show all."""
     return str(table.to_html(max_rows=ROWS, show_dimensions=len(table) > ROWS))
+
+
+@html.register
+def _(trace: Trace) -> str:
+    return headed(trace, picture_of(trace)._repr_html_())
+
+
+@html.register
+def _(maps: AttentionMaps) -> str:
+    return headed(maps, grid(maps)._repr_html_())
+
+
+@html.register(Lines | Map | Text)
+def _(view: Lines | Map | Text) -> str:
+    return headed(view, picture_of(view)._repr_html_())
+
+
+@html.register
+def _(found: Attribution) -> str:
+    figure = similarity_heatmap(found.matrix, *found.labels)
+    return headed(found, _drawn(figure, "cosine by tokens", found.matrix.shape))
+
+
+@html.register
+def _(measures: HeadMeasures) -> str:
+    entropy = np.asarray(measures["relative_entropy"])  # [L, H]
+    figure = effect_map(entropy, title="normalised entropy")
+    return headed(measures, _drawn(figure, "normalised entropy of each head", entropy.shape))
+
+
+@html.register
+def _(prediction: Prediction) -> str:
+    return headed(prediction, rows(prediction.table().sort_values("logit", ascending=False, kind="stable")))
+
+
+@html.register(Curve | Collection | Generation)
+def _(found: Curve | Collection | Generation) -> str:
+    return headed(found, rows(found.table()))
+
+
+@html.register
+def _(model: NamedEncoder) -> str:
+    return _facts({model.name: model})
+
+
+@html.register
+def _(pair: JointEncoder) -> str:
+    return headed(pair, _facts(pair.towers))
+
+
+def _drawn(figure: go.Figure, name: str, shape: tuple[int, ...]) -> str:
+    return figure_picture(figure, name=name, places=[list(range(length)) for length in shape])._repr_html_()
 
 
 def _facts(models: Mapping[Any, NamedEncoder]) -> str:
@@ -73,4 +121,4 @@ def _facts(models: Mapping[Any, NamedEncoder]) -> str:
         columns[title] |= {"parameters": f"{model.n_parameters:,}", "device": model.device}
         columns[title] |= {f"note {place}": note for place, note in enumerate(model.remarks, 1)}
     with pd.option_context("display.max_colwidth", None):
-        return _rows(pd.DataFrame(columns))
+        return rows(pd.DataFrame(columns))

@@ -1,11 +1,10 @@
-"""Shown: what a notebook displays of an object is a picture, which `encoder.export` draws."""
+"""Shown: what a notebook displays of an object is a picture, a table or facts."""
 
-import importlib
+from encoder import verbs
 
 
 class Shown:
-    """A mixin. The picture's module is imported by its name and when it is needed: exports are made of all others."""
+    """A mixin. What is displayed is registered by type in `encoder.export.display`."""
 
     def _repr_html_(self) -> str:
-        html: str = importlib.import_module("encoder.export.display").html(self)
-        return html
+        return verbs.above.html(self)

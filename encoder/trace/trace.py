@@ -9,7 +9,6 @@ Shapes: L layers, H heads, h some heads, T tokens (queries i, keys j), K width o
 
 from __future__ import annotations
 
-import importlib
 import math
 import numbers
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from encoder import verbs
 from encoder.edits import Edit, Site
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.model import attend
@@ -144,7 +144,7 @@ class Trace(RecordedPass):
     def gradients(self, outcome: Any) -> Any:
         """The gradients of an outcome of `encoder.causal` with respect to every recorded value
         (`encoder.gradients.gradients`)."""
-        return importlib.import_module("encoder.gradients").gradients(self.model, self, outcome)
+        return verbs.above.gradients(self, outcome)
 
     def rows_of_token(self, query: int) -> Tensor:
         """[L, H, T]: what one token attends to in every head."""
@@ -217,14 +217,11 @@ class Trace(RecordedPass):
         weights: False leaves out the model's weights, most of the file; `open_trace` then needs the model. Raises
         EncoderError for edits that take values from another run or hold a function, and SaveError.
         """
-        saved: Path = importlib.import_module("encoder.checkpoints.traces").save(self, file, weights=weights)
-        return saved
+        return verbs.above.save_trace(self, file, weights=weights)
 
     def save_html(self, file: str | Path, layer: int = 0, head: int = 0, **options: Any) -> Path:
         """Saves the whole model at work on this input as a page that opens offline (`encoder.export.save_html`)."""
-        # By its name: exports are made of traces, so this module imports none of them.
-        saved: Path = importlib.import_module("encoder.export.saved").save_html(self, file, layer, head, **options)
-        return saved
+        return verbs.above.save_html(self, file, layer, head, **options)
 
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import html
+import inspect
 import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +17,12 @@ import torch
 
 import encoder
 from encoder import EncoderError, LoadError, edits
-from encoder.export.display import ROWS
+from encoder.export import display
 from encoder.inputs import digits
 from encoder.measure import heads, norm_weighted, rollout
 from encoder.model.shown import Shown
 from encoder.probe.recorded import recorded
+from tests.conftest import ROOT
 
 TEXT = "The cat sat on the mat."
 
@@ -139,10 +143,41 @@ def test_a_notebook_shows_results_as_tables():
         f"{max(prediction.logits):.6f}",
     ]  # the most probable class is the first
     assert [float(cells(curve, row)[-1]) for row in range(1, 8)] == pytest.approx(curve.control, abs=1e-5)
-    assert collection._repr_html_().count("&lt;b&gt;") == ROWS
+    assert collection._repr_html_().count("&lt;b&gt;") == display.ROWS
     assert text.moved_norms in html.unescape(text._repr_html_())
     sizes = [str(tower.config.n_layers) for tower in pair.towers.values()]
     assert [cells(pair, 0), cells(pair, 1)] == [["", *pair.towers], ["n_layers", *sizes]]
+
+
+def test_every_value_of_a_notebook_is_registered():
+    """A subclass of `Shown` without a function in export/display.py would raise at the end of a cell."""
+    kinds = [Shown]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    ours = [kind for kind in kinds[1:] if kind.__module__.startswith("encoder.") and not inspect.isabstract(kind)]
+    missing = [kind for kind in ours if display.html.dispatch(kind) is display.html.dispatch(object)]
+    assert {kind.__name__ for kind in missing} <= {"RecordedPass"}  # made as a Trace only
+    assert len(ours) > 12
+
+    class Mine(Shown):
+        def __repr__(self) -> str:
+            return "<Mine>"
+
+    with pytest.raises(EncoderError, match=r"html\.register"):
+        Mine()._repr_html_()
+    display.html.register(Mine, lambda mine: display.headed(mine, "3"))
+    assert Mine()._repr_html_() == "<code>&lt;Mine&gt;</code>3"
+
+
+def test_a_notebook_that_imported_only_the_package_shows_facts(tmp_path: Path):
+    program = """
+import sys, encoder
+model = encoder.load("twin-pre", device="cpu")
+assert "encoder.export" not in sys.modules
+assert "<table" in model._repr_html_()
+assert model.trace("a cat").save_html(sys.argv[1] + "/page.html").is_file()
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, check=True)
 
 
 def cells(shown: Shown, row: int) -> list[str]:

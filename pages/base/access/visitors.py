@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+#: Set by `encoderscope serve` for its processes: the address that the front before them listens on.
+FRONT = "ENCODERSCOPE_FRONT"
+
 
 def for_one_person() -> bool:
     """Whether only this machine can reach the app, so that its user may read the files anyway."""

@@ -30,10 +30,6 @@ from pages.state import state
 from pages.state.url_state import HOME
 
 _VIEW, _OPEN, _PAGES = "_current_view", "_open_page", "_pages_of_last_runs"
-#: Modules of core that register values, and that the frame imports for nothing else.
-SHARED_VALUES = (
-    "inputs.image_input", "inputs.sound_input", "view.head_measures", "view.output", "view.place", "widgets.outcomes",
-)  # fmt: skip
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
 CAUSAL = (
@@ -49,8 +45,11 @@ def import_params() -> None:
     Before them your own file runs, since its names are values, too. Raises EncoderError where it fails.
     """
     own.load()
-    for name in SHARED_VALUES:
-        importlib.import_module(f"pages.core.{name}")
+    # These modules register values when they are imported, and the frame needs them for nothing else.
+    from pages.core.inputs import image_input, sound_input  # noqa: F401
+    from pages.core.view import head_measures, output, place  # noqa: F401
+    from pages.core.widgets import outcomes  # noqa: F401
+
     for path in sorted(Path(__file__).parents[2].glob("*/params.py")):
         importlib.import_module(f"pages.{path.parent.name}.params")
 

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-#: Set by `encoderscope serve` for its processes.
-FRONT = "ENCODERSCOPE_FRONT"
+from pages.base.access.visitors import FRONT
+
 PAGES = Path(__file__).parents[2]
 
 
@@ -32,7 +32,7 @@ def begin(environment: Mapping[str, str]) -> None:
     folders = {path.parent for path in PAGES.glob("*/page.py")}
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         if path.name not in ("page.py", "__init__.py"):  # the former draws
-            importlib.import_module(".".join(("pages", *path.relative_to(PAGES).with_suffix("").parts)))
+            importlib.import_module(f"pages.{'.'.join(path.relative_to(PAGES).with_suffix('').parts)}")
     for companion in companions():
         companion.warm()
     cache.trace(Run(input=Text("Warm")))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from encoder.cli import ports
 from pages.base.access import visitors
-from pages.core.server.warm import FRONT
+from pages.base.access.visitors import FRONT
 from pages.teaching.desk.strip import spaced
 from pages.teaching.rooms import Room
 from pages.teaching.rooms.session import DESK
