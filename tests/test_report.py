@@ -22,9 +22,10 @@ import torch
 import encoder
 from encoder import export
 from encoder.cli import main
-from encoder.export import report, still
-from encoder.export.document import Section, document
-from encoder.export.picture import attention_lines
+from encoder.documents.document import Section, document
+from encoder.drawing import still
+from encoder.drawing.picture import attention_lines
+from encoder.export import report
 from encoder.measure import head_map
 from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained, code
 from tests.conftest import ROOT

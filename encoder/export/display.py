@@ -8,12 +8,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from encoder.classify import Prediction
+from encoder.drawing.picture import Picture, escape, figure_picture
 from encoder.encoders.generate import Generation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
-from encoder.export.grid import grid
 from encoder.export.notebook import picture_of
-from encoder.export.picture import Picture, escape, figure_picture
 from encoder.figures.layers import effect_map
 from encoder.figures.pairs import similarity_heatmap
 from encoder.measure.heads import HeadMeasures
@@ -21,6 +20,7 @@ from encoder.probe import Curve
 from encoder.search import Collection
 from encoder.similarity.attribution import Attribution
 from encoder.trace.attention_maps import AttentionMaps
+from encoder.views.grid import grid
 
 #: What a model says of itself, in the order of the forward pass.
 FACTS = ("n_layers", "n_heads", "d_model", "d_ffn", "vocab_size", "norm_placement", "position", "activation")

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking

@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.norm_weighted import weighted_heatmap
 from encoder.measure import ranking
 from encoder.measure import rollout as measure

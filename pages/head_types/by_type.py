@@ -5,8 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.documents.document import Section
 from encoder.export import report
-from encoder.export.document import Section
 from encoder.measure import head_types
 from pages.components import head_grid
 from pages.core.inputs.input_words import words_of

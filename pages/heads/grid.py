@@ -7,9 +7,9 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Options
-from encoder.export.options import AS_COMPUTED
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.measure.tokens import sentences
+from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
 from pages.components.events import GridEvent
 from pages.core.view import View, head_measures, selection, small_maps

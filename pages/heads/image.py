@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import Trace
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import aggregate, patches
 from pages.core.view import View, selection

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import explain, figures
+from encoder.documents import tables
 from encoder.explain.source import array
-from encoder.export import tables
 from pages.components import on_click, plot
 from pages.core.view import View, ViewParams, selection, token_rows
 from pages.core.widgets import Export, answer, title

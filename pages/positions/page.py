@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.documents import tables
 from encoder.explain import latex
 from encoder.explain.source import array
-from encoder.export import tables
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions
 from pages.components import plot

@@ -11,10 +11,10 @@ import streamlit as st
 
 from encoder import Trace
 from encoder.export import Options
-from encoder.export.options import AS_COMPUTED
 from encoder.measure import aggregate, head_map, tiled_attention
 from encoder.model.overview import Overview
 from encoder.run import Run
+from encoder.views.options import AS_COMPUTED
 from pages.core.stores import cache
 
 V = TypeVar("V")

@@ -16,8 +16,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import edits
+from encoder.documents.document import Section, document
 from encoder.export import report
-from encoder.export.document import Section, document
 from encoder.load import BUNDLED
 from encoder.run import TRAINED, ModelSpec, code
 from pages.base.access import limits

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from encoder import EncoderError
-from encoder.export.options import SPECIAL_WORDS
 from encoder.load import BUNDLED
+from encoder.views.options import SPECIAL_WORDS
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store

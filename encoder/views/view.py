@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from encoder.documents.document import Section
 from encoder.errors import EncoderError
-from encoder.export.document import Section
-from encoder.export.options import Options, Place
 from encoder.figures import isolated
 from encoder.measure import head_map
 from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
@@ -16,6 +15,7 @@ from encoder.measure.tiled_attention import LongMap
 from encoder.model.config import EncoderConfig
 from encoder.model.shown import Shown
 from encoder.trace.trace import Trace
+from encoder.views.options import Options, Place
 
 #: Rows of a table of the strongest weights.
 STRONGEST = 20

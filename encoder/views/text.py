@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from encoder.export.document import Section
-from encoder.export.options import AS_COMPUTED, Options
-from encoder.export.picture import EXACT_BYTES, Picture, shaded_text
-from encoder.export.view import STRONGEST, HeadView, load_map, named, view_code
+from encoder.documents.document import Section
+from encoder.drawing.picture import EXACT_BYTES, Picture, shaded_text
 from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
 from encoder.measure.aggregate import TokenMap
 from encoder.measure.head_map import HeadMap
 from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace.trace import Trace
+from encoder.views.options import AS_COMPUTED, Options
+from encoder.views.view import STRONGEST, HeadView, load_map, named, view_code
 
 
 @dataclass(frozen=True, repr=False)

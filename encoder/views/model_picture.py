@@ -11,16 +11,16 @@ from typing import Literal
 
 import numpy as np
 
+from encoder.drawing.picture import Picture
 from encoder.edits import CausalMask
 from encoder.explain.output import ChosenPooling, chosen_pooling
 from encoder.explain.place import Place
 from encoder.explain.whole import Whole, whole
-from encoder.export.model_decoder import crossing_of
-from encoder.export.model_input import Given, beside
-from encoder.export.picture import Picture
 from encoder.model.layers import NORM_NAMES
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
+from encoder.views.model_decoder import crossing_of
+from encoder.views.model_input import Given, beside
 
 #: Tokens that are drawn at once; a longer input has a window of them.
 MOST_TOKENS = 48

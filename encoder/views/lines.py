@@ -10,11 +10,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from encoder.documents.document import Section
+from encoder.drawing.picture import EXACT_BYTES, Picture, attention_lines
 from encoder.errors import EncoderError
-from encoder.export.document import Section
-from encoder.export.options import AS_COMPUTED, Options, Place
-from encoder.export.picture import EXACT_BYTES, Picture, attention_lines
-from encoder.export.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 from encoder.figures.attention import names_of_cells
 from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
@@ -22,6 +20,8 @@ from encoder.measure import head_map
 from encoder.measure.aggregate import TokenMap
 from encoder.measure.head_map import WHOLE_TOKENS
 from encoder.trace.trace import Trace
+from encoder.views.options import AS_COMPUTED, Options, Place
+from encoder.views.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 
 #: Heads that readers can tell apart by colour.
 MOST_HEADS = len(HEADS)
