@@ -26,7 +26,7 @@ ENGINE = [
     {"drawing", "model", "own"},
     {"edits", "inputs"},
     {"trace"},
-    {"encoders"},
+    {"encoders", "maps"},
     {"load", "measure", "train"},
     {"classify", "run"},
     {"causal", "explain", "probe", "search", "similarity"},

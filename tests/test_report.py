@@ -26,7 +26,7 @@ from encoder.documents.document import Section, document
 from encoder.drawing import still
 from encoder.drawing.picture import attention_lines
 from encoder.export import report
-from encoder.measure import head_map
+from encoder.maps import head_map
 from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained, code
 from tests.conftest import ROOT
 from tests.test_components import unpack

@@ -14,7 +14,8 @@ from encoder.drawing import still
 from encoder.drawing.still import Still
 from encoder.encoders.named import NamedEncoder
 from encoder.export import HeadView, report, saved
-from encoder.measure import aggregate, head_types
+from encoder.maps import aggregate
+from encoder.measure import head_types
 from encoder.measure.head_alignment import read_pairs, score_heads
 from encoder.measure.heads import head_measures
 from encoder.trace.trace import Trace

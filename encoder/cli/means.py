@@ -18,7 +18,7 @@ from encoder.drawing import still
 from encoder.encoders.text import TextEncoder
 from encoder.measure.head_definitions import BY_NAME
 from encoder.measure.heads import head_measures
-from encoder.measure.tokens import Queries
+from encoder.trace.tokens import Queries
 
 
 def measures(model: TextEncoder, text: str, queries: Queries, strong: float) -> np.ndarray:

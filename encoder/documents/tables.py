@@ -14,7 +14,8 @@ import pandas as pd
 from encoder.explain import TokenFlow
 from encoder.explain.by_hand import Claim
 from encoder.explain.cost import Cost
-from encoder.measure import aggregate, norms, patches, positions
+from encoder.maps import aggregate
+from encoder.measure import norms, patches, positions
 from encoder.measure.map_comparison import Cell, Comparison
 from encoder.measure.norm_weighted import layer_shares, norm_weighted
 from encoder.measure.pair_scores import Scores

@@ -11,7 +11,7 @@ import pandas as pd
 from encoder.documents.document import Section, document
 from encoder.drawing import still
 from encoder.encoders.named import NamedEncoder
-from encoder.measure import aggregate
+from encoder.maps import aggregate
 from encoder.run import ModelSpec
 from encoder.run.code import batch_length, edits_code, python_lines, run_of
 from encoder.trace.trace import Trace

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.measure import aggregate, tokens
-from encoder.measure.head_map import HeadMap
+from encoder.maps import aggregate
+from encoder.maps.head_map import HeadMap
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 #: Text and its unit; -1: no unit, like the space between two units.

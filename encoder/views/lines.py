@@ -16,9 +16,9 @@ from encoder.errors import EncoderError
 from encoder.figures.attention import names_of_cells
 from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_map
-from encoder.measure.aggregate import TokenMap
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.maps import head_map
+from encoder.maps.aggregate import TokenMap
+from encoder.maps.head_map import WHOLE_TOKENS
 from encoder.trace.trace import Trace
 from encoder.views.options import AS_COMPUTED, Options, Place
 from encoder.views.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code

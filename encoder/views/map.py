@@ -15,9 +15,9 @@ from encoder.documents.document import Section
 from encoder.documents.tables import EXACT_TOKENS, attention_frame
 from encoder.figures import attention_heatmap
 from encoder.figures.attention import Scale
+from encoder.maps.head_map import HeadMap
 from encoder.measure import ranking
-from encoder.measure.head_map import HeadMap
-from encoder.measure.tokens import sentences as sentences_of
+from encoder.trace.tokens import sentences as sentences_of
 from encoder.trace.trace import Trace
 from encoder.views.options import AS_COMPUTED, Options
 from encoder.views.view import STRONGEST, HeadView, load_map, places_in, selected_tokens, view_code

@@ -14,8 +14,8 @@ from encoder.documents.document import Section
 from encoder.drawing.picture import EXACT_BYTES, Picture, shaded_text
 from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
-from encoder.measure.aggregate import TokenMap
-from encoder.measure.head_map import HeadMap
+from encoder.maps.aggregate import TokenMap
+from encoder.maps.head_map import HeadMap
 from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace.trace import Trace
 from encoder.views.options import AS_COMPUTED, Options

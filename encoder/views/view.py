@@ -9,9 +9,9 @@ import pandas as pd
 from encoder.documents.document import Section
 from encoder.errors import EncoderError
 from encoder.figures import isolated
-from encoder.measure import head_map
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
-from encoder.measure.tiled_attention import LongMap
+from encoder.maps import head_map
+from encoder.maps.head_map import WHOLE_TOKENS, HeadMap
+from encoder.maps.long_map import LongMap
 from encoder.model.config import EncoderConfig
 from encoder.model.shown import Shown
 from encoder.trace.trace import Trace

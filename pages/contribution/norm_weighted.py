@@ -11,7 +11,7 @@ from encoder.documents import tables
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.numbers import three_digits
 from encoder.measure import norm_weighted, ranking
-from encoder.model.map_pooling import pooling_block
+from encoder.model.overview import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of

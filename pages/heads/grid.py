@@ -7,8 +7,8 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Options
-from encoder.measure.head_map import WHOLE_TOKENS
-from encoder.measure.tokens import sentences
+from encoder.maps.head_map import WHOLE_TOKENS
+from encoder.trace.tokens import sentences
 from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
 from pages.components.events import GridEvent

@@ -5,9 +5,9 @@ import numpy as np
 from encoder import export, figures
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_map
-from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.tiled_attention import LongMap
+from encoder.maps import head_map
+from encoder.maps.aggregate import SpecialTokens
+from encoder.maps.long_map import LongMap
 from encoder.model.overview import Overview
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of

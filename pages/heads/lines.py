@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import export
 from encoder.export import Lines, Map
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.maps.head_map import WHOLE_TOKENS
 from pages.components import lines
 from pages.components.events import LinesEvent
 from pages.core.view import View

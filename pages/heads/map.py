@@ -6,8 +6,8 @@ import streamlit as st
 
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
-from encoder.measure.head_map import WHOLE_TOKENS
-from encoder.model.map_pooling import pooling_block
+from encoder.maps.head_map import WHOLE_TOKENS
+from encoder.model.overview import pooling_block
 from pages.components import plot, plot_window
 from pages.components.button import button
 from pages.components.events import PlotEvent

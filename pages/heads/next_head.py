@@ -12,7 +12,7 @@ from typing import Any
 
 from encoder import ConfigError
 from encoder.export import Map, Options
-from encoder.measure import tokens
+from encoder.trace import tokens
 from pages.base.access import visitors
 from pages.components import events
 from pages.components.plot import figure_answer

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from encoder.export import Map, Options
-from encoder.measure import tokens
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.maps.head_map import WHOLE_TOKENS
 from encoder.run import DECODER, Text
+from encoder.trace import tokens
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View
 from pages.core.view.output import STACKS, Output, target_text, written

@@ -1,7 +1,7 @@
 """The values of the page “Heads” in the address."""
 
 from encoder.load import BUNDLED
-from encoder.measure.aggregate import PAIRS
+from encoder.maps.aggregate import PAIRS
 from encoder.measure.head_definitions import BY_NAME
 from encoder.views.lines import MOST_HEADS
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number

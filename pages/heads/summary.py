@@ -7,7 +7,8 @@ import streamlit as st
 from encoder import Trace
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_types, tokens
+from encoder.measure import head_types
+from encoder.trace import tokens
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, first_view, head_measures
 from pages.core.view.selection import Selection, clear, selected

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from encoder.measure import aggregate, head_types
-from encoder.measure.head_map import LongMap, TokenMap, dense_map, small_maps
+from encoder.maps import aggregate
+from encoder.maps.head_map import LongMap, TokenMap, dense_map, small_maps
+from encoder.measure import head_types
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
 

@@ -12,8 +12,8 @@ from encoder import TextEncoder, TextError
 from encoder.edits import MaskKeys, SetScore
 from encoder.errors import EncoderError
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.maps.head_map import LongMap, dense_map, small_maps
 from encoder.measure import passage
-from encoder.measure.head_map import LongMap, dense_map, small_maps
 from encoder.measure.heads import head_measures
 from encoder.measure.padding import leaked, padding_effect
 from encoder.trace.capture import ON_REQUEST

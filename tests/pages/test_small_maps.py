@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from encoder.export import Options
-from encoder.measure import aggregate, tiled_attention
+from encoder.maps import aggregate, long_map
 from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained
 from pages.core.frame import first_maps
 from pages.core.stores import cache
@@ -65,8 +65,8 @@ def test_the_pass_gives_the_maps_of_a_long_text_layer_by_layer(monkeypatch: pyte
     drawn = []
     small_maps.during_the_pass(text.run, lambda layer, maps: drawn.append((layer, maps)))
     assert [layer for layer, _ in drawn] == [0, 1, 2]
-    afterwards = tiled_attention.layer_overview(text.trace, 1)
-    monkeypatch.setattr(tiled_attention, "layer_overview", lambda *_: pytest.fail("these maps are there already"))
+    afterwards = long_map.layer_overview(text.trace, 1)
+    monkeypatch.setattr(long_map, "layer_overview", lambda *_: pytest.fail("these maps are there already"))
     for layer, maps in drawn:
         np.testing.assert_array_equal(small_maps.of_layer(text, layer), maps)
     known = small_maps.known_overview(text, 1)

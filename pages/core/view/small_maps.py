@@ -11,7 +11,7 @@ import streamlit as st
 
 from encoder import Trace
 from encoder.export import Options
-from encoder.measure import aggregate, head_map, tiled_attention
+from encoder.maps import aggregate, head_map, long_map
 from encoder.model.overview import Overview
 from encoder.run import Run
 from encoder.views.options import AS_COMPUTED
@@ -61,7 +61,7 @@ def _of_every_layer(text: cache.StoredRun, options: Options) -> np.ndarray:
 
 def layer_overview(text: cache.StoredRun, layer: int) -> Overview:
     """The maps of all heads of a layer of a long text, in blocks of tokens."""
-    return text.derived(("overviews", layer), lambda trace: tiled_attention.layer_overview(trace, layer))
+    return text.derived(("overviews", layer), lambda trace: long_map.layer_overview(trace, layer))
 
 
 def known_overview(text: cache.StoredRun, layer: int) -> Overview | None:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.measure import tokens
-from encoder.model.map_pooling import block_max, pooling_block
+from encoder.model.overview import block_max, pooling_block
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 SpecialTokens = Literal["show", "zero", "renormalise"]

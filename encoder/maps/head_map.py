@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import aggregate
-from encoder.measure.aggregate import Cells, Groups, SpecialTokens, TokenMap
-from encoder.measure.tiled_attention import LongMap
-from encoder.model.map_pooling import block_max, pooling_block
+from encoder.maps import aggregate
+from encoder.maps.aggregate import Cells, Groups, SpecialTokens, TokenMap
+from encoder.maps.long_map import LongMap
+from encoder.model.overview import block_max, pooling_block
 from encoder.trace.trace import Trace
 
 #: The longest text, in tokens, whose map is computed as a whole; words, pairs of sentences and lines need that.
