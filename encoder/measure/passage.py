@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.maps import aggregate
-from encoder.maps.head_map import HeadMap
+from encoder.maps import HeadMap, aggregate
 from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
