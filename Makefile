@@ -145,9 +145,9 @@ digits: $(VENV)/installed
 # build/ is not tracked, nor are the packages that npm puts there.
 plotly:
 	mkdir -p build/plotly
-	cp encoder/export/plotly/package.json encoder/export/plotly/build.mjs build/plotly
+	cp encoder/drawing/plotly/package.json encoder/drawing/plotly/build.mjs build/plotly
 	cd build/plotly && npm install --ignore-scripts && npm run build
-	cp build/plotly/plotly.min.js.gz build/plotly/LICENSES.txt encoder/export/plotly
+	cp build/plotly/plotly.min.js.gz build/plotly/LICENSES.txt encoder/drawing/plotly
 
 clean:
 	rm -rf build dist docs/generated static/plotly-* static/*.js .pytest_cache .ruff_cache

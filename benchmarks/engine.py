@@ -14,8 +14,8 @@ from benchmarks import lens, memory, report, subjects, timing
 from benchmarks.report import Figure
 from benchmarks.subjects import ModelPair
 from encoder.causal import ablate_each_head
+from encoder.maps.long_map import layer_overview
 from encoder.measure.head_measures import survey
-from encoder.measure.tiled_attention import layer_overview
 
 #: Eager attention keeps layers x heads x T^2 numbers, 19 GB at 8192 tokens, so it runs only up to this length.
 LONGEST_EAGER = 2048

@@ -149,7 +149,7 @@ class Session:
                 setattr(widget, kind, type(getattr(widget, kind))(value))
 
     async def _tell(self, key: str, name: str, event: dict[str, Any]) -> Run:
-        """An event in a component's state, as `View.send` of encoder/export/drawing/shared.js puts it there."""
+        """An event in a component's state, as `View.send` of encoder/drawing/shared.js puts it there."""
         base = self._component(key)
         self.widgets[base] = WidgetState(id=base, json_value=json.dumps({name: [event]}))
         return await self._rerun(None)

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from docs.browser_model import browser_model
 from encoder import load
+from encoder.drawing.javascript import SHARED, joined
+from encoder.drawing.picture import Picture, style
+from encoder.drawing.plotly_js import plotly_js
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import SaveError
-from encoder.export.model_picture import model_picture
-from encoder.export.picture import Picture, style
-from encoder.export.plotly_js import plotly_js
 from encoder.figures.colours import thumbnails_lut
-from encoder.javascript import SHARED, joined
 from encoder.version import __version__
+from encoder.views.model_picture import model_picture
 
 HERE = Path(__file__).parent / "browser"
 #: How a reader starts the app, and where it is then.

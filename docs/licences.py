@@ -23,7 +23,7 @@ from the packages' own metadata. Encoderscope itself has the MIT licence.
   nothing of its code or data is here but the sound that it made.
 - **WordNet** sample: the WordNet licence, encoder/data/wordnet/LICENSE.
 - **Bundled atlases**: measured for this project, MIT; their sentences are WordNet's, with its licence.
-- **plotly.js** (MIT), bundled with its own dependencies (MIT, BSD and zlib): encoder/export/plotly/LICENSES.txt.
+- **plotly.js** (MIT), bundled with its own dependencies (MIT, BSD and zlib): encoder/drawing/plotly/LICENSES.txt.
 
 | package | version | licence |
 |---|---|---|

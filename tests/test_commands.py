@@ -23,7 +23,7 @@ from encoder import causal
 from encoder.cli import completion, doctor, lesson, main, progress
 from encoder.cli.command import Parser
 from encoder.cli.values import FORMATS
-from encoder.export import still
+from encoder.drawing import still
 from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
 from encoder.inputs.sound_files import wav_bytes

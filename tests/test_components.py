@@ -19,9 +19,9 @@ from plotly.offline import get_plotlyjs_version
 from streamlit.testing.v1 import AppTest
 
 from encoder import figures
-from encoder.export import plotly_js, wire
+from encoder.drawing import plotly_js, wire
+from encoder.drawing.javascript import SHARED, joined
 from encoder.figures.colours import HEADS
-from encoder.javascript import SHARED, joined
 from pages.components import assets, events, head_grid
 from pages.components.plot import _message
 from tests.conftest import ROOT
@@ -258,7 +258,7 @@ def test_the_bundle_is_the_plotly_js_that_the_pinned_plotly_expects() -> None:
     made_from = json.loads((plotly_js.HERE / "package.json").read_text(encoding="utf-8"))["devDependencies"][
         "plotly.js"
     ]
-    assert made_from == wanted, f"Write {wanted} into encoder/export/plotly/package.json, then run: make plotly"
+    assert made_from == wanted, f"Write {wanted} into encoder/drawing/plotly/package.json, then run: make plotly"
     assert plotly_js.plotly_js().startswith(f"/*! plotly.js v{wanted} "), "Run: make plotly"
     licences = (plotly_js.HERE / "LICENSES.txt").read_text(encoding="utf-8")
     assert f"plotly.js {wanted}: MIT" in licences, "Run: make plotly"
@@ -427,7 +427,7 @@ def page() -> None:
     import plotly.graph_objects as go
     import streamlit as st
 
-    from encoder.export import picture
+    from encoder.drawing import picture
     from pages import components
 
     figure = go.Figure(go.Heatmap(z=np.eye(3)))

@@ -92,7 +92,7 @@ def test_the_wheel_carries_engine_and_app(wheel: Path):
 def test_the_wheel_carries_nothing_else(wheel: Path):
     assert {name.split("/")[0] for name in contents(wheel) if ".dist-info/" not in name} == {"encoder", APP}
     assert not [name for name in contents(wheel) if "__pycache__" in name or name.endswith(".pyc")]
-    plotly = "encoder/export/plotly/"
+    plotly = "encoder/drawing/plotly/"
     assert [name for name in contents(wheel) if name.endswith(".gz")] == [f"{plotly}plotly.min.js.gz"]
     assert f"{plotly}LICENSES.txt" in contents(wheel)
     assert not [name for name in contents(wheel) if "secrets" in name]

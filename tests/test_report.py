@@ -22,10 +22,11 @@ import torch
 import encoder
 from encoder import export
 from encoder.cli import main
-from encoder.export import report, still
-from encoder.export.document import Section, document
-from encoder.export.picture import attention_lines
-from encoder.measure import head_map
+from encoder.documents.document import Section, document
+from encoder.drawing import still
+from encoder.drawing.picture import attention_lines
+from encoder.export import report
+from encoder.maps.aggregate import dense_map
 from encoder.run import UNTRAINED, ModelSpec, Run, Text, Untrained, code
 from tests.conftest import ROOT
 from tests.test_components import unpack
@@ -226,7 +227,7 @@ def test_a_map_of_words_keeps_the_positions_of_their_tokens(minilm: encoder.Text
     trace = minilm.trace("The tokenizers split unbelievable words.", "It works.")
     options = export.Options(words=True, pairs="a-b", scale_to_max=True, log=True)
     view = export.map(trace, None, 3, queries=[3], options=options)
-    weights = head_map.dense_map(trace, None, 3, words=True, pairs="a-b").weights.numpy()
+    weights = dense_map(trace, None, 3, words=True, pairs="a-b").weights.numpy()
     table = view.frame()
     assert table["weight"].to_numpy() == pytest.approx(weights.ravel(), abs=1e-7)
     assert set(table["layer"]) == {"mean"}

@@ -44,6 +44,14 @@ def test_the_first_page_of_python_names_ten_public_names() -> None:
     assert set(named) <= set(encoder.__all__)
 
 
+def test_what_export_published_is_there_and_listed() -> None:
+    used = set(re.findall(r"\bexport\.([a-z]\w*)", (ROOT / "docs/python.md").read_text(encoding="utf-8")))
+    lines = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("pages/**/*.py"))
+    used |= set(re.findall(r"(?:\"|\\n)from encoder\.export import (\w+)", lines))
+    assert used >= {"lines", "map", "model", "still", "tables"}
+    assert used <= set(encoder.export.__all__) <= set(dir(encoder.export))
+
+
 def test_the_document_has_the_versions_of_the_formats() -> None:
     now = dict(re.findall(r"^\| (\w+)[^|]*\|[^|]*\| ([^|]+?) \|$", DOCUMENT, re.MULTILINE))
     assert now["atlas"] == str(atlas_files.VERSION)

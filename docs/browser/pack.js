@@ -1,4 +1,4 @@
-// A header and its arrays as one block of bytes, as `encoder/export/wire.py` describes.
+// A header and its arrays as one block of bytes, as `encoder/drawing/wire.py` describes.
 
 const ALIGNMENT = 8;
 const DTYPES = { Float32Array: "float32", Float64Array: "float64", Uint8Array: "uint8", Int32Array: "int32" };

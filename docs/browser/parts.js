@@ -1,6 +1,6 @@
-// The arithmetic that opens inside the picture of the model. encoder/export/model_parts.py has the same parts, with
+// The arithmetic that opens inside the picture of the model. encoder/views/model_parts.py has the same parts, with
 // formulas and a check in float64.
-import { inWords, threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { inWords, threeDigits } from "../../encoder/drawing/drawing.js";
 import { largest, poolingShares } from "./engine/heads.js";
 import { moments, norm } from "./engine/linear.js";
 import { headOf } from "./pictures.js";

@@ -1,4 +1,4 @@
-// What the drawings need, made of a trace in the browser. encoder/export/ makes the same of a Trace in Python.
+// What the drawings need, made of a trace in the browser. encoder/views/ makes the same of a Trace in Python.
 //
 // Each function gives {kind, header, arrays, height}; arrays: name -> {data, shape}.
 import { poolingShares, sentenceVector } from "./engine/heads.js";

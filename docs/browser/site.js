@@ -1,9 +1,9 @@
 // The site: what a reader types and selects is in the address, under the names of the app; a worker computes.
-import { inputsByHand } from "../../encoder/export/drawing/by_hand.js";
-import { ByHandView } from "../../encoder/export/drawing/by_hand_view.js";
-import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { DrawView } from "../../encoder/export/drawing/draw_view.js";
-import { VIEWS } from "../../encoder/export/drawing/views.js";
+import { inputsByHand } from "../../encoder/drawing/by_hand.js";
+import { ByHandView } from "../../encoder/drawing/by_hand_view.js";
+import { make, threeDigits } from "../../encoder/drawing/drawing.js";
+import { DrawView } from "../../encoder/drawing/draw_view.js";
+import { VIEWS } from "../../encoder/drawing/views.js";
 import { digitOf, digitOfBitmap } from "./digit.js";
 import { pack } from "./pack.js";
 

@@ -1,5 +1,5 @@
 // The engine's thread: it loads models, runs them, and answers each request with the pictures of a page.
-import { threeDigits } from "../../encoder/export/drawing/drawing.js";
+import { threeDigits } from "../../encoder/drawing/drawing.js";
 import { classes, cosine, hiddenWord, largest, sentenceVector } from "./engine/heads.js";
 import { fetched, Model } from "./model.js";
 import { pack } from "./pack.js";

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from encoder.measure.tokens import sentences
 from encoder.model.classifier import Classifier, Kind
 from encoder.model.shown import Shown
 from encoder.trace.head_input import vectors_for
+from encoder.trace.tokens import sentences
 from encoder.trace.trace import Trace
 
 #: Prefixes of tags: begin, inside, end or last, a single word. "O" is outside of every entity.

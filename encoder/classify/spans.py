@@ -14,8 +14,8 @@ from torch import Tensor
 
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.measure import tokens
 from encoder.model.classifier import Classifier
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 #: Tokens of the longest answer, as in the scripts of BERT.

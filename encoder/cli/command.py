@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from encoder.export.still import Still
+    from encoder.drawing.still import Still
 
 PROGRAM = "encoderscope"
 #: Exit codes of every command, as the help and docs/command-line.md say.

@@ -14,7 +14,7 @@ from encoder.cli.command import STOPPED, CommandError, Result
 from encoder.cli.progress import Shown
 from encoder.corpus import Atlas, Source, iter_index, open_atlas
 from encoder.corpus.building import Runner
-from encoder.export import still
+from encoder.drawing import still
 
 
 def build_atlas(options: argparse.Namespace) -> int:

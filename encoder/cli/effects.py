@@ -9,8 +9,8 @@ from encoder import causal
 from encoder.causal import Outcome
 from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result, near
-from encoder.export import still
-from encoder.export.tables import cells_of
+from encoder.documents.tables import cells_of
+from encoder.drawing import still
 from encoder.probe import bundled, iter_by_layer, iter_extract, read_task
 from encoder.probe.features import View
 

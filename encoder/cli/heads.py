@@ -10,10 +10,12 @@ import torch
 from encoder import export
 from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
+from encoder.drawing import still
+from encoder.drawing.still import Still
 from encoder.encoders.named import NamedEncoder
-from encoder.export import HeadView, report, saved, still
-from encoder.export.still import Still
-from encoder.measure import aggregate, head_types
+from encoder.export import HeadView, report, saved
+from encoder.maps import aggregate
+from encoder.measure import head_types
 from encoder.measure.head_alignment import read_pairs, score_heads
 from encoder.measure.head_measures import head_measures
 from encoder.trace.trace import Trace

@@ -14,11 +14,11 @@ from encoder.cli import inputs, progress
 from encoder.cli.command import CommandError, Result
 from encoder.cli.corpus import source_of
 from encoder.cli.effects import outcome_of
+from encoder.drawing import still
 from encoder.encoders.text import TextEncoder
-from encoder.export import still
 from encoder.measure.head_definitions import BY_NAME
 from encoder.measure.head_measures import head_measures
-from encoder.measure.tokens import Queries
+from encoder.trace.tokens import Queries
 
 
 def measures(model: TextEncoder, text: str, queries: Queries, strong: float) -> np.ndarray:

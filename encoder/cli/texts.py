@@ -12,12 +12,13 @@ from encoder import classify
 from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
 from encoder.cli.progress import Shown, shares, track
+from encoder.documents.tables import similarity_frame
+from encoder.drawing import still
+from encoder.drawing.still import Still
 from encoder.encoders.signal import SignalEncoder
 from encoder.encoders.text import TextEncoder, of_text
-from encoder.export import report, still
+from encoder.export import report
 from encoder.export import similarity as export
-from encoder.export.still import Still
-from encoder.export.tables import similarity_frame
 from encoder.probe.features import vectors as vectors_of
 from encoder.search import embed_gradually, nearest
 from encoder.similarity import Attribution, attribute, leave_words_out

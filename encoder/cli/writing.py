@@ -177,7 +177,7 @@ def _npz(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace
 
 
 def _html(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
-    from encoder.export.document import Section, document
+    from encoder.documents.document import Section, document
     from encoder.export.report import footer
 
     result = _only(results, options)

@@ -1,6 +1,6 @@
 """Groups of tokens in a batch of texts of one length: special tokens, punctuation, the same token or word elsewhere.
 
-They are those of `encoder.measure.tokens`, for several texts at once.
+They are those of `encoder.trace.tokens`, for several texts at once.
 
 Shapes: B texts, T tokens (queries i, keys j), R query rows, G key groups.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 from encoder.causal.outcomes import one_token
 from encoder.encoders.text import TextEncoder
 from encoder.inputs.text import Tokenized
-from encoder.measure import tokens
+from encoder.trace import tokens
 
 #: Pairs of tokens up to which the factors of a batch are kept from layer to layer.
 KEEP_PAIRS = 4_000_000

@@ -152,7 +152,7 @@ class TextEncoder(NamedEncoder):
         """Like `trace`, for a tokenized text.
 
         on_overview: called with layer and overview of each layer once it is computed, where that is quicker than
-        `tiled_attention.layer_overview` afterwards: float32 on a CPU, more than 512 tokens that all see each other.
+        `long_map.layer_overview` afterwards: float32 on a CPU, more than 512 tokens that all see each other.
         """
         if pad_to is not None:
             self._check_padding(pad_to)

@@ -9,7 +9,7 @@ from encoder.errors import EncoderError
 from encoder.explain.latex import Formula, stack, text
 from encoder.explain.reference import Check, compare
 from encoder.inputs.tokenizer import Tokenizer
-from encoder.measure.tokens import sentences
+from encoder.trace.tokens import sentences
 from encoder.trace.trace import Trace
 
 

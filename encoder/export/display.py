@@ -17,16 +17,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from encoder.classify import Prediction
+from encoder.drawing.picture import escape, figure_picture
 from encoder.encoders.generate import Generation
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
-from encoder.export.grid import grid
-from encoder.export.lines import Lines
-from encoder.export.map import Map
 from encoder.export.notebook import picture_of
-from encoder.export.picture import escape, figure_picture
-from encoder.export.text import Text
 from encoder.figures.layers import effect_map
 from encoder.figures.pairs import similarity_heatmap
 from encoder.measure.head_measures import HeadMeasures
@@ -35,6 +31,10 @@ from encoder.search import Collection
 from encoder.similarity.attribution import Attribution
 from encoder.trace.attention_maps import AttentionMaps
 from encoder.trace.trace import Trace
+from encoder.views.grid import grid
+from encoder.views.lines import Lines
+from encoder.views.map import Map
+from encoder.views.text import Text
 
 #: What a model says of itself, in the order of the forward pass.
 FACTS = ("n_layers", "n_heads", "d_model", "d_ffn", "vocab_size", "norm_placement", "position", "activation")

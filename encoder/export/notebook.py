@@ -11,19 +11,19 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from encoder.drawing.javascript import SHARED, joined
+from encoder.drawing.picture import Picture, figure_picture, style
+from encoder.drawing.plotly_js import plotly_js
 from encoder.errors import EncoderError
 from encoder.explain.place import Place
 from encoder.explain.reference import Recomputation
 from encoder.explain.score import Variant
-from encoder.export.lines import Lines
-from encoder.export.map import Map
-from encoder.export.model_parts import PARTS, with_parts
-from encoder.export.model_picture import model_picture
-from encoder.export.picture import Picture, figure_picture, style
-from encoder.export.plotly_js import plotly_js
-from encoder.export.text import Text
-from encoder.javascript import SHARED, joined
 from encoder.trace.trace import Trace
+from encoder.views.lines import Lines
+from encoder.views.map import Map
+from encoder.views.model_parts import PARTS, with_parts
+from encoder.views.model_picture import model_picture
+from encoder.views.text import Text
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from encoder.documents.document import Section, document
+from encoder.drawing.picture import escape
 from encoder.encoders.text import TextEncoder, of_text
 from encoder.errors import EncoderError, SaveError, quoted
 from encoder.export import similarity
-from encoder.export.document import Section, document
-from encoder.export.lines import lines
-from encoder.export.map import map
-from encoder.export.picture import escape
 from encoder.export.saved import page
-from encoder.export.text import text
 from encoder.run import ModelSpec, Text
 from encoder.run.address import Link, read_link, whole_number
 from encoder.similarity import attribute
+from encoder.views.lines import lines
+from encoder.views.map import map
+from encoder.views.text import text
 
 #: The page in a link -> what it is called.
 PAGES = {"model": "The model at work", "heads": "Heads", "similarity": "Sentence similarity"}

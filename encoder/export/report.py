@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from encoder.documents.document import Section, document
+from encoder.drawing import still
 from encoder.encoders.named import NamedEncoder
-from encoder.export import still
-from encoder.export.document import Section, document
-from encoder.export.view import HeadView
-from encoder.measure import aggregate
+from encoder.maps import aggregate
 from encoder.run import ModelSpec
 from encoder.run.code import batch_length, edits_code, python_lines, run_of
 from encoder.trace.trace import Trace
 from encoder.version import __version__
+from encoder.views.view import HeadView
 
 #: Side of the small maps, in cells.
 SMALL = 64

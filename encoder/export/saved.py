@@ -5,18 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from encoder.documents.document import Section, document
+from encoder.drawing.picture import Picture
 from encoder.errors import SaveError
 from encoder.explain.place import Place
-from encoder.export.document import Section, document
-from encoder.export.lines import Lines
-from encoder.export.map import Map
-from encoder.export.model_parts import with_parts
 from encoder.export.notebook import INSIDE, of_trace, picture_of
-from encoder.export.picture import Picture
 from encoder.export.report import footer, typed
-from encoder.export.text import Text
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
+from encoder.views.lines import Lines
+from encoder.views.map import Map
+from encoder.views.model_parts import with_parts
+from encoder.views.text import Text
 
 #: Bytes of the layers and heads that a file holds; beyond, it has each layer with one head, and one layer's heads.
 MOST_BYTES = 3_000_000

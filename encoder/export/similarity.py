@@ -3,10 +3,10 @@
 Shapes: T_a, T_b tokens of the two texts, W_a, W_b their words.
 """
 
+from encoder.documents.document import Section, document
+from encoder.documents.tables import similarity_frame, word_frame
 from encoder.encoders.text import TextEncoder
 from encoder.export import report
-from encoder.export.document import Section, document
-from encoder.export.tables import similarity_frame, word_frame
 from encoder.figures.pairs import similarity_heatmap
 from encoder.run import ModelSpec
 from encoder.run.code import model_lines

@@ -7,7 +7,14 @@ Every figure accepts numpy arrays or anything with `__array__`, such as a tensor
 transparent, so it suits light and dark pages. A function that computes numbers for a figure is public, too.
 """
 
-from encoder.figures.attention import attention_cells, attention_heatmap, attention_spec, names_of_cells
+from encoder.figures.attention import (
+    attention_cells,
+    attention_heatmap,
+    attention_spec,
+    attention_window,
+    names_of_cells,
+    window_spec,
+)
 from encoder.figures.axes import arrow, disambiguate, isolated
 from encoder.figures.colours import THEMES, thumbnails_lut
 from encoder.figures.gradients import layer_gradients
@@ -29,7 +36,6 @@ from encoder.figures.positions import (
     rotary_angles,
 )
 from encoder.figures.probes import ProbeCurve, probe_curves
-from encoder.figures.tiled_heatmap import attention_window, window_spec
 from encoder.figures.vectors import (
     robust_limit,
     symmetric_limit,

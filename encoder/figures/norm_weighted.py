@@ -7,10 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from encoder.figures import colours as colour
-from encoder.figures.attention import LOG_DECADES, attention_heatmap
+from encoder.figures.attention import LOG_DECADES, attention_heatmap, attention_window
 from encoder.figures.axes import as_array, logarithmic_bar, margin, neutral_layout, plain_axis
 from encoder.figures.plotly_traces import LEGEND, curve
-from encoder.figures.tiled_heatmap import attention_window
 
 #: The series of the charts: attention, norm-weighted attention, an average word.
 ATTENTION, NORM_WEIGHTED, WORD = colour.SERIES[0], colour.SERIES[1], colour.NEUTRAL

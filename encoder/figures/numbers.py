@@ -11,7 +11,7 @@ _THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
 def three_digits(value: float) -> str:
     """Three significant digits without trailing zeros: 0.184, −1230, 1.2e-7. A tie is rounded away from 0.
 
-    `threeDigits` in encoder/export/drawing/drawing.js gives the same text for every number.
+    `threeDigits` in encoder/drawing/drawing.js gives the same text for every number.
     """
     rounded = float(_THREE_DIGITS.create_decimal_from_float(float(value)))
     if not math.isfinite(rounded):
@@ -27,7 +27,7 @@ def three_digits(value: float) -> str:
 def in_words(value: float) -> str:
     """A number inside a sentence: three significant digits, without an exponent for a small one.
 
-    `inWords` in encoder/export/drawing/drawing.js gives the same text.
+    `inWords` in encoder/drawing/drawing.js gives the same text.
     """
     return "less than 0.000001" if 0 < abs(value) < 1e-6 else three_digits(value)
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.measure import tokens
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 Kind = Literal["same", "replaced", "first", "second"]

@@ -20,8 +20,9 @@ from torch import Tensor
 from encoder.edits import MaskKeys
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
-from encoder.measure import aggregate, tokens
+from encoder.maps import aggregate
 from encoder.measure.norm_weighting import value_output
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 Scope = Literal["head", "layer", "model"]

@@ -19,12 +19,12 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.measure import tokens
 from encoder.measure.head_definitions import HEAD_MEASURES, own
 from encoder.measure.one_trace import check_trace
-from encoder.measure.tokens import Queries
-from encoder.model.map_pooling import block_max, pooling_block, put_block_max
+from encoder.model.overview import block_max, pooling_block, put_block_max
 from encoder.model.shown import Shown
+from encoder.trace import tokens
+from encoder.trace.tokens import Queries
 from encoder.trace.trace import SHORT, Trace
 
 #: The default threshold of a strong weight.

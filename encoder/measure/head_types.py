@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from encoder.measure import aggregate, tokens
+from encoder.maps import aggregate
 from encoder.measure.head_measures import HeadMeasures, uniform_share
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import tokens
-from encoder.measure.aggregate import SpecialTokens
+from encoder.maps.aggregate import SpecialTokens
+from encoder.maps.long_map import LongMap
 from encoder.measure.align import Alignment
-from encoder.measure.tiled_attention import LongMap
-from encoder.model.map_pooling import block_max, pooling_block
+from encoder.model.overview import block_max, pooling_block
+from encoder.trace import tokens
 from encoder.trace.trace import CHUNK_NUMBERS, Trace
 
 

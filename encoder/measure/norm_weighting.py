@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from encoder.edits import ablates
-from encoder.measure import aggregate, tokens
+from encoder.maps import aggregate
 from encoder.measure.one_trace import check_trace
-from encoder.model.map_pooling import pooling_block, put_block_max
+from encoder.model.overview import pooling_block, put_block_max
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 

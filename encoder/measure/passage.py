@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from encoder.measure import aggregate, tokens
-from encoder.measure.head_map import HeadMap
+from encoder.maps import HeadMap, aggregate
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 #: Text and its unit; -1: no unit, like the space between two units.

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.measure import tokens
 from encoder.model import attend
 from encoder.model.config import EncoderConfig
 from encoder.model.disentangled import PositionTerms
 from encoder.model.embed import is_sine_halves, sinusoidal
 from encoder.model.encoder import Encoder
 from encoder.model.rotary import rotate
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from encoder.measure import tokens
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 #: The weights of a row or a column, for pages, which know no tensors.

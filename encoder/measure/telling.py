@@ -24,8 +24,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.measure import tokens
 from encoder.measure.head_definitions import OWN, Definition
+from encoder.trace import tokens
 from encoder.trace.trace import SHORT, Trace
 
 #: The habit of a head is averaged over the words among this many tokens on each side of the query.

@@ -5,7 +5,7 @@
     (4, 4)
     >>> found = similarity.attribute(model, "a cat", "a kitten")    # at the embeddings; less reference terms
 
-`attribution` has the split, `paths` the integrated derivatives, `scores` those of words, `of_class` the
+`attribution` has the split, `paths` the integrated derivatives, `words` the numbers of words, `of_class` the
 same question for a class of a classification head, `late` ColBERT's MaxSim.
 """
 
@@ -21,8 +21,7 @@ from encoder.similarity.attribution import (
 from encoder.similarity.late import LateInteraction, late_interaction
 from encoder.similarity.of_class import ClassAttribution, attribute_class, iter_attribute_class
 from encoder.similarity.paths import REFERENCES, Reference
-from encoder.similarity.scores import WordScores, leave_words_out, word_scores
-from encoder.similarity.words import Cells, token_cells, word_cells
+from encoder.similarity.words import Cells, WordScores, leave_words_out, token_cells, word_cells, word_scores
 
 __all__ = [
     "REFERENCES", "TOLERANCE", "Attribution", "Cells", "ClassAttribution", "LateInteraction", "Progress", "Reference",

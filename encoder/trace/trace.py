@@ -27,7 +27,7 @@ from encoder.errors import EncoderError, OutOfMemory
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
 from encoder.model.device import free_memory
-from encoder.model.map_pooling import pooling_block, put_block_max
+from encoder.model.overview import pooling_block, put_block_max
 from encoder.model.pauses import pause
 from encoder.trace.recorded_pass import RecordedPass
 

@@ -5,8 +5,8 @@ from functools import partial
 import streamlit as st
 
 from encoder import EncoderError, figures
+from encoder.documents import tables
 from encoder.explain.by_hand import Calculation, Inputs, claims, compute
-from encoder.export import tables
 from pages.by_hand import mistakes, numbers_in_link
 from pages.by_hand.params import Params
 from pages.components.by_hand import by_hand

@@ -15,8 +15,8 @@ from streamlit.file_util import get_app_static_dir
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from encoder.export import plotly_js
-from encoder.javascript import SHARED, joined
+from encoder.drawing import plotly_js
+from encoder.drawing.javascript import SHARED, joined
 
 HERE = Path(__file__).parent
 # Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for

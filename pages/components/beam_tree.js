@@ -1,6 +1,6 @@
 // Beam search as a tree: a column for each step, in it the candidates, the most probable one first.
-import { make, svg, threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { Drawing } from "../../encoder/export/drawing/shared.js";
+import { make, svg, threeDigits } from "../../encoder/drawing/drawing.js";
+import { Drawing } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const ROW = 34; // pixels of a candidate; its height is less

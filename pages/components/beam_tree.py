@@ -1,7 +1,7 @@
 """`beam_tree`: the candidates of beam search as a tree, the steps from left to right."""
 
+from encoder.drawing import wire
 from encoder.encoders.generate import Generation
-from encoder.export import wire
 
 from . import assets
 

@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
+from encoder.drawing import wire
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
-from encoder.export import wire
 
 from . import assets, events
 

@@ -1,6 +1,6 @@
 // The address of the view: shown, and copied with or without the user's text.
-import { make } from "../../encoder/export/drawing/drawing.js";
-import { unpack } from "../../encoder/export/drawing/shared.js";
+import { make } from "../../encoder/drawing/drawing.js";
+import { unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 // Over plain http, as in a classroom's network, browsers have no navigator.clipboard: then the shown text is selected and

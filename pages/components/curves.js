@@ -1,10 +1,10 @@
 // Runs that train: loss, accuracy and a head's attention map. While a run is active, the browser asks a channel of its
 // own for new numbers and draws them; Python draws the page again when all runs have ended.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { appUrl } from "./address.js";
 import { Chart, drawSwatch } from "./curves_chart.js";
 import { drawMap, placeInMap } from "./curves_map.js";
-import { Drawing, everyFrame, readTheme, unpack } from "../../encoder/export/drawing/shared.js";
+import { Drawing, everyFrame, readTheme, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const [EVERY, REST] = [200, 40]; // milliseconds between two questions, and at least after an answer

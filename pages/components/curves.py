@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from encoder.export import wire
+from encoder.drawing import wire
 from pages.state import url_state
 
 from . import assets

@@ -1,6 +1,6 @@
 // The attention map of a run on a canvas: queries are rows, keys are columns.
 import { penOf } from "./curves_chart.js";
-import { fit } from "../../encoder/export/drawing/shared.js";
+import { fit } from "../../encoder/drawing/shared.js";
 
 const TITLE = 18;
 

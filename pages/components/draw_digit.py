@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from encoder.export import wire
+from encoder.drawing import wire
 
 from . import assets, events
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import streamlit as st
 
-from encoder.export.model_parts import PARTS
+from encoder.views.model_parts import PARTS
 from pages.base.work.whole_callbacks import whole
 from pages.state import kept, url_state
 from pages.state.params import ZoomWindow

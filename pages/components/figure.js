@@ -1,6 +1,6 @@
 // Reads a figure before it is drawn: its arrays, theme, cells, and the text of its numbers and labels.
-import { threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { sameBytes } from "../../encoder/export/drawing/shared.js";
+import { threeDigits } from "../../encoder/drawing/drawing.js";
+import { sameBytes } from "../../encoder/drawing/shared.js";
 
 // The figure's JSON with its arrays. An unchanged array stays the same object: Plotly then skips it.
 export function revive(node, arrays, previous) {

@@ -1,6 +1,6 @@
 // A dialog that finds pages, terms, lessons, settings and heads: a combobox with a list, by the pattern of the ARIA guide.
-import { make } from "../../encoder/export/drawing/drawing.js";
-import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { make } from "../../encoder/drawing/drawing.js";
+import { eventId, unpack } from "../../encoder/drawing/shared.js";
 import { found } from "./find_ranking.js";
 import { mounted } from "./mounted.js";
 

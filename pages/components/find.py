@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from encoder.export import wire
+from encoder.drawing import wire
 
 from . import assets, events
 

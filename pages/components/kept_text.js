@@ -1,6 +1,6 @@
 // Keeps texts that are too long for the address, for this tab and until it is closed: its next session gets them.
-import { make } from "../../encoder/export/drawing/drawing.js";
-import { unpack } from "../../encoder/export/drawing/shared.js";
+import { make } from "../../encoder/drawing/drawing.js";
+import { unpack } from "../../encoder/drawing/shared.js";
 import { keepText } from "./kept.js";
 import { mounted } from "./mounted.js";
 

@@ -1,5 +1,5 @@
 // Attention as lines, in the app.
-import { LinesView } from "../../encoder/export/drawing/lines_view.js";
+import { LinesView } from "../../encoder/drawing/lines_view.js";
 import { mounted } from "./mounted.js";
 
 export default mounted(LinesView);

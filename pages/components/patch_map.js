@@ -1,6 +1,6 @@
 // An image cut into patches, with a colour over each: the weight of the selected patch on it.
-import { make, threeDigits } from "../../encoder/export/drawing/drawing.js";
-import { Drawing, everyFrame, readTheme } from "../../encoder/export/drawing/shared.js";
+import { make, threeDigits } from "../../encoder/drawing/drawing.js";
+import { Drawing, everyFrame, readTheme } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const KEYS_HELP = "Arrow keys move over the patches, Enter selects one, Escape clears.";

@@ -6,7 +6,7 @@ before the page runs, so it may change other widgets' state.
 
 from collections.abc import Callable
 
-from encoder.export.picture import Picture
+from encoder.drawing.picture import Picture
 
 from . import assets, events
 from .events import LinesEvent, ModelEvent, TextEvent

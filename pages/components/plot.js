@@ -1,24 +1,16 @@
 // Shows a Plotly figure and sends its clicks, zooms and keys to Python, if Python listens.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { appUrl } from "./address.js";
 import { axisKey, colourRange, labelsOf, mapsOf, namesOf, nest, revive } from "./figure.js";
-import { gestures } from "../../encoder/export/drawing/finger.js";
+import { gestures } from "../../encoder/drawing/finger.js";
 import { moveCursor, movePoint, placeCursor, pointsOf } from "./plot_cursor.js";
-import { fadeOut, fadingPicture, showsOther } from "../../encoder/export/drawing/fade.js";
+import { fadeOut, fadingPicture, showsOther } from "../../encoder/drawing/fade.js";
 import { fitLabels, hideCovered } from "./plot_labels.js";
 import { barsAreTooLong, fitColourBar, placeModeBar, plotLayout, roomForBars, withType } from "./plot_layout.js";
 import { listenToPlotly, listenToPointer } from "./plot_pointer.js";
 import { readZoom, settleZoom, showZoom } from "./plot_zoom.js";
 import { loadPlotly, plotlyConfig } from "./plotly.js";
-import {
-  download,
-  Drawing,
-  everyFrame,
-  fileName,
-  readTheme,
-  stored,
-  unpack,
-} from "../../encoder/export/drawing/shared.js";
+import { download, Drawing, everyFrame, fileName, readTheme, stored, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 import { join, leave, shows } from "./together.js";
 

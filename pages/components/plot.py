@@ -10,8 +10,8 @@ import pandas  # noqa: F401  whole, before a figure: plotly uses a pandas that a
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from encoder.export import wire
-from encoder.export.plotly_js import check_kinds
+from encoder.drawing import wire
+from encoder.drawing.plotly_js import check_kinds
 from pages.base.work.whole_callbacks import whole
 from pages.state import url_state
 from pages.state.params import Param

@@ -1,5 +1,5 @@
 // Mouse and finger on a plot: labels of cells, and clicks, taps and long presses that reach Python.
-import { listenToFinger } from "../../encoder/export/drawing/finger.js";
+import { listenToFinger } from "../../encoder/drawing/finger.js";
 import { cellText, placeCursor } from "./plot_cursor.js";
 import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
 import { settleZoom } from "./plot_zoom.js";

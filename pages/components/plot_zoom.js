@@ -1,5 +1,5 @@
 // The zoom window of a plot: what Python knows of it, and what the plot shows.
-import { eventId } from "../../encoder/export/drawing/shared.js";
+import { eventId } from "../../encoder/drawing/shared.js";
 
 const SETTLED_MS = 150; // a zoom or pan ends when the pointer has been still for so long
 

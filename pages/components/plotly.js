@@ -1,5 +1,5 @@
 // plotly.js itself: loaded once a page, as 0.4 MB of gzip that the browser unpacks; and its configuration.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { appUrl } from "./address.js";
 
 export function loadPlotly(path) {

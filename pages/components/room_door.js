@@ -1,7 +1,7 @@
 // The teacher's link, whose key is in its fragment and is sent to no server; and the rooms whose key this browser has.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { forgetSeat, rooms } from "./kept.js";
-import { download, eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { download, eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 class RoomDoor {

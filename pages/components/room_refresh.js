@@ -1,7 +1,7 @@
 // Runs its part of the page again when members or answers of the room have changed.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { roomNews } from "./room_news.js";
-import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const PAUSE = 700; // milliseconds: thirty may answer at once

@@ -1,9 +1,9 @@
 // The line of a room: who follows, what is left of the timer, and buttons. It hears of the room's changes and asks Python
 // for another run only for a version that Python has not read.
-import { make } from "../../encoder/export/drawing/drawing.js";
+import { make } from "../../encoder/drawing/drawing.js";
 import { keepSeat } from "./kept.js";
 import { roomNews } from "./room_news.js";
-import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 // Milliseconds after a run in which the page is not complete yet, after which a request counts as lost, and after which

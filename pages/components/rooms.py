@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
-from encoder.export import wire
+from encoder.drawing import wire
 
 from . import assets, events
 

@@ -1,6 +1,6 @@
 // A row of attention to draw: one slider for each token; then the model's own row next to it.
-import { make, sum } from "../../encoder/export/drawing/drawing.js";
-import { eventId, unpack } from "../../encoder/export/drawing/shared.js";
+import { make, sum } from "../../encoder/drawing/drawing.js";
+import { eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 const FULL = 100; // steps of a slider

@@ -1,7 +1,7 @@
 // Keeps arrays that another component draws and that seldom change, such as the small maps of all heads. Streamlit sends
 // a message that the browser has already by its hash only.
-import { make } from "../../encoder/export/drawing/drawing.js";
-import { stored, unpack } from "../../encoder/export/drawing/shared.js";
+import { make } from "../../encoder/drawing/drawing.js";
+import { stored, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 class StoreView {

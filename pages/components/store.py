@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from encoder.export import wire
+from encoder.drawing import wire
 
 from . import assets
 

@@ -7,15 +7,16 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.norm_weighted import shares_by_layer, weighted_heatmap
 from encoder.figures.numbers import three_digits
+from encoder.maps import EXACT_TOKENS
 from encoder.measure import norm_weighting, ranking
-from encoder.model.map_pooling import pooling_block
+from encoder.model.overview import pooling_block
 from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of
-from pages.core.view import MapParams, View, ViewParams, map_window, selection, small_maps
+from pages.core.view import MapParams, View, ViewParams, map_window, maps, selection
 from pages.core.widgets import Export, answer, place, title
 from pages.core.words import about, formulas, gestures, plain, references, token_names
 from pages.state import state
@@ -44,7 +45,7 @@ def show(view: View) -> Export:
     with answer.area():
         answer.draw_row(view, lambda row: _measures(view, row), linked=True)
         drawn = {f"{TITLES[params.weighted]}, L{view.layer} H{view.head}": _map(view, params.weighted, look)}
-    if view.trace.n_tokens > map_window.EXACT_TOKENS:
+    if view.trace.n_tokens > EXACT_TOKENS:
         st.caption(
             f"{view.trace.n_tokens:,} tokens: a cell shows the largest number among several tokens. Drag over a part "
             "of a map to zoom in, down to single tokens."
@@ -87,9 +88,9 @@ def _controls(words: InputWords) -> None:
 def _map(view: View, kind: str, look: MapParams) -> go.Figure:
     """The map, exact or pooled around its zoom window; a click selects a query and a key."""
     trace, key = view.trace, f"norm-weighted-{kind}"
-    window = trace.n_tokens > map_window.EXACT_TOKENS
+    window = trace.n_tokens > EXACT_TOKENS
     queries, keys = map_window.zoomed(plot_window(key) if window else None, trace.n_tokens)
-    block = pooling_block(max(queries.stop - queries.start, keys.stop - keys.start), map_window.EXACT_TOKENS)
+    block = pooling_block(max(queries.stop - queries.start, keys.stop - keys.start), EXACT_TOKENS)
     plot(
         figure := _figure(view, kind, look, queries, keys, block),
         key=key,
@@ -103,7 +104,7 @@ def _map(view: View, kind: str, look: MapParams) -> go.Figure:
 
 
 def _figure(view: View, kind: str, look: MapParams, queries: slice, keys: slice, block: int) -> go.Figure:
-    trace, layer, head, size = view.trace, view.layer, view.head, map_window.EXACT_TOKENS
+    trace, layer, head, size = view.trace, view.layer, view.head, EXACT_TOKENS
     window = trace.n_tokens > size
     options = {"log": look.scale == "log", "colours": view.colours, "selected": (view.i, view.j)}
     if window:
@@ -162,7 +163,7 @@ def _of_head(view: View) -> str:
 
 def show_layers(view: View) -> dict[str, go.Figure]:
     """All layers: the opening token against an average word. Returns the figure by its title."""
-    every = small_maps.each_layer(view.trace, partial(layer_shares, view), "Measuring the layers", SHORT_TEXT)
+    every = maps.each_layer(view.trace, partial(layer_shares, view), "Measuring the layers", SHORT_TEXT)
     here = every[view.layer]
     if here.opening is None or here.on_average_word() is None:
         return {}

@@ -3,8 +3,9 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.norm_weighted import weighted_heatmap
+from encoder.maps import EXACT_TOKENS
 from encoder.measure import attention_rollout as measure
 from encoder.measure import ranking
 from pages.components import plot
@@ -34,7 +35,7 @@ def show(view: View) -> Export:
     with st.expander("The formula"):
         formulas.show(RULE)
         st.markdown(r"$\bar A_l$ is the mean over the heads of layer $l$; every row of $R_l$ sums to 1.")
-    long, query = view.trace.n_tokens > tables.EXACT_TOKENS, view.i or 0
+    long, query = view.trace.n_tokens > EXACT_TOKENS, view.i or 0
     rows = f", slice({query}, {query + 1})" if long else ""
     return Export(
         view,

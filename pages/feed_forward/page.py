@@ -3,8 +3,8 @@
 import plotly.graph_objects as go
 import streamlit as st
 
+from encoder.documents.tables import axis, cells_of
 from encoder.explain.neurons import NeuronMap
-from encoder.export.tables import axis, cells_of
 from encoder.figures.feed_forward import neuron_heatmap
 from pages.core.frame.frame import heading, show
 from pages.core.view import View

@@ -12,9 +12,9 @@ from encoder.explain.neurons import update_sizes
 from encoder.figures.feed_forward import SUBLAYERS, left_out_bars
 from encoder.figures.layers import update_heatmap
 from encoder.figures.numbers import three_digits
-from encoder.measure import tokens
 from encoder.measure.ranking import largest_cell
 from encoder.model.config import Sublayer
+from encoder.trace import tokens
 from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import cache

@@ -5,12 +5,12 @@ import pandas as pd
 import streamlit as st
 
 from encoder import figures
+from encoder.documents.document import Section
 from encoder.export import report
-from encoder.export.document import Section
 from encoder.measure import head_types
 from pages.components import head_grid
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View, head_measures, selection, small_maps
+from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python
 
@@ -60,7 +60,7 @@ def _card(view: View, found: Heads, one: head_types.HeadType, numbers: list[int]
     layers = sorted({layer for layer, _ in heads})
     st.markdown(f"**{one.title}** · {len(heads)}  \n{one.sentence}  \n{_here(view, found, one, numbers)}")
     head_grid(
-        np.stack([small_maps.of_layer(view, layer) for layer in layers]),
+        np.stack([maps.of_layer(view, layer) for layer in layers]),
         layers=layers,
         heads=found.n_heads,
         order=heads,

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from encoder import figures
+from encoder.maps import EXACT_TOKENS
 from pages.components import plot
 from pages.core.corpora import corpus_line
 from pages.core.view import View, map_window, selection
@@ -24,7 +25,7 @@ def draw(view: View, found: Heads) -> None:
 def _map(view: View) -> None:
     """The head's map with the line above it; no map of a long text."""
     trace = view.trace
-    if trace.n_tokens <= map_window.EXACT_TOKENS:
+    if trace.n_tokens <= EXACT_TOKENS:
         answer.draw_row(view, lambda row: {"": trace.attention(view.layer, view.head, row)}, linked=True)
         figure = figures.attention_heatmap(
             trace.attention(view.layer, view.head).cpu(),

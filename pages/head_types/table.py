@@ -4,9 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from encoder.figures.numbers import three_digits
-from encoder.measure import tokens
 from encoder.measure.head_definitions import BY_NAME as MEASURES
 from encoder.measure.head_definitions import Definition, own
+from encoder.trace import tokens
 from pages.core.view import View, head_measures, selection
 from pages.core.widgets import Export, title
 from pages.head_types.heads import Heads, thresholds_in_python

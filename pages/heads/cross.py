@@ -9,7 +9,7 @@ import streamlit as st
 
 from encoder import figures
 from encoder.causal.cross import CrossScores, score_cross, target_of
-from encoder.export.tables import axis, cells_of
+from encoder.documents.tables import axis, cells_of
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import Span
 from encoder.measure import dates, sounds

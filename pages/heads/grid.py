@@ -7,28 +7,25 @@ import streamlit as st
 
 from encoder import figures
 from encoder.export import Options
-from encoder.export.options import AS_COMPUTED
-from encoder.measure.head_map import WHOLE_TOKENS
-from encoder.measure.tokens import sentences
+from encoder.maps import beyond
+from encoder.trace.tokens import sentences
+from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
 from pages.components.events import GridEvent
-from pages.core.view import View, head_measures, selection, small_maps
+from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
 from pages.core.words import gestures, token_names
 from pages.heads import colourings, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
-from pages.heads.head_maps import is_whole
 from pages.heads.params import Params, SideB
 from pages.state import Head, state
 
 
 def thumbnails(view: View, options: Options) -> np.ndarray:
     """uint8 [L, H, S, S]: every head's small map; of a long text without options."""
-    return small_maps.by_layer(
-        view.trace, lambda layer: small_maps.of_layer(view, layer, options), "Drawing the small maps"
-    )
+    return maps.by_layer(view.trace, lambda layer: maps.of_layer(view, layer, options), "Drawing the small maps")
 
 
 def draw_grid(view: View, options: Options) -> None:
@@ -39,11 +36,11 @@ def draw_grid(view: View, options: Options) -> None:
     if (colouring := colourings.chosen(view)) is not None:
         look = {"measure": colouring.values, "measure_label": colouring.title, "measure_range": colouring.limits}
         kept, order = colouring.arranged(kept)
-    maps = image.small_maps(view) if colourings.over_image(view) else None
+    over = image.small_maps(view) if colourings.over_image(view) else None
     badges = _badges(view, measured=bool(state.get(Params.measure) or head_type))
     sharing = config.n_heads // config.n_kv_heads
     head_grid(
-        thumbnails(view, options) if maps is None else maps,
+        thumbnails(view, options) if over is None else over,
         layers=config.n_layers,
         heads=config.n_heads,
         selected=(view.layer, view.head),
@@ -75,7 +72,7 @@ def _of_type(view: View, head_type: str) -> np.ndarray:
 
 def _badges(view: View, *, measured: bool) -> Mapping[str, str]:
     """ "L0H3" -> the badge of its type. measured: whether the measures of all heads are needed anyway."""
-    is_quick = measured or view.trace.n_tokens <= small_maps.LONG_TEXT
+    is_quick = measured or view.trace.n_tokens <= maps.LONG_TEXT
     return head_measures.badges(view) if is_quick and state.get(Params.badges) else {}
 
 
@@ -92,8 +89,8 @@ def _caption(view: View, options: Options, kept: np.ndarray, order: list[Head] |
     if not kept.all():
         rest = "faded" if order is None else "hidden"
         yield f"{int(kept.sum())} of {kept.size} heads match; the others are {rest}."
-    if not is_whole(view) and options.special != "show":
-        yield f"Above {WHOLE_TOKENS} tokens, the small maps always show special tokens."
+    if options.special != "show" and (said := beyond(view.trace, "Small maps follow the options")):
+        yield said
     elif colourings.over_image(view):
         name = token_names.plain(view.trace.labels, over_image.token(view))
         yield f"Each map: what {name} attends to; colours up to the head’s own largest weight on a patch."

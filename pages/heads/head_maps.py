@@ -5,23 +5,15 @@ import numpy as np
 from encoder import export, figures
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_map
-from encoder.measure.aggregate import SpecialTokens
-from encoder.measure.tiled_attention import LongMap
-from encoder.model.overview import Overview
+from encoder.maps import EXACT_TOKENS
 from pages.components.events import ZoomWindow
 from pages.core.inputs.input_words import words_of
 from pages.core.stores.cache import StoredRun
-from pages.core.view import View, small_maps
-from pages.core.view.map_window import EXACT_TOKENS, zoomed
+from pages.core.view import View, maps
+from pages.core.view.map_window import zoomed
 from pages.core.view.selection import Selection, selected
 from pages.core.words import gestures
 from pages.state import Head
-
-
-def is_whole(view: StoredRun) -> bool:
-    """Whether maps of this text are computed as a whole."""
-    return view.trace.n_tokens <= head_map.WHOLE_TOKENS
 
 
 def single(head: Map) -> Head | None:
@@ -47,30 +39,7 @@ def drawn(
         keys=selection.keys,
         options=options,
         colours=colours,
-        shown=weights_of(text, options, layer, head),
-    )
-
-
-def weights_of(view: StoredRun, options: Options, layer: int | None, head: int | None) -> head_map.HeadMap:
-    """The weights of `map_of`."""
-    if not is_whole(view):
-        special = options.special
-        return LongMap(view.trace, layer, head, special, lambda: overview(view, layer, head, special))
-    return view.derived(
-        ("head map", layer, head, *options.cells.values()),
-        lambda trace: head_map.dense_map(trace, layer, head, **options.cells),
-    )
-
-
-def overview(view: StoredRun, layer: int | None, head: int | None, special: SpecialTokens = "show") -> Overview:
-    """The whole map of a long text in blocks of tokens. The grid may have computed it already."""
-    if layer is not None and head is not None and special == "show":
-        known = small_maps.known_overview(view, layer)
-        if known is not None:
-            return known.of(head)
-    return view.derived(
-        ("overview", layer, head, special),
-        lambda trace: LongMap(trace, layer, head, special).overview,
+        shown=maps.of_head(text, options, layer, head),
     )
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import streamlit as st
 
 from encoder import Trace
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.numbers import three_digits
-from encoder.measure import aggregate, patches
+from encoder.maps import aggregate
+from encoder.measure import patches
 from pages.core.view import View, selection
 from pages.core.widgets import Export, answer, class_head, over_image, place, title
 from pages.core.widgets.occlusion import controls

@@ -4,14 +4,14 @@ import streamlit as st
 
 from encoder import export
 from encoder.export import Lines, Map
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.views.lines import too_long
 from pages.components import lines
 from pages.components.events import LinesEvent
-from pages.core.view import View
+from pages.core.view import View, maps
 from pages.core.view.selection import select_several, selected
 from pages.core.words import gestures
 from pages.heads import options
-from pages.heads.head_maps import is_whole, single, weights_of
+from pages.heads.head_maps import single
 from pages.heads.params import MOST_OVERLAID, Params
 from pages.state import Head, state
 
@@ -22,11 +22,8 @@ EXACT_BYTES = 4_000_000
 def draw_lines(view: View, head: Map) -> Lines | None:
     """Draw the lines and return them; None for a text that is too long."""
     overlay, minimum = _controls(view, head)
-    if not is_whole(view):
-        st.info(
-            f"Lines are available up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. Choose Map, "
-            "which accepts any length, or a shorter text."
-        )
+    if said := too_long(view.trace):
+        st.info(said)
         return None
     heads = [*head.heads, *overlay][:MOST_OVERLAID]
     chosen = selected(view)
@@ -37,7 +34,7 @@ def draw_lines(view: View, head: Map) -> Lines | None:
         queries=chosen.queries,
         keys=chosen.keys,
         options=head.options,
-        maps=[weights_of(view, head.options, *one) for one in heads],  # type: ignore[misc]
+        maps=[maps.of_head(view, head.options, *one) for one in heads],  # type: ignore[misc]
     )
     lines(drawn.picture(EXACT_BYTES), key="lines", on_event=lambda event: _on_event(event, head))
     caption = [

@@ -6,18 +6,18 @@ import streamlit as st
 
 from encoder.export import Map, Options
 from encoder.figures.numbers import three_digits
-from encoder.measure.head_map import WHOLE_TOKENS
-from encoder.model.map_pooling import pooling_block
+from encoder.maps import EXACT_TOKENS, beyond
+from encoder.model.overview import pooling_block
 from pages.components import plot, plot_window
 from pages.components.button import button
 from pages.components.events import PlotEvent
 from pages.core.view import View, selection
-from pages.core.view.map_window import EXACT_TOKENS, zoom_of, zoomed
+from pages.core.view.map_window import zoom_of, zoomed
 from pages.core.view.selection import clear, select_several, toggled
 from pages.core.widgets import answer
 from pages.core.words import gestures
 from pages.heads import next_head
-from pages.heads.head_maps import head_figure, is_whole, map_of, single
+from pages.heads.head_maps import head_figure, map_of, single
 from pages.heads.options import heads_of_model, toggle_pin
 from pages.heads.params import Params
 from pages.state import Param, ZoomWindow
@@ -84,11 +84,8 @@ def draw_pins(view: View, options: Options) -> None:
     if not pins:
         return
     st.header("Pinned heads", anchor=False)
-    if not is_whole(view):
-        st.info(
-            f"Pinned heads are drawn up to {WHOLE_TOKENS} tokens; this text has {view.trace.n_tokens:,}. They stay "
-            "pinned."
-        )
+    if said := beyond(view.trace, "Pinned heads are drawn", "They stay pinned."):
+        st.info(said)
         return
     heads = [map_of(view, options, *one) for one in pins]
     largest = max(_end_of_colours(head) for head in heads)

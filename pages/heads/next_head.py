@@ -12,7 +12,7 @@ from typing import Any
 
 from encoder import ConfigError
 from encoder.export import Map, Options
-from encoder.measure import tokens
+from encoder.trace import tokens
 from pages.base.access import visitors
 from pages.components import events
 from pages.components.plot import figure_answer
@@ -20,7 +20,7 @@ from pages.components.store import store
 from pages.core.server import channel
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache
-from pages.core.view import View, small_maps
+from pages.core.view import View, maps
 from pages.core.view.selection import Selection, selected
 from pages.heads.head_maps import drawn, head_figure
 from pages.heads.options import HEAD
@@ -75,7 +75,7 @@ def send(view: View, head: Map) -> None:
     """Send the maps of a short text. Call it last: nothing else should wait for them."""
     if not _is_short(view):
         return
-    store({"maps": small_maps.exact(view, head.options)}, key=MAPS, digest=_digest(view, head))
+    store({"maps": maps.exact(view, head.options)}, key=MAPS, digest=_digest(view, head))
 
 
 def _is_short(view: View) -> bool:

@@ -3,15 +3,15 @@
 import streamlit as st
 
 from encoder.export import Map, Options
-from encoder.measure import tokens
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.maps import beyond, is_whole
 from encoder.run import DECODER, Text
+from encoder.trace import tokens
 from pages.core.inputs.input_words import words_of
 from pages.core.view import MapParams, View
 from pages.core.view.output import STACKS, Output, target_text, written
 from pages.core.words import plain, references
 from pages.heads import padding
-from pages.heads.head_maps import is_whole, map_of
+from pages.heads.head_maps import map_of
 from pages.heads.params import INPUTS, MOST_PINS, VIEWS, Params
 from pages.state import Head, Param, controlled, state
 
@@ -85,7 +85,7 @@ def choose_view(view: View) -> None:
 
 def controls(view: View) -> None:
     """Draw the widgets. Options that this text is too long for are disabled, and a caption says so."""
-    n_tokens, whole, words = view.trace.n_tokens, is_whole(view), words_of(view.trace)
+    n_tokens, whole, words = view.trace.n_tokens, is_whole(view.trace), words_of(view.trace)
     of_text = view.trace.kind == "text"
     state.segmented(
         MapParams.special, "Special tokens", _SPECIAL,
@@ -127,8 +127,8 @@ def controls(view: View) -> None:
     padding.length_control(view)
     if view.trace.kind == "image":
         state.bound(st.slider, Params.opacity, "Opacity of colours over the image", 0.0, 1.0, step=0.05)
-    if not whole and of_text:
-        st.caption(f"Whole words and sentence pairs: up to {WHOLE_TOKENS} tokens. This text has {n_tokens:,}.")
+    if of_text and (said := beyond(view.trace, "Whole words and sentence pairs work")):
+        st.caption(said)
     if n_tokens > AVERAGED_TOKENS:
         st.caption(f"Averages: up to {AVERAGED_TOKENS:,} tokens.")
 
@@ -149,7 +149,7 @@ def hide_special(view: View) -> None:
 
 def open_head(view: View) -> Map:
     """The open head with the chosen options, as far as this text allows them. Call it after `controls`."""
-    params, maps, whole = state.read(Params), state.read(MapParams), is_whole(view)
+    params, maps, whole = state.read(Params), state.read(MapParams), is_whole(view.trace)
     options = Options(
         special=maps.special,  # type: ignore[arg-type]
         pairs=params.between if whole and view.pair is not None else "all",  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
 """The values of the page “Heads” in the address."""
 
 from encoder.checkpoints import BUNDLED
-from encoder.export.lines import MOST_HEADS
-from encoder.measure.aggregate import PAIRS
+from encoder.maps.aggregate import PAIRS
 from encoder.measure.head_definitions import BY_NAME
+from encoder.views.lines import MOST_HEADS
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import Sound
-from encoder.export.tables import cells_of
+from encoder.documents.tables import cells_of
 from encoder.figures.sound import sound_picture, time_map
 from encoder.inputs.sound_files import wav_bytes
 from encoder.inputs.sound_layout import SoundLayout, Span, SpectrogramGrid

@@ -7,13 +7,15 @@ import streamlit as st
 from encoder import Trace
 from encoder.export import Map
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_types, tokens
+from encoder.measure import head_types
+from encoder.trace import tokens
+from encoder.views.options import AS_COMPUTED
 from pages.core.inputs.input_words import words_of
-from pages.core.view import View, first_view, head_measures
+from pages.core.view import View, first_view, head_measures, maps
 from pages.core.view.selection import Selection, clear, selected
 from pages.core.widgets import answer
 from pages.core.words import about, token_names
-from pages.heads.head_maps import is_whole, overview, single
+from pages.heads.head_maps import single
 from pages.state import links
 
 
@@ -99,7 +101,7 @@ def _sink(view: View) -> head_types.Sink | None:
     layer, head = view.layer, view.head
 
     def find(trace: Trace) -> head_types.Sink | None:
-        received = None if is_whole(view) else overview(view, layer, head).received
+        received = maps.of_head(view, AS_COMPUTED, layer, head).received()
         return head_types.sink(trace, layer, head, threshold, received)
 
     return view.derived(("sink", layer, head, threshold), find)

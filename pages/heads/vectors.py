@@ -6,8 +6,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import explain, figures
+from encoder.documents import tables
 from encoder.explain.source import array
-from encoder.export import tables
+from encoder.maps import EXACT_TOKENS
 from pages.components import on_click, plot
 from pages.core.view import View, ViewParams, selection, token_rows
 from pages.core.widgets import Export, answer, title
@@ -83,7 +84,7 @@ def exported(view: View) -> Export:
     def drawn() -> Mapping[str, go.Figure]:
         vectors = zip("qkv", view.trace.layer_qkv(layer), strict=True)
         return {
-            VECTORS[kind][0]: figures.vectors_heatmap(array(x[head, : tables.EXACT_TOKENS]), view.trace.labels, kind)
+            VECTORS[kind][0]: figures.vectors_heatmap(array(x[head, :EXACT_TOKENS]), view.trace.labels, kind)
             for kind, x in vectors
         }
 

@@ -5,8 +5,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal
+from encoder.documents.tables import cells_of
 from encoder.edits import AblateHead, Edit
-from encoder.export.tables import cells_of
 from encoder.figures.layers import effect_map
 from encoder.measure.ranking import largest_cell
 from pages.components import on_click, plot

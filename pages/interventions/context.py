@@ -7,7 +7,7 @@ import streamlit as st
 
 from encoder import causal, figures
 from encoder.causal.cross import MOST_SOURCE, changes, target_of
-from encoder.export.tables import cells_of
+from encoder.documents.tables import cells_of
 from encoder.figures.layers import effect_map
 from encoder.trace.trace import Trace
 from pages.components import on_click, plot

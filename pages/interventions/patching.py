@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from encoder import Trace, causal
 from encoder.causal import Outcome, Where
+from encoder.documents.tables import axis, cells_of
 from encoder.edits import Edit
-from encoder.export.tables import axis, cells_of
 from encoder.figures.layers import patch_map
 from encoder.figures.numbers import three_digits
 from encoder.measure.ranking import largest_cell

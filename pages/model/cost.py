@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from encoder.documents import tables
 from encoder.explain.cost import Cost, CostPart, Term, cost, crossover
-from encoder.export import tables
 from pages.core.inputs.input_words import words_of
 from pages.core.view.view import View
 from pages.core.widgets.export import Export

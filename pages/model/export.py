@@ -3,8 +3,8 @@
 import dataclasses
 
 from encoder import explain
+from encoder.documents import tables
 from encoder.explain.output import chosen_pooling
-from encoder.export import tables
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
 from pages.core.view.place import selected_place

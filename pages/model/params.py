@@ -32,7 +32,7 @@ class Params:
 
 
 def opened(params: Params) -> str:
-    """The part of the picture, as `encoder.export.model_parts` names it."""
+    """The part of the picture, as `encoder.views.model_parts` names it."""
     if params.step == "qkv":
         return params.vector
     return f"{params.step}-{params.part}" if params.step in ("norm", "add") else params.step

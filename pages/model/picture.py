@@ -6,10 +6,10 @@ from functools import partial
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
-from encoder.export.model_parts import with_parts
 from encoder.figures.numbers import in_words
 from encoder.measure import ranking, telling
 from encoder.trace.trace import Trace
+from encoder.views.model_parts import with_parts
 from pages import components
 from pages.components import ModelEvent
 from pages.core.inputs.picture_inputs import picture_inputs

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from encoder import figures
-from encoder.export import tables
-from encoder.export.document import Section
+from encoder.documents import tables
+from encoder.documents.document import Section
 from encoder.measure import norms
 from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import heading, show

@@ -8,10 +8,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
+from encoder.documents import tables
 from encoder.explain import latex
 from encoder.explain.source import array
-from encoder.export import tables
 from encoder.figures.numbers import three_digits
+from encoder.maps import EXACT_TOKENS
 from encoder.measure import positions
 from pages.components import plot
 from pages.core.frame.frame import heading, show
@@ -129,7 +130,7 @@ def exported(view: View) -> Export:
     def drawn() -> dict[str, go.Figure]:
         if trace.position is None:
             return {}
-        vectors = array(trace.position[: tables.EXACT_TOKENS])
+        vectors = array(trace.position[:EXACT_TOKENS])
         return {"Vectors added to the tokens": figures.position_heatmap(vectors)}
 
     return Export(

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures import placements as drawn
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES

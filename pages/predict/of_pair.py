@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from encoder import figures
-from encoder.export import tables
+from encoder.documents import tables
 from encoder.figures.colours import signed_lut
 from encoder.figures.numbers import three_digits
 from encoder.inputs.sound_files import wav_bytes

@@ -1,8 +1,8 @@
 """Sentence similarity: the cosine of two sentences, split among pairs of tokens."""
 
 from encoder import similarity
+from encoder.documents.tables import similarity_frame
 from encoder.export import similarity as export
-from encoder.export.tables import similarity_frame
 from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.widgets import Export, title

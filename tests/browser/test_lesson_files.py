@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from encoder.export.document import Section, document
+from encoder.documents.document import Section, document
+from encoder.drawing.javascript import joined
 from encoder.export.report import footer
-from encoder.javascript import joined
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import codes, library, material, path
 

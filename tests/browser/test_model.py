@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 import encoder
 from encoder import causal
 from encoder.edits import AblateHead
-from encoder.export.model_parts import PARTS
 from encoder.figures.numbers import three_digits
+from encoder.views.model_parts import PARTS
 from tests.conftest import open_page, query, settle, wait_for_query
 
 if TYPE_CHECKING:

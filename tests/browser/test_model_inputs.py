@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import expect
 
 import encoder
-from encoder.export.model_picture import MOST_TOKENS, model_picture
-from encoder.export.picture import Picture, page
+from encoder.drawing.picture import Picture, page
 from encoder.figures.numbers import three_digits
 from encoder.inputs import spoken_digits
+from encoder.views.model_picture import MOST_TOKENS, model_picture
 from tests.conftest import PATIENCE, check_width, collect_complaints, settle, wait_for_query
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from encoder.measure import aggregate, head_types
-from encoder.measure.head_map import LongMap, TokenMap, dense_map, small_maps
+from encoder.maps import aggregate, small_maps
+from encoder.maps.aggregate import TokenMap, dense_map
+from encoder.maps.long_map import LongMap
+from encoder.measure import head_types
 from tests.engine import by_hand
 from tests.engine.conftest import tiny
 

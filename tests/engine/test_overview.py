@@ -9,10 +9,9 @@ import torch
 
 from encoder import TextEncoder
 from encoder.edits import AblateHead, UniformAttention
-from encoder.measure.tiled_attention import layer_overview
+from encoder.maps.long_map import layer_overview
 from encoder.model import attend, overview
-from encoder.model.map_pooling import block_max
-from encoder.model.overview import Overview
+from encoder.model.overview import Overview, block_max
 from encoder.model.pauses import pausing
 from tests.engine.conftest import VARIANTS, WORDS, tiny
 

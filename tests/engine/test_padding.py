@@ -12,8 +12,10 @@ from encoder import TextEncoder, TextError
 from encoder.edits import MaskKeys, SetScore
 from encoder.errors import EncoderError
 from encoder.inputs.tokenizer import Tokenizer
+from encoder.maps import small_maps
+from encoder.maps.aggregate import dense_map
+from encoder.maps.long_map import LongMap
 from encoder.measure import passage
-from encoder.measure.head_map import LongMap, dense_map, small_maps
 from encoder.measure.head_measures import head_measures
 from encoder.measure.padding import leaked, padding_effect
 from encoder.trace.capture import ON_REQUEST

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import encoder
-from encoder.measure.tiled_attention import layer_overview
-from encoder.model.map_pooling import pooling_block
+from encoder.maps.long_map import layer_overview
+from encoder.model.overview import pooling_block
 from encoder.trace import trace as trace_module
 from encoder.trace.trace import Trace
 

@@ -10,7 +10,7 @@ import torch
 
 from encoder import EncoderError, TextEncoder, Trace
 from encoder.edits import Edit, MaskKeys
-from encoder.model.map_pooling import block_max, pooling_block
+from encoder.model.overview import block_max, pooling_block
 from encoder.trace import trace as trace_module
 from tests.engine.conftest import WORDS, tiny
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import encoder
-from encoder.measure import aggregate, ranking, tiled_attention
-from encoder.measure.tiled_attention import LongMap
-from encoder.model.map_pooling import block_max
+from encoder.maps import aggregate, long_map
+from encoder.maps.long_map import LongMap
+from encoder.measure import ranking
+from encoder.model.overview import block_max
 from encoder.trace import trace as trace_module
 from encoder.trace.trace import Trace
 
@@ -33,7 +34,7 @@ def test_rows_equal_the_whole(trace: Trace, special: str) -> None:
 def test_pooled_windows_equal_the_whole(
     trace: Trace, special: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr(long_map, "CHUNK_NUMBERS", chunk)
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
     pooled, block = LongMap(trace, 2, 3, special).window(4, slice(1, 12), slice(0, 9))
     assert block == 3
@@ -42,7 +43,7 @@ def test_pooled_windows_equal_the_whole(
 
 @pytest.mark.parametrize("chunk", [1, 60, 10_000])
 def test_strongest_pairs(trace: Trace, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr(long_map, "CHUNK_NUMBERS", chunk)
     whole = trace.attention(2, 3)
     found = LongMap(trace, 2, 3).strongest(4)
     assert [weight for *_, weight in found] == pytest.approx(whole.flatten().sort(descending=True).values[:4].tolist())
@@ -62,7 +63,7 @@ def test_any_window_equals_that_part_of_the_whole(
 ) -> None:
     whole = aggregate.special_tokens(trace.attention(2, 3), trace, special)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiled_attention, "CHUNK_NUMBERS", chunk * trace.n_tokens)
+        patch.setattr(long_map, "CHUNK_NUMBERS", chunk * trace.n_tokens)
         pooled, block = LongMap(trace, 2, 3, special).window(size, queries, keys)
     assert max(pooled.shape) <= size
     torch.testing.assert_close(pooled, block_max(whole[None, queries, keys], block)[0])
@@ -99,7 +100,7 @@ def test_the_walk_through_a_layer_finds_what_each_of_its_heads_does(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_module, "CHUNK_NUMBERS", 12 * trace.n_tokens * 4)  # four rows at a time
-    every = tiled_attention.layer_overview(trace, 2, size=7)
+    every = long_map.layer_overview(trace, 2, size=7)
     for head in (0, 3, 11):
         alone = LongMap(trace, 2, head).in_blocks(7)
         torch.testing.assert_close(every.of(head).pooled, alone.pooled)
@@ -112,4 +113,4 @@ def test_padding_gives_and_receives_nothing_in_an_overview() -> None:
     short = encoder.load("minilm").trace_batch(["a", "a much longer sentence than the other one"])[0]
     expected = short.attention(1, 4)[: short.n_real].mean(0)
     torch.testing.assert_close(LongMap(short, 1, 4).in_blocks(4).received, expected)
-    torch.testing.assert_close(tiled_attention.layer_overview(short, 1, size=4).of(4).received, expected)
+    torch.testing.assert_close(long_map.layer_overview(short, 1, size=4).of(4).received, expected)

@@ -9,11 +9,11 @@ import pytest
 
 import encoder
 from encoder import EncoderError, Trace, explain, export
+from encoder.drawing.picture import Picture
 from encoder.explain import Place
-from encoder.export.model_parts import with_parts
 from encoder.export.notebook import INSIDE, choices_of, of_trace
-from encoder.export.picture import Picture
 from encoder.export.saved import page
+from encoder.views.model_parts import with_parts
 from tests.explain.test_parts import FIRST, OPENED
 
 DATE = "the twenty-first of March 1998"

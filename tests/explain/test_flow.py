@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from encoder import EncoderError, TextEncoder, Trace, explain
+from encoder.documents import tables
 from encoder.explain import Place, Recomputation
-from encoder.export import tables
 
 
 def near(shown: np.ndarray | float, captured: torch.Tensor | np.ndarray) -> bool:

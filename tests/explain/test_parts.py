@@ -9,13 +9,13 @@ import pytest
 
 import encoder
 from encoder import EncoderError, TextEncoder, Trace, explain
+from encoder.drawing.picture import Picture
 from encoder.edits import AblateHead, Zero
 from encoder.encoders.named import NamedEncoder
 from encoder.explain import Place, Recomputation, Variant
-from encoder.export.model_parts import PARTS, with_parts
-from encoder.export.model_picture import model_picture
-from encoder.export.picture import Picture
 from encoder.figures.numbers import three_digits
+from encoder.views.model_parts import PARTS, with_parts
+from encoder.views.model_picture import model_picture
 from tests.load.sounds import tone
 
 #: Bytes of the first picture of 24 tokens, and of one with a part opened in addition.

@@ -12,13 +12,13 @@ from PIL import Image
 
 import encoder
 from encoder import EncoderError, Trace, explain
+from encoder.drawing import wire
 from encoder.explain import Place, Recomputation
 from encoder.explain.whole import whole
-from encoder.export import wire
-from encoder.export.model_picture import MOST_TOKENS, OtherEnd, model_picture, window_around
 from encoder.inputs import spoken_digits
 from encoder.model.config import Patches
 from encoder.model.encoder import Encoder
+from encoder.views.model_picture import MOST_TOKENS, OtherEnd, model_picture, window_around
 from tests.engine.conftest import tiny_tokenizer
 
 

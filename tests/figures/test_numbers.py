@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from encoder.drawing.javascript import SHARED
 from encoder.figures.numbers import exact_or_three_digits, in_words, three_digits
-from encoder.javascript import SHARED
 from tests.run_javascript import evaluated
 
 

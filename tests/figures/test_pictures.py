@@ -12,12 +12,12 @@ import tomllib
 import numpy as np
 import pytest
 
-from encoder.export import picture
-from encoder.export.picture import attention_lines, shaded_text
+from encoder.drawing import picture
+from encoder.drawing.javascript import SHARED
+from encoder.drawing.picture import attention_lines, shaded_text
 from encoder.figures.attention import LOG_DECADES
 from encoder.figures.axes import arrow
 from encoder.figures.colours import HEADS
-from encoder.javascript import SHARED
 from tests.conftest import ROOT
 from tests.run_javascript import evaluated
 from tests.test_theme import contrast

@@ -14,11 +14,11 @@ from encoder import causal, explain
 from encoder.causal.variants import run_variants
 from encoder.edits import Replace, Zero
 from encoder.errors import LoadError
-from encoder.export.model_parts import with_parts
-from encoder.export.model_picture import model_picture
 from encoder.gradients import direct_effect
 from encoder.measure.residual_stream import sublayer_updates
 from encoder.model.config import ConfigError
+from encoder.views.model_parts import with_parts
+from encoder.views.model_picture import model_picture
 from tests.load import every_family
 
 TEXT, OTHER = "w7 w8 w9 w30", "w7 w18 w9 w30"

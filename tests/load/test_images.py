@@ -16,8 +16,8 @@ from PIL import Image
 import encoder
 from encoder.edits import AblateHead
 from encoder.encoders.image import ImageEncoder, Preparation
-from encoder.measure.tokens import is_special
 from encoder.model.classifier import Classifier, ClassifierConfig
+from encoder.trace.tokens import is_special
 
 
 def prepared(checkpoint: Callable, tmp_path: Path, **fields) -> ImageEncoder:

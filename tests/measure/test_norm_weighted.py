@@ -9,9 +9,9 @@ import torch
 from encoder import TextEncoder
 from encoder.edits import AblateHead
 from encoder.errors import EncoderError
-from encoder.measure import aggregate
+from encoder.maps import aggregate
 from encoder.measure import norm_weighting as nw
-from encoder.model.map_pooling import block_max
+from encoder.model.overview import block_max
 from encoder.trace import trace as trace_module
 from tests.engine.conftest import VARIANTS, tiny
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-import encoder
 from encoder import TextEncoder
 from encoder.errors import EncoderError
 from encoder.measure import telling
 from encoder.measure.telling import NEIGHBOURS, information_gain, is_word, most_telling
+from encoder.trace import tokens
 from tests.engine import by_hand
 
 N = 9  # [CLS] a b c d e f g [SEP]
@@ -29,7 +29,7 @@ def to_one(query: int, key: int, share: float = 1.0) -> np.ndarray:
 
 def expected(trace, query: int, keys: str) -> np.ndarray:
     """[L, H] in float64, pair by pair, by the formula."""
-    words, of_word = is_word(trace), encoder.measure.tokens.words(trace)
+    words, of_word = is_word(trace), tokens.words(trace)
     others = [
         j for j in range(trace.n_tokens)
         if words[j] and of_word[j] != of_word[query] and (keys == "all" or j < query)

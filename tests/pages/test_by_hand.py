@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from encoder.drawing.javascript import SHARED
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs, compute
-from encoder.javascript import SHARED
 from pages.by_hand import numbers_in_link
 from pages.components.by_hand import _changes
 from tests.pages.apps import assert_well, sentences, visit, words

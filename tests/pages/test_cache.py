@@ -17,7 +17,7 @@ import encoder
 from encoder import explain
 from encoder.edits import AblateHead
 from encoder.explain import Recomputation
-from encoder.measure import tiled_attention
+from encoder.maps import long_map
 from encoder.measure.head_measures import head_measures
 from encoder.run import TRAINED, UNTRAINED, ModelSpec, Run, Text, Untrained
 from encoder.trace.trace import Trace
@@ -229,7 +229,7 @@ def test_bytes_of_a_result_count_the_arrays_inside_it() -> None:
     measures = head_measures(trace)
     arrays = sum(array.nbytes for array in measures.values.values())
     assert arrays < sizes.value_bytes((measures, "words")) < arrays + 10_000
-    overview = tiled_attention.layer_overview(trace, 0)
+    overview = long_map.layer_overview(trace, 0)
     assert sizes.value_bytes(overview) >= overview.pooled.nbytes + overview.received.nbytes
     array = np.zeros(100_000)
     assert 2 * array.nbytes < sizes.value_bytes({"a": [array, array], "b": (array.copy(),)}) < 2.1 * array.nbytes

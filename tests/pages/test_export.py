@@ -14,7 +14,8 @@ import encoder
 from encoder.checkpoints import BUNDLED
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
-from encoder.measure import aggregate, map_comparison
+from encoder.maps import aggregate
+from encoder.measure import map_comparison
 from encoder.run import TRAINED, ModelSpec
 from pages.core.widgets import export
 from tests.pages.apps import assert_well, registered, visit

@@ -12,9 +12,9 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
 
 import encoder
+from encoder.maps import entry
 from encoder.model.encoder import Encoder
 from encoder.run import Run, Text, Untrained
-from encoder.trace.trace import Trace
 from pages.base.access import visitors
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
@@ -309,7 +309,7 @@ def test_out_of_memory_is_a_sentence_and_the_app_goes_on(
 
     app = visit(text="before it happens")
     with monkeypatch.context() as patched:
-        target = (Encoder, "forward") if where == "forward" else (Trace, "iter_attention")
+        target = (Encoder, "forward") if where == "forward" else (entry, "dense_map")
         patched.setattr(*target, fail)
         cache.forget_traces()
         app.text_area(key="view:text").set_value(f"too much {where} {error!r}").run()

@@ -15,11 +15,11 @@ import encoder
 from encoder import causal
 from encoder.edits import AblateHead, CausalMask
 from encoder.explain import Place
-from encoder.export.model_parts import with_parts
-from encoder.export.model_picture import model_picture
 from encoder.figures.numbers import three_digits
 from encoder.measure import positions, residual_stream
 from encoder.trace.trace import Trace
+from encoder.views.model_parts import with_parts
+from encoder.views.model_picture import model_picture
 from pages.base.access import visitors
 from pages.core.widgets.answer import nth_largest
 from pages.model import ways

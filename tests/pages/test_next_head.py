@@ -12,7 +12,7 @@ import pytest
 import encoder
 from encoder.errors import EncoderError
 from encoder.export import Options
-from encoder.model.map_pooling import block_max
+from encoder.model.overview import block_max
 from encoder.run import ModelSpec, Run, Text
 from pages.core.stores import cache
 from pages.core.stores.byte_cache import ByteCache

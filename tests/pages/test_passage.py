@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from encoder.measure import aggregate
+from encoder.maps import aggregate
 from encoder.measure.passage import passage
 from tests.engine.conftest import tiny
 

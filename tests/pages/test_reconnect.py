@@ -17,7 +17,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from encoder.javascript import joined
+from encoder.drawing.javascript import joined
 from pages.core.server.reconnect import SCRIPT, Reconnected
 from pages.state import kept
 from tests.pages.apps import visit

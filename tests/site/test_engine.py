@@ -15,9 +15,9 @@ from PIL import Image
 import encoder
 from docs.browser_model import BLOCK, browser_model
 from docs.site import ROUNDED
-from encoder.export.model_picture import model_picture
+from encoder.drawing.javascript import joined
 from encoder.inputs import digits
-from encoder.javascript import joined
+from encoder.views.model_picture import model_picture
 from tests.run_javascript import evaluated
 
 BROWSER = Path(__file__).parents[2] / "docs" / "browser"
@@ -174,7 +174,7 @@ def test_a_drawn_digit_is_prepared_and_classified_as_in_python(tmp_path: Path) -
 
 
 def test_bytes_are_those_of_the_wire_format(tmp_path: Path) -> None:
-    from encoder.export import wire
+    from encoder.drawing import wire
 
     arrays = {"a": np.arange(3, dtype=np.float32), "b": np.array([[1, 2]], np.uint8)}
     found = evaluated(
@@ -210,7 +210,7 @@ def test_a_text_loads_the_word_vectors_that_it_needs_once(tmp_path: Path) -> Non
 
 def test_the_parts_have_the_vectors_of_python(tmp_path: Path) -> None:
     from encoder.explain.place import Place
-    from encoder.export.model_parts import with_parts
+    from encoder.views.model_parts import with_parts
 
     text, place = "The keys to the old cabinet are on the table.", {"layer": 1, "head": 2, "query": 3, "key": 5}
     found = in_browser(

@@ -22,7 +22,7 @@ from benchmarks.protocol import Run, Session, Template
 AGAIN = 0.25
 #: Seconds after which a visitor gives up.
 PATIENCE = 60.0
-#: The block that a component gets: a length, a JSON header of that length, arrays (encoder/export/wire.py).
+#: The block that a component gets: a length, a JSON header of that length, arrays (encoder/drawing/wire.py).
 LENGTH = 4
 
 

@@ -13,16 +13,16 @@ from streamlit.navigation.page import StreamlitPage
 
 from encoder import EncoderError, OutOfMemory, own
 from encoder.encoders.named import NamedEncoder
-from encoder.run import ModelSpec, Text
+from encoder.run import ModelSpec, Run, Text
 from pages.base.work import page_slots
 from pages.components import fade
 from pages.components.store import kept_text
-from pages.core.frame import first_maps, input_row, presentation, settings, stand_in
+from pages.core.frame import input_row, presentation, settings, stand_in
 from pages.core.frame.companions import Visit
 from pages.core.frame.navigation import Page
 from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
-from pages.core.view import View, ViewParams, first_view, model_spec, norm_change, output, padded
+from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
 from pages.core.widgets import glossary_panel
 from pages.core.words import glossary, plain, say_error
@@ -219,7 +219,7 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
         if model.takes == "text" and (slots is None or state.newest(ViewParams.long) == "cut"):
             with area, _spinner("Running the encoder …", quick=quick):
                 if entry.maps and not quick:
-                    first_maps.run(key)
+                    maps.draw_during_the_pass(Run(key, typed_text()))
                 first_view.choose(key)
         given = None if slots is None else _controls_of_model(slots, entry, key, model)
         view = input_row.current_view(key, given)

@@ -10,10 +10,10 @@ import numpy as np
 from encoder import EncoderError, JointEncoder, TextEncoder, Trace
 from encoder.classify import predict
 from encoder.encoders.signal import SignalEncoder
-from encoder.export.model_input import Given
-from encoder.export.model_picture import OtherEnd
 from encoder.inputs.layout import InputKind
 from encoder.run import Media, Run, Text
+from encoder.views.model_input import Given
+from encoder.views.model_picture import OtherEnd
 from pages.core.stores import cache, input_kinds, model_store
 from pages.core.view import View, ViewParams
 from pages.state import state

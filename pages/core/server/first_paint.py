@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from encoder.javascript import joined
+from encoder.drawing.javascript import joined
 from pages.core.server import reconnect
 
 PAGES = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from encoder.javascript import joined
+from encoder.drawing.javascript import joined
 from pages.state import kept
 
 SCRIPT = "{" + joined(Path(__file__).with_suffix(".js")) + "}"

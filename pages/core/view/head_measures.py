@@ -13,7 +13,7 @@ from encoder.measure import head_types
 from encoder.measure.head_definitions import BY_NAME, OWN, Definition
 from encoder.measure.head_measures import STRONG, HeadMeasures, head_measures
 from encoder.measure.head_types import HEAD_TYPES, Finding, HeadType, Thresholds
-from encoder.measure.tokens import Queries
+from encoder.trace.tokens import Queries
 from pages.core.view.view import View
 from pages.core.words import token_names
 from pages.state import Param, choice, number, state

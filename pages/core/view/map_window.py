@@ -8,8 +8,6 @@ import streamlit as st
 from pages.core.view.view import MapParams
 from pages.state import Param, ZoomWindow, state
 
-#: Up to this many tokens a map has one cell per pair; above, a cell covers a block of tokens until you zoom in.
-EXACT_TOKENS = 256
 _LAST = "_zoom_last"  # (tokens of the last map, its zoom window)
 
 

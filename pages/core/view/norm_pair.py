@@ -13,7 +13,7 @@ from encoder.measure import residual_stream
 from encoder.model.config import NORM_PLACEMENTS as PLACEMENTS
 from encoder.run import ModelSpec, Run
 from pages.core.stores import cache, model_store
-from pages.core.view import small_maps
+from pages.core.view import maps
 from pages.core.view.view import View
 
 TWINS = {"twin-pre": "pre", "twin-post": "post"}
@@ -84,7 +84,7 @@ class PairTraces:
     def small_maps(self, placement: str) -> np.ndarray:
         """uint8 [L, H, S, S]: the small map of every head."""
         text = self.of(placement)
-        return small_maps.by_layer(text.trace, lambda layer: small_maps.of_layer(text, layer), "Drawing the small maps")
+        return maps.by_layer(text.trace, lambda layer: maps.of_layer(text, layer), "Drawing the small maps")
 
     def entropy(self, placement: str) -> np.ndarray:
         """[L, H] in nats."""
@@ -92,7 +92,7 @@ class PairTraces:
         def one(layer: int) -> np.ndarray:
             return self.of_one(placement, ("entropy", layer), lambda trace: residual_stream.layer_entropy(trace, layer))
 
-        return small_maps.by_layer(self.trace(placement), one, "Measuring the entropy")
+        return maps.by_layer(self.trace(placement), one, "Measuring the entropy")
 
     def head_differences(self) -> np.ndarray:
         """[L, H]: the share of its attention that each head places elsewhere."""
@@ -100,4 +100,4 @@ class PairTraces:
         def one(layer: int) -> np.ndarray:
             return self.of_both(("apart", layer), lambda pre, post: residual_stream.head_differences(pre, post, layer))
 
-        return small_maps.by_layer(self.trace("pre"), one, "Comparing the heads")
+        return maps.by_layer(self.trace("pre"), one, "Comparing the heads")

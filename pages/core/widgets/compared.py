@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from encoder.export.options import SPECIAL_WORDS
 from encoder.figures.numbers import three_digits
+from encoder.maps.aggregate import SpecialTokens
 from encoder.measure import align, map_comparison, ranking
-from encoder.measure.aggregate import SpecialTokens
+from encoder.views.options import SPECIAL_WORDS
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.widgets.comparison import Side, Sides
 from pages.core.words import number, plain

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from encoder import Trace
+from encoder.maps.aggregate import SpecialTokens
 from encoder.measure import align
-from encoder.measure.aggregate import SpecialTokens
 from encoder.measure.map_comparison import Comparison, TracedHead, compare, distance_by_head
 from encoder.run import code
 from pages.core.stores import cache

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from encoder import figures
-from encoder.export import tables
-from encoder.export.document import Section
+from encoder.documents import tables
+from encoder.documents.document import Section
 from encoder.figures import difference
 from encoder.measure import map_comparison
 from encoder.measure.ranking import Weights

@@ -17,8 +17,8 @@ import streamlit as st
 
 from encoder import edits
 from encoder.checkpoints import BUNDLED
+from encoder.documents.document import Section, document
 from encoder.export import report
-from encoder.export.document import Section, document
 from encoder.run import TRAINED, ModelSpec, code
 from pages.base.access import limits
 from pages.components.copy_link import copy_link

@@ -4,7 +4,7 @@ import streamlit as st
 
 from encoder import EncoderError
 from encoder.checkpoints import BUNDLED
-from encoder.export.options import SPECIAL_WORDS
+from encoder.views.options import SPECIAL_WORDS
 from pages.core.inputs import second_input
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import model_access, model_store

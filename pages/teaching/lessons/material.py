@@ -13,11 +13,11 @@ import pandas as pd
 from markdown_it import MarkdownIt
 
 from encoder import export
-from encoder.export.document import Section, document
+from encoder.documents.document import Section, document
+from encoder.drawing.javascript import joined
+from encoder.drawing.picture import Picture, escape
 from encoder.export.notebook import INSIDE, of_trace, picture_of
-from encoder.export.picture import Picture, escape
 from encoder.export.report import footer
-from encoder.javascript import joined
 from pages.teaching.lessons import library, path
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of

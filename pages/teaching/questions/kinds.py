@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from encoder.measure import tokens
+from encoder.trace import tokens
 from pages.teaching.questions.quantities import Asked, Look, QuestionError, one_of, read_quantity
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth, a_number, kind
 

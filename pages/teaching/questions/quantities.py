@@ -17,8 +17,9 @@ from encoder import EncoderError, Trace, causal
 from encoder.edits import AblateHead, Edit
 from encoder.explain import cost as costs
 from encoder.explain.arithmetic import cosine
-from encoder.measure import heads, norm_weighting, norms, residual_stream, tokens
+from encoder.measure import heads, norm_weighting, norms, residual_stream
 from encoder.measure.head_definitions import HEAD_MEASURES
+from encoder.trace import tokens
 from encoder.trace.decoder import DecoderTrace
 from pages.core.stores.cache import StoredRun
 from pages.core.words import token_names

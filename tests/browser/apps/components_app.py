@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from components_tokens import TOKENS  # beside this script
 
-from encoder.export import picture
+from encoder.drawing import picture
 from pages import components
 
 N = len(TOKENS)

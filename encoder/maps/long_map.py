@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from encoder.measure import aggregate
-from encoder.measure.aggregate import SpecialTokens
-from encoder.model.map_pooling import block_max, pooling_block, put_block_max
-from encoder.model.overview import SIZE, Overview
+from encoder.maps import aggregate
+from encoder.maps.aggregate import SpecialTokens
+from encoder.model.overview import SIZE, Overview, block_max, pooling_block, put_block_max
 from encoder.trace.trace import CHUNK_NUMBERS, Trace
 
 

@@ -1,6 +1,6 @@
 """The views Lines and Text as pictures that a browser draws: in the app, in a report, and in a notebook.
 
-Here is only what they draw. The drawing itself is in the folder `drawing`: one script for all three.
+Here is only what they draw. The drawing itself is the JavaScript next to this file: one script for all three.
 
 Shapes: N heads, R queries (rows), C keys (columns), U units, tokens or words of a text.
 """
@@ -19,10 +19,10 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
-from encoder.export import wire
-from encoder.export.plotly_js import check_kinds, plotly_js
+from encoder.drawing import wire
+from encoder.drawing.javascript import SHARED, joined
+from encoder.drawing.plotly_js import check_kinds, plotly_js
 from encoder.figures.colours import HEADS
-from encoder.javascript import SHARED, joined
 
 #: Above this many bytes of 32-bit weights a picture has 16-bit weights instead.
 EXACT_BYTES = 256_000

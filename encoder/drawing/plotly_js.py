@@ -32,5 +32,5 @@ def check_kinds(traces: Iterable[Mapping[str, Any]]) -> None:
         if kind not in KINDS:
             raise ValueError(
                 f"Plotly's script here draws {', '.join(KINDS)}, not {kind}. "
-                "Add the kind to encoder/export/plotly/build.mjs and to KINDS, then run: make plotly"
+                "Add the kind to encoder/drawing/plotly/build.mjs and to KINDS, then run: make plotly"
             )

@@ -4,7 +4,7 @@ import { luminance, make } from "./drawing.js";
 const ARRAY_TYPES = [Float32Array, Float64Array, Uint8Array, Uint16Array, Int32Array];
 const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace("Array", "").toLowerCase(), type]));
 
-// The header and the arrays of a block written by encoder/export/wire.py. The arrays are views into the block, not copies.
+// The header and the arrays of a block written by encoder/drawing/wire.py. The arrays are views into the block, not copies.
 export function unpack(bytes) {
   // Streamlit passes a part of a larger message, which may start anywhere; typed arrays need an aligned start.
   const block = bytes.byteOffset % 8 ? bytes.slice() : bytes;

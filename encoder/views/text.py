@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from encoder.export.document import Section
-from encoder.export.options import AS_COMPUTED, Options
-from encoder.export.picture import EXACT_BYTES, Picture, shaded_text
-from encoder.export.view import STRONGEST, HeadView, load_map, named, view_code
+from encoder.documents.document import Section
+from encoder.drawing.picture import EXACT_BYTES, Picture, shaded_text
 from encoder.figures import disambiguate
 from encoder.figures.numbers import three_digits
-from encoder.measure.aggregate import TokenMap
-from encoder.measure.head_map import HeadMap
+from encoder.maps import HeadMap, head_map
+from encoder.maps.aggregate import TokenMap
 from encoder.measure.passage import Direction, Shades, passage, shades
 from encoder.trace.trace import Trace
+from encoder.views.options import AS_COMPUTED, Options
+from encoder.views.view import STRONGEST, HeadView, named, view_code
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,7 +163,7 @@ def text(
     """
     trace = trace if options.padding else trace.unpadded
     if shown is None:
-        shown = load_map(trace, layer, head, options)
+        shown = head_map(trace, layer, head, **options.cells)
     place = shown.row_of if direction == "to" else shown.column_of
     kept = tuple(sorted(token for token in set(selected) if place(token) is not None))
     return Text(trace, ((layer, head),), options, shown, direction, kept)

@@ -10,18 +10,17 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from encoder.documents.document import Section
+from encoder.drawing.picture import EXACT_BYTES, Picture, attention_lines
 from encoder.errors import EncoderError
-from encoder.export.document import Section
-from encoder.export.options import AS_COMPUTED, Options, Place
-from encoder.export.picture import EXACT_BYTES, Picture, attention_lines
-from encoder.export.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 from encoder.figures.attention import names_of_cells
 from encoder.figures.colours import HEADS
 from encoder.figures.numbers import three_digits
-from encoder.measure import head_map
-from encoder.measure.aggregate import TokenMap
-from encoder.measure.head_map import WHOLE_TOKENS
+from encoder.maps import beyond
+from encoder.maps.aggregate import TokenMap, dense_map
 from encoder.trace.trace import Trace
+from encoder.views.options import AS_COMPUTED, Options, Place
+from encoder.views.view import STRONGEST, HeadView, named, places_in, selected_tokens, view_code
 
 #: Heads that readers can tell apart by colour.
 MOST_HEADS = len(HEADS)
@@ -165,6 +164,11 @@ class Lines(HeadView):
         return view_code(f"lines(trace, {list(self.heads)}", arguments, self.options)
 
 
+def too_long(trace: Trace) -> str:
+    """Why a text has no lines, and what to do; "" where it has."""
+    return beyond(trace, "Lines work", "Choose the map, which shows texts of any length, or a shorter text.")
+
+
 def lines(
     trace: Trace,
     heads: Sequence[Place],
@@ -188,14 +192,11 @@ def lines(
     Raises EncoderError for too many tokens or heads, or a layer or head that the model does not have.
     """
     trace = trace if options.padding else trace.unpadded
-    if trace.n_tokens > WHOLE_TOKENS:
-        raise EncoderError(
-            f"Lines work up to {WHOLE_TOKENS} tokens; this text has {trace.n_tokens:,}. Choose the map, which shows "
-            "texts of any length, or a shorter text."
-        )
+    if said := too_long(trace):
+        raise EncoderError(said)
     if not 0 < len(heads) <= MOST_HEADS:
         raise EncoderError(f"{len(heads)} heads over one another: choose 1 to {MOST_HEADS}.")
     if maps is None:
-        maps = [head_map.dense_map(trace, layer, head, **options.cells) for layer, head in heads]
+        maps = [dense_map(trace, layer, head, **options.cells) for layer, head in heads]
     rows, columns = places_in(queries, maps[0].row_of), places_in(keys, maps[0].column_of)
     return Lines(trace, tuple(heads), options, tuple(maps), threshold, rows, columns)

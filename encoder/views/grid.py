@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from encoder.export.picture import Picture
+from encoder.drawing.picture import Picture
 from encoder.figures.colours import thumbnails_lut
-from encoder.measure import aggregate
+from encoder.maps import aggregate
 from encoder.trace.trace import Trace
 
 #: Side of the small maps, in cells, and in pixels.

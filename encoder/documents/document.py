@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from encoder.export import picture as pictures
-from encoder.export.picture import Picture, escape
-from encoder.export.plotly_js import plotly_js
-from encoder.javascript import joined
+from encoder.drawing import picture as pictures
+from encoder.drawing.javascript import joined
+from encoder.drawing.picture import Picture, escape
+from encoder.drawing.plotly_js import plotly_js
 from encoder.version import __version__
 
 #: Rows of a table; longer ones are cut, with a note.

@@ -11,6 +11,7 @@ import numpy as np
 
 from encoder import explain
 from encoder.classify import predicted
+from encoder.drawing.picture import Picture
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.explain.arithmetic import Floats, softmax
@@ -21,13 +22,12 @@ from encoder.explain.projection import Which
 from encoder.explain.reference import Check, Recomputation
 from encoder.explain.score import AS_MODEL, Variant
 from encoder.explain.source import array
-from encoder.export.model_picture import DECODER
-from encoder.export.picture import Picture
 from encoder.figures.numbers import in_words, three_digits
 from encoder.model.config import Sublayer
 from encoder.model.layers import NORM_NAMES
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
+from encoder.views.model_picture import DECODER
 
 #: Terms of a sum that have a bar each; the others are one more bar.
 MOST_ROWS = 6

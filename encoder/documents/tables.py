@@ -14,7 +14,8 @@ import pandas as pd
 from encoder.explain import TokenFlow
 from encoder.explain.by_hand import Claim
 from encoder.explain.cost import Cost
-from encoder.measure import aggregate, norms, patches, positions
+from encoder.maps import EXACT_TOKENS, aggregate
+from encoder.measure import norms, patches, positions
 from encoder.measure.attention_rollout import rollout
 from encoder.measure.map_comparison import Cell, Comparison
 from encoder.measure.norm_weighting import layer_shares, norm_weighted
@@ -23,9 +24,6 @@ from encoder.measure.residual_stream import layer_entropy
 from encoder.measure.residual_stream import measure as measure_stream
 from encoder.similarity import Attribution, WordScores
 from encoder.trace.trace import Trace
-
-#: Up to this many tokens each way a map has a cell for each weight; above, a cell shows a block of tokens.
-EXACT_TOKENS = 256
 
 
 def patches_frame(trace: Trace, token: int) -> pd.DataFrame:

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from encoder.errors import EncoderError
-from encoder.export.document import Section
-from encoder.export.options import Options, Place
+from encoder.documents.document import Section
 from encoder.figures import isolated
-from encoder.measure import head_map
-from encoder.measure.head_map import WHOLE_TOKENS, HeadMap
-from encoder.measure.tiled_attention import LongMap
+from encoder.maps import HeadMap
 from encoder.model.config import EncoderConfig
 from encoder.model.shown import Shown
 from encoder.trace.trace import Trace
+from encoder.views.options import Options, Place
 
 #: Rows of a table of the strongest weights.
 STRONGEST = 20
@@ -95,21 +92,6 @@ def head_name(config: EncoderConfig, layer: int | None, head: int | None) -> str
     if head is not None:
         return f"H{head}, mean of {config.n_layers} layers"
     return f"Mean of all {config.n_layers * config.n_heads} heads"
-
-
-def load_map(trace: Trace, layer: int | None, head: int | None, options: Options) -> HeadMap:
-    """The map of a layer and head with these options, whole or, of a long text, computed part by part.
-
-    Raises EncoderError for options that need a shorter text, and for a layer or head that the model does not have.
-    """
-    if trace.n_tokens <= WHOLE_TOKENS:
-        return head_map.dense_map(trace, layer, head, **options.cells)
-    if options.pairs != "all" or options.words:
-        raise EncoderError(
-            f"Whole words and pairs of sentences work up to {WHOLE_TOKENS} tokens; this text has {trace.n_tokens:,}. "
-            "Leave these options out, or choose a shorter text."
-        )
-    return LongMap(trace, layer, head, options.special)
 
 
 def places_in(tokens: Sequence[int], place: Callable[[int], int | None]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from encoder.export.picture import escape
+from encoder.drawing.picture import escape
 from encoder.figures import colours as colour
 
 #: Pixels: side of a coloured cell (of many: the least), of a small map, gap between these, height and width of letters.

@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from encoder.export.document import Section
-from encoder.export.options import AS_COMPUTED, Options
-from encoder.export.tables import EXACT_TOKENS, attention_frame
-from encoder.export.view import STRONGEST, HeadView, load_map, places_in, selected_tokens, view_code
+from encoder.documents.document import Section
+from encoder.documents.tables import attention_frame
 from encoder.figures import attention_heatmap
 from encoder.figures.attention import Scale
+from encoder.maps import EXACT_TOKENS, HeadMap, head_map
 from encoder.measure import ranking
-from encoder.measure.head_map import HeadMap
-from encoder.measure.tokens import sentences as sentences_of
+from encoder.trace.tokens import sentences as sentences_of
 from encoder.trace.trace import Trace
+from encoder.views.options import AS_COMPUTED, Options
+from encoder.views.view import STRONGEST, HeadView, places_in, selected_tokens, view_code
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,6 +167,6 @@ def map(
     """
     trace = trace if options.padding else trace.unpadded
     if shown is None:
-        shown = load_map(trace, layer, head, options)
+        shown = head_map(trace, layer, head, **options.cells)
     rows, columns = places_in(queries, shown.row_of), places_in(keys, shown.column_of)
     return Map(trace, ((layer, head),), options, shown, rows, columns, colours)

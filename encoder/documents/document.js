@@ -1,5 +1,5 @@
 // Draws every figure of a report in the reader's colours, and again when those change.
-import { drawFigure } from "./drawing/figure_view.js";
+import { drawFigure } from "../drawing/figure_view.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -5,6 +5,7 @@ Every function takes maps and returns new ones; none changes what the model comp
 Shapes: L layers, H heads, T tokens (queries i, keys j), W words.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack
@@ -14,8 +15,8 @@ import torch
 from torch import Tensor
 
 from encoder.errors import EncoderError
-from encoder.measure import tokens
-from encoder.model.map_pooling import block_max, pooling_block
+from encoder.model.overview import block_max, pooling_block
+from encoder.trace import tokens
 from encoder.trace.trace import Trace
 
 SpecialTokens = Literal["show", "zero", "renormalise"]
@@ -114,16 +115,37 @@ def token_map(
     them; words: weights to the pieces of a word are summed and weights from them averaged, so each row still sums to 1
     (Clark et al. 2019, section 4.1); a special token is a word of its own; padding: keep padding's rows and columns.
     """
-    weights = special_tokens(attention, trace, special)
-    queries, keys = token_groups(trace, **options)
+    weights, queries, keys = chosen_cells(attention, trace, special=special, **options)
     return TokenMap(
-        weights=merged(weights, queries, keys),
+        weights=weights,
         queries=queries,
         keys=keys,
         query_labels=tuple(group_label(trace, group) for group in queries),
         key_labels=tuple(group_label(trace, group) for group in keys),
         n_padding=sum(group[0] >= trace.n_real for group in queries),
     )
+
+
+def dense_map(trace: Trace, layer: int | None, head: int | None, **options: Unpack[Cells]) -> TokenMap:
+    """The `token_map` of a head, or of the mean over what is None; holds [T, T]."""
+    on_cpu = trace if trace.mask.device.type == "cpu" else dataclasses.replace(trace, mask=trace.mask.cpu())
+    return token_map(mean_attention(trace, layer, head).cpu(), on_cpu, **options)
+
+
+def chosen_cells(
+    attention: Tensor, trace: Trace, *, special: SpecialTokens = "show", **options: Unpack[Groups]
+) -> tuple[Tensor, tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """[..., T, T] of several heads -> ([..., R, C], tokens of each row, of each column), as in `token_map`."""
+    weights = special_tokens(attention, trace, special)
+    queries, keys = token_groups(trace, **options)
+    return merged(weights, queries, keys), queries, keys
+
+
+def keeps_all(
+    trace: Trace, *, special: SpecialTokens = "show", pairs: Pairs = "all", words: bool = False, padding: bool = False
+) -> bool:
+    """Whether these options leave a map as the model computed it."""
+    return special == "show" and pairs == "all" and not words and (padding or trace.n_real == trace.n_tokens)
 
 
 def token_groups(

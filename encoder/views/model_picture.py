@@ -2,7 +2,8 @@
 
 A trace with a decoder's pass has a second river, of the decoder: the same numbers of its trace, and cross-attention.
 
-Shapes: as in `encoder.explain.whole`.
+Shapes: as in `encoder.explain.whole`; H heads, R tokens of a target that are drawn, W tokens of its input that are
+drawn, S tokens of the input.
 """
 
 from collections.abc import Mapping
@@ -11,16 +12,16 @@ from typing import Literal
 
 import numpy as np
 
+from encoder.drawing.picture import Picture
 from encoder.edits import CausalMask
 from encoder.explain.output import ChosenPooling, chosen_pooling
 from encoder.explain.place import Place
+from encoder.explain.source import array
 from encoder.explain.whole import Whole, whole
-from encoder.export.model_decoder import crossing_of
-from encoder.export.model_input import Given, beside
-from encoder.export.picture import Picture
 from encoder.model.layers import NORM_NAMES
 from encoder.trace.decoder import DecoderTrace
 from encoder.trace.trace import Trace
+from encoder.views.model_input import Given, beside
 
 #: Tokens that are drawn at once; a longer input has a window of them.
 MOST_TOKENS = 48
@@ -28,6 +29,8 @@ MOST_TOKENS = 48
 ROW = ((16, 26), (30, 19), (MOST_TOKENS, 14))
 #: Pixels above and below the rows: names of the parts, small maps of the heads, the legend.
 AROUND = 320
+#: The most probable next tokens of a decoder that are named at each place.
+MOST_NEXT = 5
 #: Classes that are named at the end.
 MOST_CLASSES = 5
 #: Before the names of a decoder's arrays.
@@ -99,8 +102,53 @@ def _of_decoder(trace: DecoderTrace, place: Place, selected: Selected, of_input:
     plain = model_picture(trace, place.layer, place.head, *selected, pooling=None, model=model)
     start = int(plain.header["first"])  # type: ignore[call-overload]
     window = slice(start, start + len(plain.header["labels"]))  # type: ignore[arg-type]
-    crossing, arrays = crossing_of(trace, place, window, of_input)
+    crossing, arrays = _crossing(trace, place, window, of_input)
     return replace(plain, header={**plain.header, **crossing}, arrays={**plain.arrays, **arrays})
+
+
+def _crossing(
+    trace: DecoderTrace, place: Place, window: slice, of_input: slice
+) -> tuple[dict[str, object], dict[str, np.ndarray]]:
+    """Values of the header, and arrays, for the tokens `window` of the target and `of_input` of the input.
+
+    `cross` [R, W], float32: cross-attention of the open head; `crossMaps` [H, R, W], bytes: of every head of the layer.
+    `strongest`: of each token the position, the name and the weight of the largest of all S weights. `outputs`: the
+    token that follows each one, and its probability; `next`: the most probable tokens there.
+    """
+    maps = array(trace.layer_cross_attention(place.layer)[:, window])  # [H, R, S]
+    own = maps[place.head]
+    best = own.argmax(axis=-1)
+    header: dict[str, object] = {
+        "isDecoder": True,
+        "starts": max(0, trace.n_prompt - window.start),
+        "inputLabels": list(trace.memory_labels[of_input]),
+        "inputFirst": of_input.start,
+        "inputCount": len(trace.memory_labels),
+        "strongest": [[int(at), trace.memory_labels[at], float(own[row, at])] for row, at in enumerate(best)],
+        "outputs": [],
+        "next": [],
+    }
+    if trace.model is not None and trace.next_ids:
+        header |= _next_tokens(trace, window)
+    shown = maps[:, :, of_input]
+    return header, {
+        "cross": np.ascontiguousarray(own[:, of_input], dtype=np.float32),
+        "crossMaps": np.round(shown.clip(0, 1) * 255).astype(np.uint8),
+    }
+
+
+def _next_tokens(trace: DecoderTrace, window: slice) -> dict[str, object]:
+    """The tokens that follow, and the most probable ones, each with its probability."""
+    shares = trace.next_logits(window).softmax(dim=-1)  # [R, V]
+    most, ids = shares.topk(min(MOST_NEXT, shares.shape[-1]))
+    following, label = trace.next_ids[window], trace.model.labels
+    return {
+        "outputs": [[label([one])[0], float(row[one])] for one, row in zip(following, shares, strict=True)],
+        "next": [
+            [[label([one])[0], share] for one, share in zip(row, values, strict=True)]
+            for row, values in zip(ids.tolist(), most.tolist(), strict=True)
+        ],
+    }
 
 
 def window_around(n_tokens: int, query: int | None, first: int | None = None) -> slice:

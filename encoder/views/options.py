@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from encoder.measure.aggregate import Cells, Pairs, SpecialTokens
+from encoder.maps.aggregate import Cells, Pairs, SpecialTokens
 
 #: Layer and head, counted from 0; None: averaged over.
 Place = tuple[int | None, int | None]
