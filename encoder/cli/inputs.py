@@ -53,13 +53,16 @@ def _take_run(options: argparse.Namespace, command: Command) -> None:
     from encoder.run import UNTRAINED
     from encoder.run.address import read_link
     from encoder.run.command import is_given, place_options
+    from encoder.run.files import open_run
 
     if options.given or options.text or options.texts or options.file:
         raise Misuse("--run names the model and its input: leave MODEL, --text, --texts and --file out.")
     if command.takes != "each":
         raise Misuse(f"{command.name} takes no --run: write {command.name} MODEL, then --text or --texts.")
-    link = options.run if "?" in options.run else f"?{options.run}"
-    options.run = read_link(link).run
+    if options.run.endswith((".html", ".parquet")) and "=" not in options.run:
+        options.run = open_run(options.run)
+    else:
+        options.run = read_link(options.run if "?" in options.run else f"?{options.run}").run
     options.model = UNTRAINED if options.run.model.untrained else options.run.model.source
     for name, value in place_options(options.run).items():
         if hasattr(options, name) and not is_given(getattr(options, name)):

@@ -21,6 +21,8 @@ from encoder.drawing.picture import Picture, escape
 from encoder.drawing.plotly_js import plotly_js
 from encoder.version import __version__
 
+#: The name of the `<meta>` that holds the run of a page.
+RUN = "encoderscope-run"
 #: Rows of a table; longer ones are cut, with a note.
 LONGEST_TABLE = 200
 
@@ -53,6 +55,7 @@ def document(
     facts: Mapping[str, object] | None = None,
     code: str = "",
     link: str = "",
+    run: str = "",
     footer: str = "",
     scripts: Sequence[str] = (),
     css: str = "",
@@ -66,6 +69,7 @@ def document(
         facts: name -> value: model, layer, head and the settings.
         code: Python that gives the same numbers.
         link: the address of the same view in the app.
+        run: what `encoder.run.address.write_text` gives for the run that the page shows; `open_run` reads it again.
         footer: the last line.
         scripts, css: more of both; scripts run after those of the sections.
     """
@@ -90,8 +94,9 @@ def document(
     body += [f"<footer><p>{escape(footer)}</p></footer>"] if footer else []
     body += [f"<script>{script}</script>" for script in scripts]
     page = Template((HERE / "document.html").read_text(encoding="utf-8"))
+    named = f'<meta name="{RUN}" content="{escape(run)}">' if run else ""
     return page.substitute(
-        policy=_policy(scripts), version=__version__, title=escape(title), css=css, body="\n".join(body)
+        policy=_policy(scripts), version=__version__, run=named, title=escape(title), css=css, body="\n".join(body)
     )
 
 

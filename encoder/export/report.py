@@ -11,8 +11,10 @@ import pandas as pd
 from encoder.documents.document import Section, document
 from encoder.drawing import still
 from encoder.encoders.named import NamedEncoder
+from encoder.errors import EncoderError
 from encoder.maps import aggregate
-from encoder.run import ModelSpec
+from encoder.run import ModelSpec, Run
+from encoder.run.address import write_text
 from encoder.run.code import batch_length, edits_code, python_lines, run_of
 from encoder.trace.trace import Trace
 from encoder.version import __version__
@@ -28,11 +30,21 @@ FOOTER = "Layers and heads count from 0; rows attend to columns. Every number wa
 
 def page(model: NamedEncoder, spec: ModelSpec, view: HeadView) -> str:
     """The report of a view, which opens without a network. spec: how Python opens the model."""
-    trace, code = view.trace, ""
+    trace, code, named = view.trace, "", ""
     if trace.source is not None:
-        code = python_lines(run_of(trace, spec), view.code())
+        layer, head = view.heads[0]
+        run = run_of(trace, spec).but(layer=layer, head=head)
+        code, named = python_lines(run, view.code()), address_of(run)
     title, said = f"{view.name} of {model.name}", facts(model, trace, **view.facts())
-    return document(title, sections(view), text=typed(trace), facts=said, code=code, footer=footer())
+    return document(title, sections(view), text=typed(trace), facts=said, code=code, run=named, footer=footer())
+
+
+def address_of(run: Run) -> str:
+    """How a file names its run (`encoder.run.files.open_run`); empty where its edits are only in Python."""
+    try:
+        return write_text(run)
+    except EncoderError:
+        return ""
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:

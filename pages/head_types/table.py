@@ -72,7 +72,8 @@ def exported(view: View, found: Heads) -> Export:
             f"named = head_types.table(measured{thresholds_in_python()}){found.only_wanted('named')}\n"
             'measures = measured.table().merge(named[["layer", "head"]])'
         )
-    return Export(view, title(view, "Measures of all heads"), table, lines=lines, settings=found.settings("table"))
+    settings = found.settings("table")
+    return Export(view, title(view, "Measures of all heads"), table, lines=lines, settings=settings, verb="measure")
 
 
 def _draw(view: View, found: Heads, rows: pd.DataFrame) -> None:

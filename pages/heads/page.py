@@ -134,6 +134,7 @@ def one_head(view: View, head: Map, shown: str) -> Export:
         sections=lambda: report.sections(drawn, view.colours),
         lines=drawn.code(),
         settings=drawn.facts(),
+        verb="trace" if single(head) is not None and view.loaded.takes == "text" else "",
     )
 
 

@@ -15,8 +15,10 @@ import encoder
 from encoder import EncoderError
 from encoder.cli import main
 from encoder.edits import AblateHead, Replace
+from encoder.export import report
 from encoder.run import DECODER, TRAINED, UNTRAINED, Media, ModelSpec, Place, Run, Text, Untrained, address, code
 from encoder.run.command import command
+from encoder.run.files import open_run
 
 CAT = "The cat sat on the mat"
 HOSTILE = 'He said "no" \\ & twice\n#é🙂 100%'
@@ -135,3 +137,31 @@ def test_a_trace_names_the_run_that_makes_it_again() -> None:
     for name in ("pair", "padding", "hidden padding", "edits"):
         run = RUNS[name]
         assert code.run_of(run.trace(), run.model) == run.of_pass
+
+
+def test_a_report_names_the_run_that_makes_it_again(tmp_path: Path) -> None:
+    run = RUNS["edits"].but(layer=2, head=3)
+    file = tmp_path / "head.html"
+    trace = run.trace()
+    view = encoder.export.map(trace, 2, 3)
+    file.write_text(report.page(trace.model, run.model, view), encoding="utf-8")
+    assert open_run(file) == run
+    assert main.main(["trace", "--run", str(file), "--out", str(tmp_path / "again.csv")]) == 0
+    again = pd.read_csv(tmp_path / "again.csv").iloc[:, -1].to_numpy()
+    np.testing.assert_allclose(again, view.frame().iloc[:, -1].to_numpy(), atol=1e-6)
+
+
+def test_a_table_names_its_run(tmp_path: Path) -> None:
+    run = RUNS["pair"]
+    file = tmp_path / "table.parquet"
+    file.write_bytes(report.as_parquet(pd.DataFrame({"a": [1]}), {"run": report.address_of(run)}))
+    assert open_run(file) == run
+
+
+@pytest.mark.parametrize("name", ["a.html", "b.parquet", "missing.html"])
+def test_a_file_without_a_run_is_said(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    if name != "missing.html":
+        file.write_bytes(b"<html></html>")
+    with pytest.raises(EncoderError, match=name):
+        open_run(file)

@@ -19,7 +19,8 @@ from encoder import edits
 from encoder.checkpoints import BUNDLED
 from encoder.documents.document import Section, document
 from encoder.export import report
-from encoder.run import TRAINED, ModelSpec, code
+from encoder.run import TRAINED, ModelSpec, Run, code
+from encoder.run.command import command
 from pages.base.access import limits
 from pages.components.copy_link import copy_link
 from pages.components.lazy import expander
@@ -48,6 +49,7 @@ class Export:
     lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
     program: a whole Python program for numbers that do not come from the view's model and text.
     settings: name -> value of the page's options, for the report.
+    verb: the command of `encoderscope` that runs the same and gives such numbers; "" where none does.
     """
 
     view: View | None
@@ -58,6 +60,7 @@ class Export:
     lines: str = ""
     program: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    verb: str = ""
 
     def draw(self) -> None:
         """Draw "Export and share", closed at first: link, pictures, CSV, Parquet, HTML report, Python lines."""
@@ -70,13 +73,21 @@ class Export:
         name = file_name(self.title)
         link = server_link()
 
+        run = self._run()
+        named = "" if run is None else report.address_of(run)
+
         def parquet() -> bytes:
-            about = {"title": self.title, "text": text, **self._facts(), "python": program}
+            about = {"title": self.title, "text": text, **self._facts(), "python": program} | (
+                {"run": named} if named else {}
+            )
             return report.as_parquet(self.frame(), about)
 
         def page() -> bytes:
-            about = {"text": text, "facts": self._facts(), "code": program, "link": link, "footer": report.footer()}
-            return document(self.title, self._parts(), **about).encode()
+            facts, footer = self._facts(), report.footer()
+            parts = self._parts()
+            return document(
+                self.title, parts, text=text, facts=facts, code=program, link=link, run=named, footer=footer
+            ).encode()
 
         with part:
             left, right = st.columns([6, 5], gap="large")
@@ -92,6 +103,15 @@ class Export:
         with right:
             st.markdown("**Python** that gives the same numbers in a notebook")
             st.code(program, language="python", wrap_lines=True)
+            if self.verb and run is not None and named:
+                st.markdown("The same run on the **command line**")
+                st.code(command(run, self.verb), language="bash", wrap_lines=True)
+
+    def _run(self) -> Run | None:
+        """The run that the page shows, as a notebook makes it; None where the numbers come from elsewhere."""
+        if self.view is None or self.program:
+            return None
+        return replace(self.view.run, model=origin(self.view.model)[0])
 
     def _facts(self) -> dict[str, str]:
         if self.program:

@@ -68,7 +68,7 @@ def notes(both: comparison.Sides, params: SideB) -> None:
                 icon=":material/link_off:",
             )
     source = side.trace.source
-    if both.what == "sentences" and not side.text.strip():
+    if both.what == "sentences" and not side.run.input.name.strip():
         st.info("Sentence B is empty, so it has special tokens only.", icon=":material/info:")
     if both.what != "heads" and source is not None and source.cut:
         st.warning(
