@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         gradients,
         measure,
         probe,
+        run,
         search,
         similarity,
         train,
@@ -47,15 +48,16 @@ if TYPE_CHECKING:
     from encoder.model.encoder import Encoder, initialise
     from encoder.model.mlm import MaskedPrediction, MLMHead, MLMHeadConfig
     from encoder.probe.features import vectors
+    from encoder.run.values import Run
     from encoder.trace.attention_maps import attentions
     from encoder.trace.trace import Trace
 
 __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
-    "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "SaveError", "Sound",
-    "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus", "edits",
-    "explain", "export", "figures", "gradients", "initialise", "load", "measure", "open_sound", "open_trace", "probe",
-    "save", "search", "show", "similarity", "train", "vectors", "wrap",
+    "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "Run", "SaveError",
+    "Sound", "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus",
+    "edits", "explain", "export", "figures", "gradients", "initialise", "load", "measure", "open_sound", "open_trace",
+    "probe", "run", "save", "search", "show", "similarity", "train", "vectors", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.
@@ -71,6 +73,7 @@ _MODULE_OF = {
     "AudioEncoder": "encoders.audio",
     "ImageEncoder": "encoders.image",
     "JointEncoder": "encoders.joint",
+    "Run": "run.values",
     "Sound": "inputs.sound",
     "Trace": "trace.trace",
     "attentions": "trace.attention_maps",

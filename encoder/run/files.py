@@ -28,7 +28,7 @@ class _Head(HTMLParser):
 def open_run(file: str | Path) -> Run:
     """The run of a report (.html) or of a table (.parquet) that the app or the command line wrote.
 
-    Raises EncoderError for a file without a run, and for one that cannot be read.
+    Raises EncoderError for a file without a run, and for a broken or missing one.
     """
     path = Path(file)
     try:
