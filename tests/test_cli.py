@@ -195,11 +195,6 @@ def test_a_name_that_no_file_can_have(arguments: list[str], started, capsys):
     assert len(said) < 600
 
 
-def test_a_long_sentence_is_no_file(capsys):
-    assert main.main(["trace", "digit-words", "--text", "three and four " * 30, "--device", "cpu"]) == 0
-    assert "three" in capsys.readouterr().out
-
-
 def test_a_command_for_texts_refuses_a_model_of_images(capsys):
     assert main.main(["similarity", "digits-pre", "--text", "a cat", "--text", "a dog", "--device", "cpu"]) == 1
     assert "accepts no text: choose a text model" in capsys.readouterr().err
