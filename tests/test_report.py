@@ -311,7 +311,8 @@ def test_a_config_is_described_by_its_own_choices_alone():
 
 def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, minilm: encoder.TextEncoder):
     out = tmp_path / "head.html"
-    assert main.main(["trace", HOSTILE.replace("\x00", ""), "--layer", "2", "--head", "3", "--out", str(out)]) == 0
+    command = ["trace", "minilm", "--text", HOSTILE.replace("\x00", ""), "--layer", "2", "--head", "3"]
+    assert main.main([*command, "--out", str(out)]) == 0
     assert f"{out}: L2 H3 of all-MiniLM-L6-v2" in capsys.readouterr().out
     page = Page(out.read_text(encoding="utf-8"))
     assert "img" not in page.tags()
@@ -324,7 +325,8 @@ def test_trace_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture, mi
 
 
 def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
-    arguments = ["trace", "The cat", "--pair", "sat", "--layer", "4", "--head", "11", "--norm", "pre"]
+    arguments = ["trace", "minilm", "--text", "The cat", "--pair", "sat", "--layer", "4", "--head", "11"]
+    arguments += ["--norm", "pre"]
     for name, read in (("a.csv", pd.read_csv), ("a.PARQUET", pd.read_parquet)):
         assert main.main([*arguments, "--out", str(tmp_path / name)]) == 0
         weights = minilm.with_norm_placement("pre").trace("The cat", "sat").attention(4, 11).numpy().ravel()
@@ -345,7 +347,7 @@ def test_trace_writes_tables(tmp_path: Path, minilm: encoder.TextEncoder):
 )
 def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp_path: Path):
     typed = HOSTILE.replace("\x00", "")
-    command = ["trace", typed, "--layer", "2", "--head", "3", *arguments]
+    command = ["trace", "minilm", "--text", typed, "--layer", "2", "--head", "3", *arguments]
     for name in ("a.html", "a.csv", "a.parquet"):
         assert main.main([*command, "--out", str(tmp_path / name)]) == 0
     source = (tmp_path / "a.html").read_text(encoding="utf-8")
@@ -362,7 +364,7 @@ def test_trace_writes_the_other_views(arguments: list[str], said: list[str], tmp
 
 
 def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):
-    sat = ["trace", "The cat sat", "--head", "2", "--select", "2"]
+    sat = ["trace", "minilm", "--text", "The cat sat", "--layer", "0", "--head", "2", "--select", "2"]
     assert main.main([*sat, "--view", "lines", "--overlay", "1.8"]) == 0
     assert capsys.readouterr().out.split()[:3] == ["layer", "head", "query"]
     assert main.main([*sat, "--view", "text"]) == 0
@@ -371,12 +373,16 @@ def test_trace_prints_the_other_views(capsys: pytest.CaptureFixture):
 
 def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("The cat sat\n"))
-    assert main.main(["trace", "-", "--layer", "0", "--head", "2"]) == 0
+    assert main.main(["trace", "minilm", "-", "--layer", "0", "--head", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["query", "from", "key", "to", "weight"]
     assert lines[1].split()[1] in {"the", "cat", "sat", "[SEP]", "[CLS]"}
     weights = [float(line.split()[-1]) for line in lines[1:]]
     assert weights == sorted(weights, reverse=True)
+
+
+#: Twelve heads to lay over another one.
+MANY = ",".join(f"{n % 6}.{n // 6 + 1}" for n in range(12))
 
 
 @pytest.mark.parametrize(
@@ -388,19 +394,18 @@ def test_trace_prints_without_a_file(capsys: pytest.CaptureFixture, monkeypatch:
         (["--layer", "6", "--out", "x.csv"], "0 to 5"),
         (["--layer", "-7"], "-7"),
         (["--head", "12"], "12"),
-        (["--view", "lines", "--overlay", "0.12"], "12"),
+        (["--layer", "0", "--head", "0", "--view", "lines", "--overlay", "0.12"], "12"),
         (["--view", "lines", "--select", "1,9"], "0 to 3"),
         (["--overlay", "0.1"], "--view lines"),
         (["--view", "text", "--minimum-weight", "0.1"], "--minimum-weight"),
-        (["--view", "lines", "--overlay", ",".join(f"{n % 6}.{n // 6 + 1}" for n in range(12))], "1 to 12"),
-        (["--model", "no-such-model"], "no-such-model"),
+        (["--layer", "0", "--head", "0", "--view", "lines", "--overlay", MANY], "1 to 12"),
     ],
 )
 def test_trace_refuses_in_a_sentence(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert main.main(["trace", "A cat", *arguments]) == 1
+    assert main.main(["trace", "minilm", "--text", "A cat", *arguments]) == 1
     message = capsys.readouterr().err
     assert message.startswith("encoderscope: ")
     assert said in message
@@ -418,7 +423,7 @@ def test_trace_refuses_in_a_sentence(
 )
 def test_trace_says_how_options_are_written(arguments: list[str], said: str, capsys: pytest.CaptureFixture):
     with pytest.raises(SystemExit, match="2"):
-        main.main(["trace", "A cat", *arguments])
+        main.main(["trace", "minilm", "--text", "A cat", *arguments])
     assert said in capsys.readouterr().err
 
 
@@ -429,7 +434,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
         raise OSError(28, reason)
 
     monkeypatch.setattr("os.replace", full)
-    assert main.main(["trace", "A cat", "--out", str(tmp_path / "x.csv")]) == 1
+    assert main.main(["trace", "minilm", "--text", "A cat", "--out", str(tmp_path / "x.csv")]) == 1
     assert re.search(rf"x\.csv\b.*{reason}\b.*\bplace\b", capsys.readouterr().err)
     assert not list(tmp_path.iterdir()), "no half of a file stays behind"
 
@@ -439,7 +444,8 @@ def test_trace_starts_no_server_and_loads_no_streamlit(tmp_path: Path):
         "import sys; from encoder.cli.main import main; code = main(sys.argv[1:]); "
         "assert not {'streamlit', 'transformers'} & set(sys.modules); sys.exit(code)"
     )
-    command = [sys.executable, "-c", program, "trace", "A cat", "--out", str(tmp_path / "x.html")]
+    command = [sys.executable, "-c", program, "trace", "minilm", "--text", "A cat", "--layer", "0", "--head", "0"]
+    command += ["--out", str(tmp_path / "x.html")]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert (tmp_path / "x.html").stat().st_size > 1_000_000

@@ -14,7 +14,7 @@ from encoder.run import TRAINED, ModelSpec, Run
 from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store
-from pages.core.view import View, norm_pair, text_words
+from pages.core.view import View, norm_pair, text_words, typed_text
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
@@ -92,24 +92,36 @@ def with_edits(chosen: Shown, view: View) -> Shown:
     return replace(chosen, runs={name: run.but(edits=active) for name, run in chosen.runs.items()})
 
 
+def of_text(view: View) -> View:
+    """The view itself; of a model that accepts no text, the typed sentence in the pre-norm twin."""
+    if view.loaded.takes == "text":
+        return view
+    return replace(view, run=Run(_twin(view), typed_text()))
+
+
+def _twin(view: View) -> ModelSpec:
+    """The pre-norm twin, where the reader's model runs."""
+    return ModelSpec("twin-pre", device=view.model.device, dtype=view.model.dtype)
+
+
 def models(view: View) -> dict[str, ModelSpec]:
     """Name -> model: the selected model only, or both twins for a twin and for a model that cannot predict."""
     if view.loaded.mlm_head is not None and view.model.source not in norm_pair.TWINS:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:
-        twin = ModelSpec(source="twin-pre", device=view.model.device, dtype=view.model.dtype)
-        view = replace(view, run=replace(view.run, model=twin))
+        view = replace(view, run=replace(view.run, model=_twin(view)))
     return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
 
 
 def show(view: View) -> None:
     """The page with this task: a word to hide, and the words that the models predict there."""
-    chosen = with_edits(shown(view, state.read(Params)), view)
+    own, view = view, of_text(view)
+    chosen = with_edits(shown(view, state.read(Params)), own)
     edited.mark(chosen.view(view))
     opening(f"Which words does the model predict at **{plain(chosen.mask)}**, from the tokens on both sides?")
-    if view.loaded.mlm_head is None:
+    if own.loaded.mlm_head is None:
         st.caption(
-            no_head(view),
+            no_head(own),
             help="Other pages keep your model and your input. Choose another model with a masked-word head "
             "above the page.",
         )

@@ -201,7 +201,8 @@ def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[
         visit(**PADDED, padding=padding)
         out = tmp_path / f"head{padding}.csv"
         more = ["--padding"] if padding == "1" else []
-        assert main.main(["trace", CAT, "--layer", "1", "--head", "3", "--pad-to", "14", *more, "--out", str(out)]) == 0
+        command = ["trace", "minilm", "--text", CAT, "--layer", "1", "--head", "3", "--pad-to", "14", *more]
+        assert main.main([*command, "--out", str(out)]) == 0
         page, own = (pd.read_csv(source) for source in (io.BytesIO(files["csv"]()), out))
         assert own["weight"].to_numpy() == pytest.approx(page["weight"].to_numpy(), abs=1e-6)
         assert list(own["key_token"]) == list(page["key_token"])
@@ -210,8 +211,13 @@ def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[
         (["--pad-to", "600"], "512"),
         (["--padding"], "--pad-to N"),
     ):
-        assert main.main(["trace", CAT, *arguments]) == 1
+        assert main.main(["trace", "minilm", "--text", CAT, *arguments]) == 1
         assert why in capsys.readouterr().err
     report = tmp_path / "head.html"
-    assert main.main(["trace", CAT, "--pad-to", "14", "--out", str(report)]) == 0
+    assert (
+        main.main(
+            ["trace", "minilm", "--text", CAT, "--layer", "0", "--head", "0", "--pad-to", "14", "--out", str(report)]
+        )
+        == 0
+    )
     assert "8, padded to 14" in report.read_text(encoding="utf-8")
