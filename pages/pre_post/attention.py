@@ -46,10 +46,10 @@ def attention(view: View, traces: PairTraces) -> None:
     one_head(view, traces).draw()
 
 
-def sides_of(view: View, keys: Mapping[str, ModelSpec]) -> Sides:
-    """The head in both norm placements. keys: placement -> the encoder with it."""
+def sides_of(view: View, specs: Mapping[str, ModelSpec]) -> Sides:
+    """The head in both norm placements. specs: placement -> the encoder with it."""
     first, second = (
-        Side(dataclasses.replace(view.run, model=keys[placement]), PLACEMENT_NAMES[placement])
+        Side(dataclasses.replace(view.run, model=specs[placement]), PLACEMENT_NAMES[placement])
         for placement in ("post", "pre")
     )
     return Sides("models", first, second)
@@ -76,7 +76,7 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
 def one_head(view: View, traces: PairTraces) -> Export:
     """The selected head in both placements, and the difference of its maps."""
     st.header(f"L{view.layer} H{view.head} in both placements", anchor=False)
-    sides = sides_of(view, traces.pair.keys)
+    sides = sides_of(view, traces.pair.specs)
     first, second = sides.first, sides.second
     found = sides.compared("show")
     compared = Compared(sides, found, "show", state.get(MapParams.range), (view.i, view.j))

@@ -77,7 +77,7 @@ def what_differs(traces: norm_pair.PairTraces) -> str:
     """What the two encoders have in common, and what a difference between them may mean."""
     kind = traces.pair.kind
     if kind == "rewired":
-        original = next(p for p, key in traces.pair.keys.items() if key.norm == "trained")
+        original = next(p for p, spec in traces.pair.specs.items() if spec.norm == "trained")
         name = plain(traces.name(original))
         return about.text(__file__, "rewired", name=name, placement=PLACEMENT_NAMES[original])
     if kind == "scratch":

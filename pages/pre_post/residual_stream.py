@@ -43,8 +43,8 @@ def exported(view: View, traces: PairTraces, pictures: Pictures) -> Export:
     """The norms of both placements, and the page's pictures."""
     models, remarks = [], ""
     for placement in PLACEMENTS:
-        key, remark = origin(traces.pair.keys[placement])
-        models.append(model_lines(key, placement))
+        spec, remark = origin(traces.pair.specs[placement])
+        models.append(model_lines(spec, placement))
         remarks = remarks or remark
     calls = ", ".join(f'"{p}": {trace_call(traces.of(p).run, p)}' for p in PLACEMENTS)
     imports = ["import encoder", "from encoder.export import tables"]

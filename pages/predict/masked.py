@@ -110,7 +110,7 @@ def models(view: View) -> dict[str, ModelSpec]:
         return {view.loaded.name: view.model}
     if view.loaded.mlm_head is None:
         view = replace(view, run=replace(view.run, model=_twin(view)))
-    return {f"twin-{placement}": key for placement, key in norm_pair.pair_of(view).keys.items()}
+    return {f"twin-{placement}": spec for placement, spec in norm_pair.pair_of(view).specs.items()}
 
 
 def show(view: View) -> None:

@@ -61,4 +61,4 @@ def subjects(view: View) -> list[Subject]:
         return [first]
     own = state.read(ViewParams)
     others = [Subject(ModelSpec(source=name, device=own.device, dtype=own.dtype), BESIDE[name]) for name in chosen]
-    return [first, *(one for one in others if one.key != first.key)]
+    return [first, *(one for one in others if one.spec != first.spec)]

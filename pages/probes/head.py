@@ -17,7 +17,7 @@ from pages.probes.params import VIEWS
 
 def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject) -> None:
     """Train the selected probe on all texts, use it here, and offer its file."""
-    if subject.key != view.model:
+    if subject.spec != view.model:
         st.info("Choose this model above first.", icon=":material/info:")
         return
     found = work.head(view, task, pooled, layer)

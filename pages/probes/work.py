@@ -20,15 +20,15 @@ CURVES, FEATURES = "probes:curves", "probes:features"
 
 @dataclass(frozen=True)
 class Subject:
-    """A model with its name in the legend. key: None for the reader's model with its own name."""
+    """A model with its name in the legend. spec: None for the reader's model with its own name."""
 
-    key: ModelSpec
+    spec: ModelSpec
     name: str
 
     @property
     def model(self) -> TextEncoder:
         """The model itself."""
-        return model_store.model(self.key)
+        return model_store.model(self.spec)
 
 
 def digest(task: Task) -> str:
@@ -44,9 +44,9 @@ def is_bundled(task: Task) -> bool:
 def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve] | None:
     """The curves of every model and view; None while the work waits for a click."""
     name, asked = digest(task), [(one, view) for one in subjects for view in views]
-    todo = [(one, view) for one, view in asked if results.known(CURVES, (one.key, name, view)) is None]
+    todo = [(one, view) for one, view in asked if results.known(CURVES, (one.spec, name, view)) is None]
     if todo:
-        models = {subject.key: subject.model for subject, _ in todo}
+        models = {subject.spec: subject.model for subject, _ in todo}
 
         def work() -> long_work.Work[bool]:
             for number, (subject, view) in enumerate(todo):
@@ -56,27 +56,27 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
                 ) -> tuple[float, str]:
                     return (number + share) / len(todo), f"{subject.name}: {what}"
 
-                features = yield from _features(subject.key, models[subject.key], task, name, said)
+                features = yield from _features(subject.spec, models[subject.spec], task, name, said)
                 parts = probe.iter_by_layer(features, task, view)  # type: ignore[arg-type]
                 found = yield from gradual.reported(parts, lambda share, view=view, said=said: said(
                     0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
                 ))  # fmt: skip
-                results.keep(CURVES, (subject.key, name, view), found, own=not is_bundled(task))
+                results.keep(CURVES, (subject.spec, name, view), found, own=not is_bundled(task))
             return True
 
         names = ", ".join(dict.fromkeys(subject.name for subject, _ in todo))
         ask = f"{names}: {len(todo)} curves over {len(task):,} texts. This takes from half a minute to minutes."
-        what = (name, tuple((one.key, view) for one, view in todo))
+        what = (name, tuple((one.spec, view) for one, view in todo))
         if not long_work.result("probes", what, work, label="Train the probes", ask=ask):
             return None
-    found = {(one, view): results.known(CURVES, (one.key, name, view)) for one, view in asked}
+    found = {(one, view): results.known(CURVES, (one.spec, name, view)) for one, view in asked}
     return None if None in found.values() else found  # the shared cache may have no room
 
 
 def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, str], Curve]:
     """The curves of the recorded run that fit the task and the views; none for another task."""
-    key = ModelSpec(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
-    subject = Subject(key, BUNDLED[recordings.MODEL].title)
+    spec = ModelSpec(recordings.MODEL, device=view.model.device, dtype=view.model.dtype)
+    subject = Subject(spec, BUNDLED[recordings.MODEL].title)
     found = recordings.recorded() if task.title == probe.TITLES[recordings.TASK] else {}
     return {
         (subject, one): curve
@@ -85,13 +85,13 @@ def recorded(view: View, task: Task, views: list[str]) -> dict[tuple[Subject, st
     }
 
 
-def _features(key: ModelSpec, model: TextEncoder, task: Task, name: str, said: Any) -> Generator[Any, None, Features]:
+def _features(spec: ModelSpec, model: TextEncoder, task: Task, name: str, said: Any) -> Generator[Any, None, Features]:
     """The vectors of all texts, from this session or computed."""
-    found = results.known(FEATURES, (key, name))
+    found = results.known(FEATURES, (spec, name))
     if found is None:
         parts = probe.iter_extract(model, task)
         found = yield from gradual.reported(parts, lambda share: said(0.3 * share, "processes the texts"))
-        results.keep(FEATURES, (key, name), found, 1, own=not is_bundled(task))  # vectors are large
+        results.keep(FEATURES, (spec, name), found, 1, own=not is_bundled(task))  # vectors are large
     return found
 
 
@@ -113,11 +113,11 @@ def head(view: View, task: Task, pooled: str, layer: int) -> Any:
 
 def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | None:
     """The score of each pooling before one layer; None while it is not asked for."""
-    name, key = digest(task), view.model
+    name, spec = digest(task), view.model
 
     def work() -> long_work.Work[dict[str, probe.Score]]:
         model, scores = view.loaded, {}
-        features = yield from _features(key, model, task, name, lambda share, words: (0.2 * share / 0.3, words))
+        features = yield from _features(spec, model, task, name, lambda share, words: (0.2 * share / 0.3, words))
         splits = probe.linear.folds_of(task.labels)
         for number, pooled in enumerate(("cls", "mean", "max")):
             parts = probe.iter_accuracy(features.vectors[pooled][layer], task.labels, splits)  # type: ignore[index]
@@ -132,6 +132,6 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
         return scores | {"attention": trained.score}
 
     return results.of_work(
-        "poolings", (key, name, layer), work, label="Compare poolings",
+        "poolings", (spec, name, layer), work, label="Compare poolings",
         ask="[CLS], mean and maximum against attention pooling, which is trained:", own=True,
     )  # fmt: skip

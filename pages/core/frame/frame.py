@@ -212,17 +212,17 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
                     heading()
                 st.info("Type a folder or a Hub id above to open a model.", icon=":material/folder_open:")
             return None
-        key = model_spec()
-        model = _model(area, entry, key)
+        spec = model_spec()
+        model = _model(area, entry, spec)
         quick = _is_quick(model)
         # A window has tokens of its own; a page without the control of windows shows the beginning.
         if model.takes == "text" and (slots is None or state.newest(ViewParams.long) == "cut"):
             with area, _spinner("Running the encoder …", quick=quick):
                 if entry.maps and not quick:
-                    maps.draw_during_the_pass(Run(key, typed_text()))
-                first_view.choose(key)
-        given = None if slots is None else _controls_of_model(slots, entry, key, model)
-        view = input_row.current_view(key, given)
+                    maps.draw_during_the_pass(Run(spec, typed_text()))
+                first_view.choose(spec)
+        given = None if slots is None else _controls_of_model(slots, entry, spec, model)
+        view = input_row.current_view(spec, given)
         with area, _spinner("Running the encoder …", quick=quick):
             view = padded(view) if entry.pads else view
             n_tokens = view.trace.n_tokens
@@ -244,30 +244,30 @@ def _view(area: DeltaGenerator, entry: Page, slots: Slots | None) -> View | None
         return None
 
 
-def _model(area: DeltaGenerator, entry: Page, key: ModelSpec) -> NamedEncoder:
+def _model(area: DeltaGenerator, entry: Page, spec: ModelSpec) -> NamedEncoder:
     """Load the model. The run begins again where the page needs another one, or drew the controls of another kind."""
-    with area, _spinner("Loading the model …", quick=model_store.is_loaded(key)):
-        model = model_store.model(key)
-    if not chosen_input.fits(model, key, entry.takes):
+    with area, _spinner("Loading the model …", quick=model_store.is_loaded(spec)):
+        model = model_store.model(spec)
+    if not chosen_input.fits(model, spec, entry.takes):
         stand_in.use(model, entry)
         st.rerun()
-    if chosen_input.was_guessed(model.takes) or model_spec() != key:
+    if chosen_input.was_guessed(model.takes) or model_spec() != spec:
         st.rerun()  # the controls are of another kind of input, or lack the choice between two encoders
     fade.remember(model.config.norm_placement)
     return model
 
 
-def _controls_of_model(slots: Slots, entry: Page, key: ModelSpec, model: NamedEncoder) -> Text | None:
+def _controls_of_model(slots: Slots, entry: Page, spec: ModelSpec, model: NamedEncoder) -> Text | None:
     """The controls that depend on the model; returns the text or its window, None for another kind of input."""
     with slots.norm:
-        input_row.norm_controls(key)
+        input_row.norm_controls(spec)
     with slots.head:
         of_decoder = entry.maps and state.newest(output.Output.stack) != "encoder"
         input_row.head_controls(output.config_shown(model, of_decoder), entry.uses)
     if model.takes != "text":
         return None
     with slots.windows:
-        return long_text.controls(key, model)
+        return long_text.controls(spec, model)
 
 
 def _spinner(text: str, *, quick: bool) -> AbstractContextManager[None]:

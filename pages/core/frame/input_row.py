@@ -94,9 +94,9 @@ def options() -> None:
 def tower_controls() -> None:
     """Which encoder of a pair, where the page can show both."""
     with contextlib.suppress(encoder.EncoderError):  # said where the model is loaded
-        key = model_spec()
-        kinds = model_store.kinds(key)
-        if is_pair(key) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
+        spec = model_spec()
+        kinds = model_store.kinds(spec)
+        if is_pair(spec) and input_kinds.PAIR not in page_takes() and set(kinds) <= set(page_takes()):
             if state.newest(ViewParams.tower) not in kinds:  # of the pair before
                 state.put(ViewParams.tower, kinds[0])
             titles = {kind: kind.capitalize() for kind in kinds}
@@ -153,9 +153,9 @@ def model_controls() -> None:
     settings.check_device()
 
 
-def _fitting_sentence(key: ModelSpec) -> None:
+def _fitting_sentence(spec: ModelSpec) -> None:
     """A caption or a date in place of the first sentence, where a bundled model knows none of its words."""
-    fitting = CAPTIONS.get(key.source, FIRST_SENTENCE)
+    fitting = CAPTIONS.get(spec.source, FIRST_SENTENCE)
     if state.newest(ViewParams.text) in {*CAPTIONS.values(), FIRST_SENTENCE} - {fitting}:
         state.put(ViewParams.text, fitting)
 
@@ -165,21 +165,21 @@ def awaits_source() -> bool:
     return state.newest(ViewParams.model) == "other" and not state.newest(ViewParams.source).strip()
 
 
-def norm_controls(key: ModelSpec | None) -> None:
-    """The placement of the norms, and a link to both. key: of the model; None: there is none."""
+def norm_controls(spec: ModelSpec | None) -> None:
+    """The placement of the norms, and a link to both. spec: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if shows_both_norms() or (
-        key is not None and model_store.takes(key) in ("maps", "cross")
+        spec is not None and model_store.takes(spec) in ("maps", "cross")
     ):  # maps do not know the norms
         return
     titles = dict(_NORMS)
     if state.newest(ViewParams.model) == "scratch":
         if norm == "trained":
             state.put(ViewParams.norm, "post")
-    elif key is None:
+    elif spec is None:
         return
     else:
-        original = model_store.model(dataclasses.replace(key, norm="trained")).config.norm_placement
+        original = model_store.model(dataclasses.replace(spec, norm="trained")).config.norm_placement
         if norm == original:
             state.put(ViewParams.norm, "trained")
         titles = {"trained" if name == original else name: title for name, title in _NORMS.items()}

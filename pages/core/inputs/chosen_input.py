@@ -32,11 +32,11 @@ def remembered() -> InputKind:
 
 def turned() -> bool:
     """Whether this page shows the other encoder of a pair than the page before. Before `remembered`."""
-    key = _key()
-    return key is not None and bool(key.tower) and st.session_state.get(_KIND, key.tower) != key.tower
+    spec = _spec()
+    return spec is not None and bool(spec.tower) and st.session_state.get(_KIND, spec.tower) != spec.tower
 
 
-def _key() -> ModelSpec | None:
+def _spec() -> ModelSpec | None:
     try:
         return model_spec()
     except EncoderError:  # there is no such model
@@ -50,8 +50,8 @@ def changed() -> bool:
 
 def kind() -> InputKind:
     """What the chosen model accepts, as far as it is known before it is loaded."""
-    key = _key()
-    return "text" if key is None else model_store.takes(key)
+    spec = _spec()
+    return "text" if spec is None else model_store.takes(spec)
 
 
 def was_guessed(kind: InputKind) -> bool:
@@ -66,9 +66,9 @@ def current(spec: ModelSpec) -> Input:
     return typed_text()
 
 
-def fits(loaded: NamedEncoder, key: ModelSpec, takes: Collection[str]) -> bool:
+def fits(loaded: NamedEncoder, spec: ModelSpec, takes: Collection[str]) -> bool:
     """Whether a page with these inputs can show a model."""
-    return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(key) is not None)
+    return loaded.takes in takes or (input_kinds.PAIR in takes and model_store.joint(spec) is not None)
 
 
 def instead(view: View, source: str, why: str, tower: str = "") -> View:
@@ -76,7 +76,7 @@ def instead(view: View, source: str, why: str, tower: str = "") -> View:
 
     why: what the reader's model lacks; tower: which encoder of a pair. A view of text keeps its text.
     """
-    key = ModelSpec(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
+    spec = ModelSpec(source, tower=tower, device=view.model.device, dtype=view.model.dtype)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{plain(view.loaded.name)} {why}. You see **{SOURCES[source]}**.", width="content")
         button(
@@ -86,4 +86,4 @@ def instead(view: View, source: str, why: str, tower: str = "") -> View:
             partial(state.put, ViewParams.model, source),
             type="tertiary",
         )
-    return dataclasses.replace(view, run=Run(key, view.run.input, place=Place(0, 0)))
+    return dataclasses.replace(view, run=Run(spec, view.run.input, place=Place(0, 0)))

@@ -16,8 +16,8 @@ Change = tuple[str, float, float]
 
 def before(view: View) -> cache.StoredRun | None:
     """The text with the norms where they were: as trained, for an untrained model in post-norm. None: not moved."""
-    key = view.model
-    original = dataclasses.replace(key, norm="trained" if key.untrained is None else "post")
+    spec = view.model
+    original = dataclasses.replace(spec, norm="trained" if spec.untrained is None else "post")
     if model_store.model(original).config.norm_placement == view.loaded.config.norm_placement:
         return None
     return cache.StoredRun(dataclasses.replace(view.run, model=original))

@@ -24,27 +24,27 @@ _PARTNERS = "_trained_partners"
 
 @dataclass(frozen=True)
 class NormPair:
-    """A pre-norm and a post-norm encoder: placement -> its key.
+    """A pre-norm and a post-norm encoder: placement -> its model.
 
     kind: "twins", the bundled ones; "scratch", untrained with the same random weights; "trained", two runs of the page
     “Train a small encoder”; "rewired", one model, and its weights with the norms moved.
     """
 
-    keys: dict[str, ModelSpec]
+    specs: dict[str, ModelSpec]
     kind: Literal["twins", "scratch", "trained", "rewired"]
 
 
 def pair_of(view: View) -> NormPair:
     """The two encoders for the chosen model. Raises EncoderError if one cannot be loaded."""
-    key = replace(view.model, norm="trained")
-    if key.source in PAIRS:
-        stem = key.source.rpartition("-")[0]
-        return NormPair({p: replace(key, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
-    if partner := st.session_state.get(_PARTNERS, {}).get(key.source):
-        both = key, replace(key, source=partner)
+    spec = replace(view.model, norm="trained")
+    if spec.source in PAIRS:
+        stem = spec.source.rpartition("-")[0]
+        return NormPair({p: replace(spec, source=f"{stem}-{p}") for p in PLACEMENTS}, "twins")
+    if partner := st.session_state.get(_PARTNERS, {}).get(spec.source):
+        both = spec, replace(spec, source=partner)
         return NormPair({model_store.model(one).config.norm_placement: one for one in both}, "trained")
-    keys = {p: model_store.with_norms(key, p) for p in PLACEMENTS}
-    return NormPair(keys, "rewired" if key.untrained is None else "scratch")
+    specs = {p: model_store.with_norms(spec, p) for p in PLACEMENTS}
+    return NormPair(specs, "rewired" if spec.untrained is None else "scratch")
 
 
 def remember_partners(one: str, other: str) -> None:
@@ -61,7 +61,7 @@ class PairTraces:
 
     def of(self, placement: str) -> cache.StoredRun:
         """The run in one of them."""
-        return cache.StoredRun(replace(self.run, model=self.pair.keys[placement]))
+        return cache.StoredRun(replace(self.run, model=self.pair.specs[placement]))
 
     def trace(self, placement: str) -> encoder.Trace:
         """The trace in one of them."""
@@ -77,8 +77,8 @@ class PairTraces:
 
     def of_both(self, what: object, make: Callable[[encoder.Trace, encoder.Trace], Any]) -> Any:
         """A value that both traces give, pre-norm's first, cached."""
-        keys = tuple(self.pair.keys[p] for p in PLACEMENTS)
-        name = ("prepost", keys, self.run.of_pass, what)
+        specs = tuple(self.pair.specs[p] for p in PLACEMENTS)
+        name = ("prepost", specs, self.run.of_pass, what)
         return cache.computed(name, lambda: make(self.trace("pre"), self.trace("post")))
 
     def small_maps(self, placement: str) -> np.ndarray:

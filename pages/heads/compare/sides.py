@@ -51,15 +51,15 @@ def other_head(view: View, params: SideB, config: encoder.EncoderConfig) -> tupl
 
 def other_model(view: View, params: SideB) -> ModelSpec:
     """The model of side B."""
-    chosen, key = params.model_b, view.model
-    place = {"device": key.device, "dtype": key.dtype}
+    chosen, own = params.model_b, view.model
+    place = {"device": own.device, "dtype": own.dtype}
     if chosen == "moved":
         current = view.loaded.config.norm_placement
-        return model_store.with_norms(key, next(one for one in NORM_PLACEMENTS if one != current))
+        return model_store.with_norms(own, next(one for one in NORM_PLACEMENTS if one != current))
     if chosen == "scratch":
         # Next to an untrained encoder, another draw of the same one: what chance does.
-        made, norm = key.untrained or untrained(), state.get(ViewParams.norm)
-        seed = made.seed + 1 if key.untrained is not None else made.seed
+        made, norm = own.untrained or untrained(), state.get(ViewParams.norm)
+        seed = made.seed + 1 if own.untrained is not None else made.seed
         norm = norm if norm in NORM_PLACEMENTS else "post"
         return ModelSpec(UNTRAINED, untrained=replace(made, seed=seed), norm=norm, **place)
     if chosen == "other":
