@@ -129,7 +129,7 @@ twins: $(VENV)/installed
 atlas: $(VENV)/installed
 	mkdir -p encoder/data/atlases
 	for one in minilm:6 twin-pre:4 twin-post:4; do \
-		$(BIN)/encoderscope corpus build wordnet --most 2000 --model $${one%:*} --device cpu --threads 1 \
+		$(BIN)/encoderscope corpus build $${one%:*} --texts wordnet --most 2000 --device cpu --threads 1 \
 			--label "part of speech" --vectors $${one#*:} --vector-texts 200 --out encoder/data/atlases/$${one%:*} --replace || exit 1; \
 	done
 

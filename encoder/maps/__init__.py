@@ -1,5 +1,6 @@
 """The weights of these heads, in this window, at this size: attention maps of a text of any length.
 
+    >>> from encoder import maps
     >>> shown = maps.head_map(trace, 0, 2, special="zero")      # None for layer or head: averaged over
     >>> weights, block = shown.pooled(256, slice(0, 9), slice(0, 9))
     >>> small = maps.small_maps(trace, layer=0)                 # [H, S, S], every head of a layer

@@ -225,7 +225,7 @@ def test_a_label_may_be_called_text(model, tmp_path):
 def test_the_command_builds_shows_and_refuses(tmp_path, capsys):
     texts = tmp_path / "texts.csv"
     texts.write_text("text,kind\nthe cat sat,a\n,a\nthe dog,b\nbad\n", encoding="utf-8")
-    build = ["corpus", "build", str(texts), "--model", "twin-pre", "--device", "cpu", "--label", "kind"]
+    build = ["corpus", "build", "twin-pre", "--texts", str(texts), "--device", "cpu", "--label", "kind"]
     assert main.main([*build, "--out", str(tmp_path / "atlas"), "--vectors", "0,2"]) == 0
     told = capsys.readouterr()
     assert "2 texts" in told.out
@@ -237,7 +237,7 @@ def test_the_command_builds_shows_and_refuses(tmp_path, capsys):
     assert re.search(r"previous +\d +\d ", capsys.readouterr().out)
     for wrong in ([*build, "--out", str(tmp_path / "atlas")], ["corpus", "show", str(tmp_path)]):
         assert main.main(wrong) == 1
-    assert main.main([*build[:2], str(tmp_path / "no.txt"), "--out", str(tmp_path / "other")]) == 1
+    assert main.main([*build[:3], "--texts", str(tmp_path / "no.txt"), "--out", str(tmp_path / "other")]) == 1
     assert len(contents(tmp_path)) == 1 + len(contents(tmp_path / "atlas"))
 
 

@@ -73,7 +73,7 @@ def test_a_killed_build_goes_on_and_gives_the_same_files(tmp_path, texts):
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(sentences(160)), encoding="utf-8")
     program = "import sys; from encoder.cli.main import main; sys.exit(main())"
-    options = ["corpus", "build", str(path), "--model", "twin-post", "--device", "cpu", "--block", "16"]
+    options = ["corpus", "build", "twin-post", "--texts", str(path), "--device", "cpu", "--block", "16"]
     command = [sys.executable, "-c", program, *options, "--out", str(tmp_path / "killed"), "--checkpoint", "0"]
     # With another number of threads, some processors add up in another order.
     environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}

@@ -45,8 +45,8 @@ def wait_for(condition, process: subprocess.Popen) -> None:
 def test_workers_and_the_build_are_killed_and_the_files_are_the_same(tmp_path: Path):
     path, out = tmp_path / "texts.txt", tmp_path / "killed"
     path.write_text("\n".join(sentences(1_600)), encoding="utf-8")
-    options = ["--model", "twin-post", "--block", "16", "--threads", "1", "--checkpoint", "0", "--out", str(out)]
-    command = [sys.executable, "-c", PROGRAM, "corpus", "build", str(path), *options]
+    options = ["--texts", str(path), "--block", "16", "--threads", "1", "--checkpoint", "0", "--out", str(out)]
+    command = [sys.executable, "-c", PROGRAM, "corpus", "build", "twin-post", *options]
     checkpoint = out.with_name("killed.partial") / "checkpoint.safetensors"
 
     child = subprocess.Popen([*command, "--workers", "2"], cwd=ROOT, stdout=subprocess.DEVNULL)
