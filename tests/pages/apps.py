@@ -105,3 +105,8 @@ def labels(app: AppTest) -> list[str]:
 def formulas(app: AppTest) -> str:
     """All formulas as LaTeX."""
     return "\n".join(element.value for element in app.get("latex"))
+
+
+def exported(app: AppTest, language: str = "python") -> str:
+    """What the page exports: its Python lines, or as "bash" the command that runs the same."""
+    return [block.value for block in app.get("code") if block.language == language][-1]

@@ -13,7 +13,7 @@ from encoder.edits import AblateHead, MaskKeys, Scale, UniformAttention
 from pages.core.inputs.edited import Step, describe, format_recipe, parse_recipe
 from pages.core.words.formulas import number
 from pages.interventions import recipe
-from tests.pages.apps import assert_well, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -147,7 +147,7 @@ def test_the_export_gives_the_numbers_of_the_page() -> None:
     app.run()
     assert_well(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
 
 

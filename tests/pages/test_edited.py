@@ -10,7 +10,7 @@ from pages.core.inputs import edited
 from pages.core.inputs.edited import Step
 from pages.core.words.formulas import number
 from pages.state.url_state import state
-from tests.pages.apps import assert_well, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 CUT = SetWeight(2, 9, 3, 5, 0.0)
@@ -31,7 +31,7 @@ def test_a_weight_is_cut_from_the_answer_to_a_click(minilm: encoder.TextEncoder)
     assert_well(app)
     assert "**0** (9th of 9)" in written(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     row = minilm.trace(TEXT, edits=[CUT]).attention(2, 9)[3]
     np.testing.assert_allclose(names["trace"].attention(2, 9)[3], row)
     assert float(row[5]) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,13 +14,14 @@ from streamlit.testing.v1 import AppTest
 
 import encoder
 from encoder.checkpoints import BUNDLED
+from encoder.cli import main
 from encoder.export import map as attention_map
 from encoder.figures.numbers import three_digits
 from encoder.maps import aggregate
 from encoder.measure import map_comparison
 from encoder.run import TRAINED, ModelSpec
 from pages.core.widgets import export
-from tests.pages.apps import assert_well, registered, visit
+from tests.pages.apps import assert_well, exported, registered, visit
 from tests.test_report import HOSTILE, Page, drawn
 
 TEXT = "The tokenizers split unbelievable words."
@@ -43,7 +46,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], bytes]]:
 
 
 def python(app: AppTest) -> str:
-    return app.get("code")[-1].value
+    return exported(app)
 
 
 def run(lines: str) -> dict:
@@ -243,10 +246,10 @@ def test_pages_without_a_model_give_programs(
 ):
     app = visit(page, **query)
     assert_well(app)
-    table, names = pd.read_parquet(io.BytesIO(files["parquet"]())), run(app.get("code")[-1].value)
+    table, names = pd.read_parquet(io.BytesIO(files["parquet"]())), run(exported(app))
     np.testing.assert_allclose(table[columns].to_numpy(), names["table"][columns].to_numpy())
     assert len(csv(files)) == len(table) > 5
-    assert Page(files["html"]().decode()).inside["code"][0] == app.get("code")[-1].value + "\n"
+    assert Page(files["html"]().decode()).inside["code"][0] == exported(app) + "\n"
     if "hand" in query:
         assert names["example"].inputs.eps == 0.5
         assert names["example"].scale == 1.0
@@ -255,7 +258,7 @@ def test_pages_without_a_model_give_programs(
 def test_a_page_without_a_sentence_gives_a_program_of_its_own(files: dict[str, Callable[[], bytes]]):
     app = visit("training", train_part="gradients", grad_depths="2", grad_width="32", grad_seeds="1")
     assert_well(app)
-    lines = app.get("code")[-1].value
+    lines = exported(app)
     assert "trace" not in lines
     table, again = pd.read_parquet(io.BytesIO(files["parquet"]())), run(lines)["table"]
     assert list(table.columns) == list(again.columns)
@@ -362,3 +365,12 @@ def test_repeated_words_are_distinguished_by_their_positions(minilm: encoder.Tex
     assert list(pairs.columns) == ["query", "from", "key", "to", "weight"]
     assert not pairs.duplicated(["query", "key"]).any()
     assert pairs.duplicated(["from", "to"]).any()
+
+
+def test_the_command_runs_the_same(tmp_path: Path) -> None:
+    app = visit("heads", text="The cat sat", model="twin-pre", layer="1", head="2", edits="ablate_l0_h1")
+    words = shlex.split(exported(app, "bash"))
+    assert main.main([*words[1:], "--out", str(tmp_path / "head.csv")]) == 0
+    weights = run(exported(app))["trace"].attention(1, 2)
+    found = pd.read_csv(tmp_path / "head.csv").iloc[:, -1].to_numpy()
+    assert found == pytest.approx(weights.numpy().ravel(), abs=1e-6)

@@ -15,7 +15,7 @@ from encoder.figures.numbers import three_digits
 from pages.core.inputs.edited import parse_recipe
 from pages.core.words.formulas import number
 from tests.load import every_family
-from tests.pages.apps import assert_well, press, visit, written
+from tests.pages.apps import assert_well, exported, press, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -31,7 +31,7 @@ def test_the_numbers_are_those_of_the_engine(minilm: encoder.TextEncoder) -> Non
     assert f"**{number(float(lost.ravel()[np.abs(lost).argmax()]))}**" in written(app)
     assert f"{three_digits(float(update_sizes(trace)['ffn'].max()))} in L" in written(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     assert names["activation"] == layer.hidden[2, 17]
     np.testing.assert_allclose(names["lost"], lost, atol=1e-6)
     press(app, "Switch this neuron off")

@@ -25,7 +25,7 @@ from pages.core.widgets import examples
 from pages.state.former import FORMER, current, is_former
 from pages.state.url_state import state
 from tests.conftest import ROOT
-from tests.pages.apps import assert_well, noted, numbers, sentences, visit, written
+from tests.pages.apps import assert_well, exported, noted, numbers, sentences, visit, written
 
 ODD_TEXTS = {
     "empty": "",
@@ -256,7 +256,7 @@ def test_of_a_pair_the_longer_sentence_slides() -> None:
     assert_well(app)
     assert window_note(app) == [1008, 512, 1, 0, 2, 252, 756]
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     assert names["trace"].tokens[:6] == ("[CLS]", "where", "is", "it", "?", "[SEP]")
     assert names["trace"].n_tokens == 512
     app = visit(text=LONG_TEXT, pair=LONG_TEXT, long="windows")
@@ -273,7 +273,7 @@ def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
     assert_well(app)
     assert numbers(noted(app, "view_carousel"))[2:] == [2, 0, 5, 200, 709, 0, 410, 510]
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     assert names["trace"].tokens == cache.trace(Run(input=Text(LONG_TEXT, window=2, stride=100))).tokens
     assert names["trace"].source.offsets[1][0] == names["model"].windows(LONG_TEXT)[0].sentence.offsets[201][0]
     app = visit(**query | {"stride": "510", "window": "1"})

@@ -18,7 +18,7 @@ from pages.core.stores import cache
 from pages.core.widgets import examples
 from pages.heads.compare import sides as compare
 from pages.heads.params import WHAT
-from tests.pages.apps import assert_well, noted, numbers, sentences, visit
+from tests.pages.apps import assert_well, exported, noted, numbers, sentences, visit
 
 RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 LONG = "attention is all you need " * 80
@@ -152,7 +152,7 @@ def test_a_head_that_side_b_lacks_is_said():
 def test_models_of_other_sizes_and_vocabularies():
     app = beside(compare="models", model_b="twin-post", layer="5", head="11")
     assert_well(app)
-    assert "TracedHead(trace, 5, 11), map_comparison.TracedHead(other, 3, 3)" in app.get("code")[-1].value
+    assert "TracedHead(trace, 5, 11), map_comparison.TracedHead(other, 3, 3)" in exported(app)
 
 
 @pytest.mark.parametrize(("source", "said"), [("", "Hub id"), ("/no/such/folder", "no/such/folder")])

@@ -12,7 +12,7 @@ import pytest
 import encoder
 from encoder import corpus
 from encoder.measure.head_measures import head_measures
-from tests.pages.apps import assert_well, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, written
 
 TEXT = "The cat sat on the mat."
 
@@ -31,7 +31,7 @@ def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.Tex
     below = corpus.standing(atlas, "previous", 1, 9, here)
     assert f"{below:.0%} of the texts" in written(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     np.testing.assert_array_equal(names["mean"], atlas.array("previous"))
     example = atlas.examples(1, 9, "previous")[0]
     press(app, f"**{example.value:.2f}**")

@@ -19,7 +19,7 @@ from pages.core.stores import cache
 from pages.core.view import View
 from pages.heads import colourings
 from pages.heads.colourings import Colouring
-from tests.pages.apps import assert_well, registered, visit, words
+from tests.pages.apps import assert_well, exported, registered, visit, words
 
 CAT = "The cat sat on the mat"
 SINK = ":material/vertical_align_bottom:"
@@ -27,7 +27,7 @@ SINK = ":material/vertical_align_bottom:"
 
 def python(app: AppTest) -> str:
     """The Python lines that the page exports: they name the head, the view and every option."""
-    return app.get("code")[-1].value
+    return exported(app)
 
 
 def keys(app: AppTest, kind: str) -> list[str]:

@@ -21,7 +21,7 @@ from pages.base.access import visitors
 from pages.core.stores import cache, model_store
 from pages.core.words import number
 from tests.load import decoders, reference
-from tests.pages.apps import assert_well, charts, press, sentences, visit, words
+from tests.pages.apps import assert_well, charts, exported, press, sentences, visit, words
 from tests.test_components import unpack
 
 DATE = "the twenty-first of March 1998"
@@ -203,7 +203,7 @@ def test_the_decoders_own_maps_are_those_of_its_trace(model):
     kept = cache.trace(Run(ModelSpec("dates-pre", tower="decoder"), Text(DATE), "1998-03-21"))
     assert kept.tokens == decoder.tokens
     assert float((kept.attention(0, 1) - decoder.attention(0, 1)).abs().max()) < 1e-6
-    assert 'target="1998-03-21").decoder' in app.get("code")[-1].value
+    assert 'target="1998-03-21").decoder' in exported(app)
 
 
 def test_a_token_beyond_a_shorter_output_is_the_first(model):

@@ -18,7 +18,7 @@ from encoder.run import Run, Text
 from pages.core.stores import cache
 from pages.core.widgets import export
 from pages.heads.padding import ROUNDING
-from tests.pages.apps import assert_well, sentences, visit, words
+from tests.pages.apps import assert_well, exported, sentences, visit, words
 from tests.pages.test_export import run
 from tests.pages.test_heads_page import SINK
 from tests.test_report import drawn
@@ -117,7 +117,7 @@ def test_every_kind_of_model_and_text(query: dict[str, str], padding: str, files
     assert_well(app)
     assert numbers(app)[0] == 0
     assert "within rounding" in words(app)
-    lines = app.get("code")[-1].value
+    lines = exported(app)
     assert re.search(rf"pad_to={(PADDED | query)['pad']}\)", lines)
     assert (".unpadded" in lines) == (padding == "0")
     names = run(lines)
@@ -134,7 +134,7 @@ def test_every_kind_of_model_and_text(query: dict[str, str], padding: str, files
 def test_lines_and_text_follow(kind: str, padding: str, files: dict[str, Callable[[], bytes]]):
     app = visit(**PADDED, view=kind, padding=padding, words="1", i="2")
     assert_well(app)
-    names = run(app.get("code")[-1].value)
+    names = run(exported(app))
     table = pd.read_parquet(io.BytesIO(files["parquet"]()))
     pd.testing.assert_frame_equal(table, names["table"], check_dtype=False, rtol=1e-5)
     assert "padded to 14" in table.attrs["Tokens"]

@@ -13,7 +13,7 @@ from pages.core.widgets import examples
 from pages.core.words.formulas import number
 from pages.interventions import pair
 from pages.interventions.params import WHERE
-from tests.pages.apps import assert_well, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, press, sentences, visit, written
 from tests.pages.test_ablation import changed
 
 EXAMPLES = examples.read(pair.__file__, "masked")
@@ -42,7 +42,7 @@ def test_the_map_and_the_patched_run_are_those_of_the_engine(minilm: encoder.Tex
     assert said in written(app)
     assert f"**{three_digits(float(shares[2, 5]))}**" in written(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     np.testing.assert_allclose(names["shares"], shares, atol=1e-5)
     press(app, "Clear selection")
     assert "one vector replaced **" not in written(app)

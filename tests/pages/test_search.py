@@ -14,7 +14,7 @@ from pages.base.access import limits
 from pages.core.inputs import kept_file
 from pages.core.stores import cache
 from pages.search import sources
-from tests.pages.apps import assert_well, labels, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, labels, press, sentences, visit, written
 
 LINES = sources.EXAMPLE.splitlines()
 TEXT = "The old dog sat in the garden."
@@ -128,7 +128,7 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     assert shared
     assert dict(table[table["What"] == f"Label {corpus.POS}"].iloc[:, 1:].to_numpy().tolist()) == shared
     names: dict = {"trace": trace}
-    lines = app.get("code")[-1].value
+    lines = exported(app)
     exec(lines[lines.index("from pathlib") :], names)
     assert names["hits"] == hits
     where = corpus.Behaves(2, 11, "previous", 0.6)

@@ -24,7 +24,7 @@ from pages.core.stores import cache, model_store
 from tests.conftest import ROOT
 from tests.load.reference import write
 from tests.load.sounds import model_of, tone
-from tests.pages.apps import assert_well, sentences, visit, words, written
+from tests.pages.apps import assert_well, exported, sentences, visit, words, written
 from tests.pages.test_images import AT_OUTPUT
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
@@ -79,7 +79,7 @@ def test_the_page_says_what_the_model_computes(model: encoder.AudioEncoder):
     best = max(found, key=found.__getitem__)
     assert f"**{best} ({found[best]:.1%})**" in words(app)
     names: dict = {}
-    exec(app.get("code")[-1].value, names)
+    exec(exported(app), names)
     np.testing.assert_allclose(names["weights"][1, 2], over.columns, atol=1e-5)
 
 

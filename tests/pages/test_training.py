@@ -18,7 +18,7 @@ from encoder.train.settings import TaskSettings
 from pages.core.stores.byte_cache import ByteCache
 from pages.training import live
 from pages.training import runs as training
-from tests.pages.apps import assert_well, labels, noted, press, sentences, visit, written
+from tests.pages.apps import assert_well, exported, labels, noted, press, sentences, visit, written
 from tests.test_components import unpack
 
 TINY = {"length": "5", "symbols": "4", "train_width": "8", "steps": "40"}
@@ -66,7 +66,7 @@ def test_a_run_is_trained_opened_and_compared() -> None:
         np.testing.assert_array_equal(arrays[f"{number}.maps"], [frame.sample[0, 0] for frame in view.frames])
         np.testing.assert_array_equal(arrays[f"{number}.predicted"], [frame.predicted for frame in view.frames])
     names: dict = {}
-    exec(app.get("code")[-1].value, names)  # the curves once more, by the exported lines
+    exec(exported(app), names)  # the curves once more, by the exported lines
     for name, rows in names["table"].groupby("run"):
         assert list(rows.loss) == pytest.approx(list(runs[name].to_frame().loss), rel=1e-3)
     app.button(key="open-post-norm").click().run()
