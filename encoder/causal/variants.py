@@ -7,14 +7,13 @@ from its q, k and v, for the edited query only where there is only one.
 Shapes: n rows, T tokens, D d_model, H heads, K width of a head.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from encoder.edits import Edit, Site, check_edits
+from encoder.edits import Edit, apply_edits, check_edits, edits_at
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.model import attend
@@ -23,7 +22,6 @@ from encoder.model.config import EncoderConfig
 from encoder.model.device import explain_out_of_memory
 from encoder.model.encoder import Encoder
 from encoder.model.hooks import LAYER_POINTS, visiting
-from encoder.trace.capture import site_of
 from encoder.trace.trace import Trace
 
 Variant = tuple[Edit, ...]
@@ -31,8 +29,8 @@ Variant = tuple[Edit, ...]
 COMPUTED = ("scores", "pattern")
 #: Outside the layers: what all rows have in common.
 APART = ("embedding.position", "embedding.tokens", "embedding.segments", "embedding_norm.input", "memory")
-#: (hook point, layer) -> rows of the batch with the edits that each has there.
-Plan = dict[tuple[str, int | None], list[tuple[int, Edit]]]
+#: (hook point, layer) -> rows of the batch that are edited there.
+Rows = dict[tuple[str, int | None], list[int]]
 #: A batch has about this many tokens, so that a long text needs little memory and a chunk takes about a second.
 TOKENS_AT_ONCE = 4096
 
@@ -79,7 +77,7 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
     n_layers, n_tokens = encoder.config.n_layers, plain.n_tokens
     stream = plain.streams
     contexts = encoder.attention_contexts(stream[0].unsqueeze(0), None, plain.memory)
-    visitor = RowVisitor(contexts, _plan(variants, n_layers))
+    visitor = RowVisitor(contexts, variants)
     x = stream[0].new_empty(0, *stream[0].shape)
     with explain_out_of_memory(encoder.device, len(variants) * n_tokens), visiting(visitor):
         for layer in range(starts[0], n_layers + 1):
@@ -93,24 +91,20 @@ def _run(encoder: Encoder, plain: Trace, variants: list[Variant], starts: list[i
         return encoder.finish(x)
 
 
-def _plan(variants: list[Variant], n_layers: int) -> Plan:
-    """Which row is edited where."""
+def _edited_rows(variants: Sequence[Variant], n_layers: int) -> Rows:
+    """Which rows are edited where."""
     places: list[tuple[str, int | None]] = [(point, layer) for layer in range(n_layers) for point in LAYER_POINTS]
     places += [("embedding", None), ("final_norm.input", None), ("output", None)]
-    plan: Plan = defaultdict(list)
-    for row, variant in enumerate(variants):
-        for edit in variant:
-            for point, layer in places:
-                if edit.at(point, layer):
-                    plan[point, layer].append((row, edit))
-    return plan
+    found = {place: [row for row, edits in enumerate(variants) if edits_at(edits, *place)] for place in places}
+    return {place: rows for place, rows in found.items() if rows}
 
 
 class RowVisitor:
-    """Edits each row of a batch by its own edits."""
+    """Edits each row of a batch by its own edits. contexts: of every layer; variants: the edits of each row."""
 
-    def __init__(self, contexts: Sequence[AttentionContext], plan: Plan) -> None:
-        self._contexts, self._plan = contexts, plan
+    def __init__(self, contexts: Sequence[AttentionContext], variants: Sequence[Variant]) -> None:
+        self._contexts, self._variants = contexts, variants
+        self._rows = _edited_rows(variants, len(contexts))
         self._qkv: dict[str, Tensor] = {}
 
     def needs_scores(self, layer: int) -> bool:
@@ -121,7 +115,7 @@ class RowVisitor:
         """The value [n, ...] with the edits of its rows."""
         before = "cross." if name.startswith("cross.") else ""
         which = name.removeprefix(before)
-        explicit = layer is not None and any((before + point, layer) in self._plan for point in COMPUTED)
+        explicit = layer is not None and any((before + point, layer) in self._rows for point in COMPUTED)
         if explicit and layer is not None and which == "z":
             value = self._attention(layer, value, before)
         value = self.changed(name, layer, value)
@@ -131,38 +125,33 @@ class RowVisitor:
 
     def changed(self, name: str, layer: int | None, value: Tensor, offset: int = 0) -> Tensor:
         """`value` with the edits of its rows; its first row is row `offset` of the batch."""
-        todo = [(row - offset, edit) for row, edit in self._plan.get((name, layer), ()) if row >= offset]
-        todo = [(row, edit) for row, edit in todo if row < len(value)]
-        if todo:
+        rows = [row for row in self._rows.get((name, layer), ()) if offset <= row < offset + len(value)]
+        if rows:
             value = value.clone(memory_format=torch.contiguous_format)
-            site = site_of(name, layer, value)
-            for row, edit in todo:
-                value[row] = edit.apply(value[row : row + 1], site)[0]
+            for row in rows:
+                own = value[row - offset : row - offset + 1]
+                own.copy_(apply_edits(self._variants[row], name, layer, own))
         return value
 
     def _attention(self, layer: int, z: Tensor, before: str) -> Tensor:
         """z [n, H, T, K], with the rows computed again whose scores or weights are edited. before: of their points."""
         z = z.clone()
-        rows: dict[int, list[tuple[str, Edit]]] = defaultdict(list)
-        for point in COMPUTED:
-            for row, edit in self._plan.get((before + point, layer), ()):
-                rows[row].append((point, edit))
         own, heads = self._contexts[layer], range(z.shape[1])
         context = own.cross if before and own.cross is not None else own
-        for row, edits in rows.items():
-            asked = {getattr(edit, "query", None) for _, edit in edits}
-            query = asked.pop() if len(asked) == 1 else None
+        points = [before + point for point in COMPUTED]
+        for row in sorted({row for point in points for row in self._rows.get((point, layer), ())}):
+            edits = self._variants[row]
+            named = {getattr(edit, "query", None) for point in points for edit in edits_at(edits, point, layer)}
+            query = named.pop() if len(named) == 1 else None
             queries = slice(None) if query is None else slice(query, query + 1)
+            tokens = range(z.shape[-2])[queries]
             q, k, v = (self._qkv[name][row : row + 1] for name in "qkv")
             factor = self._qkv.get("bias_gate")
             gated = context if factor is None else replace(context, bias_gate=factor[row : row + 1])
-            value = gated.scores(q[:, :, queries], k, queries)
-            for point in COMPUTED:
-                site = Site(before + point, layer, heads, range(z.shape[-2])[queries])
-                for edit in [edit for at, edit in edits if at == point]:
-                    value = edit.apply(value, site)
-                value = context.pattern(value) if point == "scores" else value
-            mixed = attend.mix(value, v)
+            scores = gated.scores(q[:, :, queries], k, queries)
+            scores = apply_edits(edits, before + "scores", layer, scores, heads, tokens)
+            pattern = apply_edits(edits, before + "pattern", layer, context.pattern(scores), heads, tokens)
+            mixed = attend.mix(pattern, v)
             gate = None if before else self._qkv.get("gate")
             z[row : row + 1, :, queries] = mixed if gate is None else mixed * gate[row : row + 1, :, queries]
         return z

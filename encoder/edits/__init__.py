@@ -10,6 +10,7 @@ over `Edit` with its hook points, its check, its value and its words, listed in 
 
 from collections.abc import Sequence
 
+from encoder.edits.applying import apply_edits, edits_at
 from encoder.edits.base import HEAD_POINTS, Edit, Names, Run, Runner, Site, width
 from encoder.edits.link import MOST_EDITS, format, parse
 from encoder.edits.other_runs import Mean, Replace, sources
@@ -43,7 +44,7 @@ __all__ = [
     "FUNCTIONS", "HEAD_POINTS", "MOST_EDITS", "AblateHead", "Add", "AttentionEdit", "Call", "CausalMask",
     "DropPositions", "Edit", "MaskKeys", "Mean", "Names", "Noise", "PermutePositions", "Replace", "Run", "Runner",
     "Scale", "SetScore", "SetValue", "SetWeight", "Site", "Temperature", "UniformAttention", "ValueEdit", "Zero",
-    "ablates", "check_edits", "format", "parse", "register", "sources", "width",
+    "ablates", "apply_edits", "check_edits", "edits_at", "format", "parse", "register", "sources", "width",
 ]  # fmt: skip
 
 

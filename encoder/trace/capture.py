@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from torch import Tensor
 
-from encoder.edits import HEAD_POINTS, Edit, Site
+from encoder.edits import Edit, apply_edits, edits_at
 from encoder.errors import EncoderError
 from encoder.model.hooks import visiting
 
@@ -35,23 +35,16 @@ class Recorder:
 
     def visit(self, name: str, layer: int | None, value: Tensor) -> Tensor:
         """Apply the edits of this hook point and record the result."""
-        for edit in self._edits:
-            if edit.at(name, layer):
-                value = edit.apply(value, site_of(name, layer, value))
+        if self._edits:
+            value = apply_edits(self._edits, name, layer, value)
         if name not in self._skipped:
             self.values[name if layer is None else f"layers.{layer}.{name}"] = value
         return value
 
     def needs_scores(self, layer: int) -> bool:
         """Whether the scores or the weights of `layer` are edited or recorded."""
-        edited = any(edit.at(point, layer) for edit in self._edits for point in EXPLICIT)
+        edited = any(edits_at(self._edits, point, layer) for point in EXPLICIT)
         return edited or not self._skipped.issuperset(EXPLICIT)
-
-
-def site_of(point: str, layer: int | None, value: Tensor) -> Site:
-    """The whole of a hook point's value."""
-    heads = range(value.shape[-3]) if point in HEAD_POINTS else range(0)
-    return Site(point, layer, heads, range(value.shape[-1 if point == "positions" else -2]))
 
 
 @contextmanager

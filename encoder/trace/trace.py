@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from encoder import verbs
-from encoder.edits import Edit, Site
+from encoder.edits import apply_edits, edits_at
 from encoder.errors import EncoderError, OutOfMemory
 from encoder.model import attend
 from encoder.model.attend import AttentionContext
@@ -155,7 +155,9 @@ class Trace(RecordedPass):
         """Scores and attention of all heads, [L, H, T, T] each, in memory as a whole: for SHORT texts."""
         layers, first = range(self.config.n_layers), self.contexts[0]
         alike = all(first.same_scores(context) for context in self.contexts)
-        if not alike or any(self._edits_at(point, layer) for point in ("scores", "pattern") for layer in layers):
+        if not alike or any(
+            edits_at(self.applied, point, layer) for point in ("scores", "pattern") for layer in layers
+        ):
             every = slice(None)
             apart = [self.layer_scores(layer) for layer in layers]
             pattern = [self._layer_pattern(layer, apart[layer], every, every) for layer in layers]
@@ -226,7 +228,7 @@ class Trace(RecordedPass):
     def z(self, layer: int, head: int) -> Tensor:
         """[T, K]: the weighted sum of values, W_O's input from this head. An ablated head gives zeros."""
         layer, head = self.place(layer, head)
-        heads = slice(None) if self._edits_at("z", layer) else slice(head, head + 1)
+        heads = slice(None) if edits_at(self.applied, "z", layer) else slice(head, head + 1)
         v = self.layer_qkv(layer)[2][heads].float()  # [h, T, K]
         z = torch.cat([attend.mix(pattern, v) for _, _, pattern in self.attention_chunks(layer, heads)], dim=1)
         z = self._edited(self.gated(z, layer, heads), "z", layer, slice(None), heads)
@@ -274,9 +276,6 @@ class Trace(RecordedPass):
         """The edited softmax of scores [h, Ti, T]. out: memory to write to."""
         return self._edited(self.contexts[layer].pattern(scores, out, heads), "pattern", layer, queries, heads)
 
-    def _edits_at(self, point: str, layer: int | None) -> list[Edit]:
-        return [edit for edit in self.applied if edit.at(point, layer)]
-
     def _edited(
         self,
         value: Tensor,
@@ -286,11 +285,8 @@ class Trace(RecordedPass):
         heads: slice = slice(None),
     ) -> Tensor:
         """`value` of a hook point for these heads and tokens, as the forward pass edited it."""
-        if edits := self._edits_at(point, layer):
-            site = Site(point, layer, range(self.config.n_heads)[heads], range(self.n_tokens)[queries])
-            for edit in edits:
-                value = edit.apply(value, site)
-        return value
+        of_heads, tokens = range(self.config.n_heads)[heads], range(self.n_tokens)[queries]
+        return apply_edits(self.applied, point, layer, value, of_heads, tokens)
 
     def _pool(
         self, layers: Sequence[int], heads: slice, size: int, queries: slice = slice(None), keys: slice = slice(None)
