@@ -6,7 +6,6 @@ Names and shapes in the files' headers are checked before any weight is read.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from encoder.checkpoints.class_heads import kind_of_head, unfilled_head
 from encoder.checkpoints.families import Family, Fields, HeadNames, LMNames, Part
+from encoder.checkpoints.families.parts import NO_CHANGE, shape_read
 from encoder.checkpoints.notes import note_on_dtype
 from encoder.checkpoints.weights import WeightFiles, check_memory, fill
 from encoder.errors import ConfigError, LoadError
@@ -101,57 +101,31 @@ class Source:
     others: tuple[str, ...] = ()
 
     def shape(self, files: WeightFiles) -> tuple[int, ...]:
-        """The shape of the part, from the header. Raises LoadError for blocks of unequal size."""
-        shape = (1,) * self.part.wrap + files.shape(self.name)
-        if self.part.unwrap:
-            shape = shape[1:] if shape[:1] == (1,) else ()  # () fits nothing
-        if self.part.transpose:
-            shape = shape[::-1]
-        if channels := self.part.channels:
-            side = math.isqrt(shape[-1] // channels) if len(shape) == 2 else 0
-            shape = (shape[0], channels, side, side) if side and side**2 * channels == shape[1] else ()
-        if (axis := self.part.joined) is not None:
-            if len(shape) < 2 or any(files.shape(name) != shape for name in self.others):
-                raise LoadError(f"The experts of {self.name} have different shapes: download it again.")
-            shape = tuple(size * (1 + len(self.others) * (at == axis)) for at, size in enumerate(shape))
-        if self.part.of > 1:
-            if not shape or shape[0] % (self.part.of * (self.n_heads if self.part.per_head else 1)):
-                raise LoadError(
-                    f"The weight {self.name} of shape {shape} is not {self.part.of} blocks: download it again."
-                )
-            shape = (shape[0] // self.part.of, *shape[1:])
-        for table in self.part.plus:
-            if len(files.shape(table)) != 2 or files.shape(table)[1:] != shape[1:]:
-                raise LoadError(f"The weight {table} does not fit {self.name}: download it again.")
-        if self.part.scale and files.shape(self.part.scale) != shape[:1]:
-            found = files.shape(self.part.scale)
+        """The shape of the part, from the headers. Raises LoadError for weights that cannot be read as such a part."""
+        if self.part.changes == NO_CHANGE:
+            return files.shape(self.name)
+        part, shapes = self.part, tuple(map(files.shape, (self.name, *self.others)))
+        try:
+            shape = shape_read(part.changes, self.n_heads, shapes)
+        except (RuntimeError, IndexError) as error:
             raise LoadError(
-                f"The weight {self.part.scale} of shape {found} does not fit {self.name}: download it again."
-            )
+                f"The weight {self.name} of shape {shapes[0]} cannot be taken apart as config.json says: download it "
+                "again, or correct config.json."
+            ) from error
+        fits = {table: files.shape(table)[1:] == shape[1:] for table in part.plus}
+        if part.scale:
+            fits[part.scale] = files.shape(part.scale) == shape[:1]
+        for name, does in fits.items():
+            if not does:
+                raise LoadError(
+                    f"The weight {name} of shape {files.shape(name)} does not fit {self.name}: download it again."
+                )
         return shape
 
     def read(self, files: WeightFiles, device: torch.device, dtype: torch.dtype) -> Tensor:
         """A copy of the weight on this device, of this type; the weight itself where the files share it."""
-        weight = files.read(self.name)
-        if self.part.joined is not None:
-            weight = torch.cat([weight, *(files.read(name) for name in self.others)], self.part.joined)
-        if self.part.unwrap:
-            weight = weight[0]
-        weight = weight.view((1,) * self.part.wrap + weight.shape)
-        if self.part.transpose:
-            weight = weight.T if weight.dim() > 1 else weight
-        if self.part.channels:
-            weight = weight.view(len(weight), *self.shape(files)[2:], -1).permute(0, 3, 1, 2).contiguous()
-        if self.part.per_head:  # [H x blocks x K, ...] -> the rows of one block
-            weight = weight.view(self.n_heads, self.part.of, -1, *weight.shape[1:])[:, self.part.index].flatten(0, 1)
-        elif self.part.of > 1:
-            weight = weight.chunk(self.part.of)[self.part.index]
-        for table in self.part.plus:
-            weight = weight + files.read(table)[:1]
-        weight = weight.float() + self.part.offset if self.part.offset else weight
-        if self.part.scale:
-            scale = files.read(self.part.scale).float()
-            weight = weight.float() * scale.view(-1, *(1 for _ in weight.shape[1:]))
+        weights = [files.read(name) for name in (self.name, *self.others)]
+        weight = self.part.read(weights, self.n_heads, files.read)
         return weight.to(device=device, dtype=dtype, copy=not files.shares)
 
 
@@ -229,14 +203,15 @@ def name_on_disk(ours: str, family: Family) -> Part:
     key = ".".join(["layers", "{l}", *parts[2:]]) if layer else ours
     if key not in family.names:
         raise LoadError(f"config.json needs {ours}, which this family does not have: correct config.json.")
-    part = as_part(family.names[key])
-    return dataclasses.replace(part, name=part.name.replace("{l}", layer), scale=part.scale.replace("{l}", layer))
+    entry = family.names[key]
+    if isinstance(entry, str):  # most weights of a model
+        return Part(entry.replace("{l}", layer))
+    return dataclasses.replace(entry, name=entry.name.replace("{l}", layer), scale=entry.scale.replace("{l}", layer))
 
 
-def names_of_part(part: Part, config: EncoderConfig) -> list[str]:
-    """The names on disk that hold a weight of ours: one, or one for each expert."""
-    count = 1 if part.joined is None or config.experts is None else config.experts.count
-    return [part.name.replace("{e}", str(expert)) for expert in range(count)]
+def expert_count(config: EncoderConfig) -> int:
+    """The number of experts, each with weights of its own on disk; 1 without."""
+    return 1 if config.experts is None else config.experts.count
 
 
 def settle(family: Family, fields: Fields, disk: Disk) -> EncoderConfig:
@@ -278,7 +253,7 @@ def prepare_stack(disk: Disk, family: Family, config: EncoderConfig) -> tuple[En
         if family.sines and ours == POSITIONS and disk.prefix + part.name not in disk:
             sources[ours] = Made("", part, size=(config.max_positions, config.embedding_width))
         else:
-            first, *others = (disk.take(disk.prefix + name) for name in names_of_part(part, config))
+            first, *others = (disk.take(disk.prefix + name) for name in part.names(expert_count(config)))
             sources[ours] = Source(first, part, config.n_heads, tuple(others))
     check_shapes(disk.files, encoder, sources)
     return encoder, sources

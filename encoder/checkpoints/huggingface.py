@@ -8,7 +8,7 @@ sentence-transformers, too.
 
 import json
 import logging
-from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from encoder.checkpoints import native
-from encoder.checkpoints.checkpoint import name_on_disk, names_of_part
+from encoder.checkpoints.checkpoint import expert_count, name_on_disk
 from encoder.checkpoints.class_heads import unfilled_head
-from encoder.checkpoints.families import Family, Fields, Part, family_of
+from encoder.checkpoints.families import Family, Fields, HeadNames, Part, family_of
+from encoder.checkpoints.families.parts import written
 from encoder.checkpoints.families.reader import ACTIVATIONS
 from encoder.checkpoints.folder import load_folder
 from encoder.checkpoints.native import SAVED_BY, DiskType, Savable, Tower
@@ -27,11 +28,15 @@ from encoder.checkpoints.weights import SINGLE
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
+from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
+from encoder.model.mlm import MLMHead
 from encoder.model.pooling import parts_of
 
 Layout = Literal["auto", "huggingface", "encoderscope"]
 State = dict[str, Tensor]
+#: A name on disk, the part of ours there, and our numbers.
+Place = tuple[str, Part, Tensor]
 #: Files of the checkpoint that are made again from the model, or left out.
 OURS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "special_tokens_map.json")
 HEADS = {"mlm_head": "ForMaskedLM", "span_head": "ForQuestionAnswering", "sequence": "ForSequenceClassification",
@@ -92,7 +97,7 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     fields |= {**family.saved, SAVED_BY: True, "dtype": str(dtype).removeprefix("torch.")}
     files = {name: text for name, text in files.items() if name not in OURS and "/" not in name}
     files["config.json"] = json.dumps(fields, indent=2)
-    weights = {"": _on_disk(model, state, family, fields)}
+    weights = {"": _weights(model, state, family, fields)}
     if isinstance(model, TextEncoder):
         if model.sparse is not None or model.late is not None:
             raise _NoLayoutError("its vectors are those of SPLADE or ColBERT")
@@ -108,64 +113,61 @@ def _write(model: Savable, folder: Path, dtype: torch.dtype) -> None:
     _check(model, folder, dtype)
 
 
-def _on_disk(model: Tower, state: State, family: Family, fields: Fields) -> State:
-    """The weights under their names in this family."""
-    places: list[tuple[str, Part, Tensor]] = []
+def _weights(model: Tower, state: State, family: Family, fields: Fields) -> State:
+    """The weights under their names in this family. state: those of the encoder."""
+    if getattr(model, "vector_head", None) is not None:
+        raise _NoLayoutError("it has the end of an encoder of pairs")
     prefix = family.prefixes[0] if model.heads.keys() - {"dense.0"} else family.prefixes[-1]
-    made = dict(model.encoder.named_buffers())
-    for ours, value in state.items():
-        if ours in made:  # gains of 1
-            continue
-        part = name_on_disk(ours, family)
-        names = names_of_part(part, model.config)
-        of_each = value.chunk(len(names), part.joined or 0)
-        places += [(prefix + name, part, one) for name, one in zip(names, of_each, strict=True)]
+    places = _of_encoder(model, state, family, prefix)
     if model.decoder is not None:
         places += _of_decoder(model, family, prefix)
     if isinstance(model, TextEncoder) and model.mlm_head is not None and family.head is not None:
-        theirs = {"dense": family.head.dense, "norm": family.head.norm}
-        whole = {"bias": family.head.bias[-1], "table": family.head.table}
-        for ours, value in model.mlm_head.state_dict().items():
-            module, _, kind = ours.partition(".")
-            name = f"{theirs[module]}.{kind}" if kind else whole[ours]
-            places.append((name, Part(name), value))
+        places += _of_masked_words(model.mlm_head, family.head)
     if model.classifier is not None:
-        kind_of = model.classifier.config.kind
-        if kind_of not in family.classifiers:
-            raise _NoLayoutError("its family has no such classification head")
-        named = unfilled_head(family.classifiers[kind_of], kind_of, fields, model.config)[1]
-        for ours, value in model.classifier.state_dict().items():
-            name = named[ours].replace("{encoder}", prefix)
-            places.append((name, Part(name), value))
+        places += _of_classifier(model, model.classifier, family, fields, prefix)
     if isinstance(model, TextEncoder) and model.span_head is not None:
-        places += [(f"qa_outputs.{kind}", Part(""), value) for kind, value in model.span_head.out.state_dict().items()]
-    if getattr(model, "vector_head", None) is not None:
-        raise _NoLayoutError("it has the end of an encoder of pairs")
-    found: State = {}
-    blocks: dict[str, dict[int, Tensor]] = defaultdict(dict)
-    for name, part, value in places:
-        if part.plus:
-            raise _NoLayoutError("some of its tables were added together when it was loaded")
-        value = value - part.offset if part.offset else value
-        value = value.permute(0, 2, 3, 1).flatten(1) if part.channels else value
-        value = value.T if part.transpose and value.dim() == 2 else value
-        value = value[(0,) * part.wrap] if part.wrap else value[None] if part.unwrap else value
-        if part.scale:  # it was multiplied into the map
-            found[prefix + part.scale] = torch.ones(len(value))
-        blocks[name][part.index] = value.view(model.config.n_heads, -1, *value.shape[1:]) if part.per_head else value
-    kinds = {name: part for name, part, _ in places}
-    for name, parts in blocks.items():
-        several = [parts[index] for index in sorted(parts)]
-        axis = int(kinds[name].transpose and several[0].dim() == 2)
-        per_head = several[0].dim() and kinds[name].name and kinds[name].per_head
-        joined = (
-            torch.stack(several, 1).flatten(0, 2) if per_head else torch.cat(several, axis) if several[1:] else None
-        )
-        found[name] = several[0] if joined is None else joined
-    return found
+        places += [_whole(f"qa_outputs.{kind}", value) for kind, value in model.span_head.out.state_dict().items()]
+    if any(part.plus for _, part, _ in places):
+        raise _NoLayoutError("some of its tables were added together when it was loaded")
+    return written(places, model.config.n_heads)
 
 
-def _of_decoder(model: Tower, family: Family, prefix: str) -> list[tuple[str, Part, Tensor]]:
+def _whole(name: str, value: Tensor) -> Place:
+    """A weight that is the same on disk."""
+    return name, Part(name), value
+
+
+def _of_encoder(model: Tower, state: State, family: Family, prefix: str) -> list[Place]:
+    places: list[Place] = []
+    made = dict(model.encoder.named_buffers())  # gains of 1
+    for ours, value in state.items():
+        if ours not in made:
+            part = name_on_disk(ours, family)
+            on_disk = replace(part, scale=prefix + part.scale if part.scale else "")
+            places += [(prefix + name, on_disk, one) for name, one in part.split(value, expert_count(model.config))]
+    return places
+
+
+def _of_masked_words(head: MLMHead, names: HeadNames) -> list[Place]:
+    modules = {"dense": names.dense, "norm": names.norm}
+    whole = {"bias": names.bias[-1], "table": names.table}
+    places = []
+    for ours, value in head.state_dict().items():
+        module, _, kind = ours.partition(".")
+        places.append(_whole(f"{modules[module]}.{kind}" if kind else whole[ours], value))
+    return places
+
+
+def _of_classifier(model: Tower, head: Classifier, family: Family, fields: Fields, prefix: str) -> list[Place]:
+    kind = head.config.kind
+    if kind not in family.classifiers:
+        raise _NoLayoutError("its family has no such classification head")
+    named = unfilled_head(family.classifiers[kind], kind, fields, model.config)[1]
+    state = head.state_dict().items()
+    return [_whole(named[ours].replace("{encoder}", prefix), value) for ours, value in state]
+
+
+def _of_decoder(model: Tower, family: Family, prefix: str) -> list[Place]:
     """The weights of the decoder and its head, one for each name on disk."""
     decoder, found = model.decoder, []
     if family.lm is None:

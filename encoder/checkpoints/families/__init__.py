@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from encoder.checkpoints.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
-from encoder.checkpoints.families.names import Part
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, unsupported
 from encoder.checkpoints.measured_parity import REFUSED
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from encoder.checkpoints.families.names import Part
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import Fields, Reader
 from encoder.model.config import EncoderConfig
 from encoder.model.mlm import MLMHeadConfig

@@ -4,34 +4,9 @@ Both directions are strict. A weight of ours that is not on disk is an error. So
 and matches no pattern of `Family.dropped`.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Part:
-    """A weight of ours that is a part of a weight on disk: the `index`-th of `of` equal blocks of rows.
-
-    unwrap: on disk it has an additional first axis of length 1; wrap: it lacks so many first axes of length 1; scale: a
-    vector on disk by which its rows are multiplied (layer scale); transpose: on disk it is [in, out]; per_head: each
-    head's rows are such blocks; offset: added to each number (Gemma's gains); plus: tables on disk whose first row is
-    added to every row, one entry for each time; joined: the axis along which the weights of all experts are joined,
-    whose number is "{e}" in the name; None: it is one weight; channels: on disk it is [D, pixels of a patch x so many
-    channels], ours [D, channels, rows, columns].
-    """
-
-    name: str
-    index: int = 0
-    of: int = 1
-    unwrap: bool = False
-    wrap: int = 0
-    scale: str = ""
-    transpose: bool = False
-    per_head: bool = False
-    offset: float = 0.0
-    plus: tuple[str, ...] = ()
-    joined: int | None = None
-    channels: int = 0
+from encoder.checkpoints.families.parts import Part
 
 
 def both(ours: str, theirs: str) -> dict[str, str | Part]:
