@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import lens, memory, report, subjects, timing
+from benchmarks import calls, lens, memory, report, subjects, timing
 from benchmarks.report import Figure
 from benchmarks.subjects import ModelPair
 from encoder.causal import ablate_each_head
@@ -32,6 +32,7 @@ def run(
     """
     for pair, n_tokens in [(subjects.minilm, n) for n in lengths] + [(subjects.rotary, n) for n in long]:
         yield from times(pair(), n_tokens, seconds, clock)
+    yield from calls.run(calls.LENGTHS if max(lengths, default=0) > 128 else calls.LENGTHS[:2], seconds)
     for n_tokens in long:
         yield maps_with_the_pass(subjects.rotary(), n_tokens, seconds, clock)
     held = [n_tokens for n_tokens in long if n_tokens <= LONGEST_EAGER]
@@ -47,10 +48,10 @@ def run(
 
 def times(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Iterator[Figure]:
     """Forward pass, trace, and trace with small maps and measures, next to transformers, in the same rounds."""
-    calls = contestants(pair, n_tokens)
+    sides = contestants(pair, n_tokens)
     if n_tokens > LONGEST_EAGER:  # it has no rival there, and all maps take half a minute
-        del calls["survey"]
-    measured = timing.in_turn(calls, seconds=seconds, least=3 if n_tokens > 2000 else 7, clock=clock)
+        del sides["survey"]
+    measured = timing.in_turn(sides, seconds=seconds, least=3 if n_tokens > 2000 else 7, clock=clock)
     small = pair.name == "MiniLM"
 
     def figure(what: str, against: str, ours: str, theirs: str, target: float | None) -> Figure:
@@ -78,15 +79,15 @@ def contestants(pair: ModelPair, n_tokens: int) -> dict[str, Callable[[], Any]]:
     def reference(other: Any, **options: Any) -> Any:
         return other(input_ids=ids, **options)
 
-    calls = {
+    sides = {
         "plain": torch.no_grad()(lambda: model.encoder(ids)),
         "trace": lambda: model.trace_tokens(found),
         "survey": lambda: survey(model.trace_tokens(found)),
         "transformers": lambda: reference(pair.sdpa),
     }
     if n_tokens <= LONGEST_EAGER:
-        calls["eager"] = lambda: reference(pair.eager, output_attentions=True)
-    return calls
+        sides["eager"] = lambda: reference(pair.eager, output_attentions=True)
+    return sides
 
 
 def maps_with_the_pass(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Figure:
@@ -99,8 +100,8 @@ def maps_with_the_pass(pair: ModelPair, n_tokens: int, seconds: float, clock: st
         for layer in layers:
             layer_overview(trace, layer)
 
-    calls = {"together": lambda: model.trace_tokens(found, on_overview=lambda *_: None), "apart": apart}
-    measured = timing.in_turn(calls, seconds=seconds, least=2 if n_tokens > LONGEST_EAGER else 7, clock=clock)
+    sides = {"together": lambda: model.trace_tokens(found, on_overview=lambda *_: None), "apart": apart}
+    measured = timing.in_turn(sides, seconds=seconds, least=2 if n_tokens > LONGEST_EAGER else 7, clock=clock)
     ratio = timing.ratio(measured["together"], measured["apart"])
     return Figure(
         "engine", "trace with all small maps (rotary)", "trace, then maps", ratio.value, tokens=n_tokens,
@@ -134,7 +135,7 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
     n_heads = pair.ours.config.n_layers * pair.ours.config.n_heads
     found = pair.sentence(16)
     ids = subjects.ids(found).expand(n_heads, -1).contiguous()
-    calls = {
+    sides = {
         "effects": lambda: ablate_each_head(pair.ours, found),
         f"plain forward of {n_heads} sentences": torch.no_grad()(lambda: pair.ours.encoder(ids)),
         "a loop of forward hooks on transformers": lambda: hooks_loop(pair, ids[:1]),
@@ -142,10 +143,10 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
     targets = {f"plain forward of {n_heads} sentences": 1.5, "TransformerLens' loop of run_with_hooks": 1 / 3}
     with contextlib.suppress(ImportError):
         theirs = lens.bridge()
-        calls["TransformerLens' loop of run_with_hooks"] = lambda: lens.ablation_loop(theirs, pair.ours.config, ids[:1])
-    measured = timing.in_turn(calls, seconds=seconds, clock=clock)
+        sides["TransformerLens' loop of run_with_hooks"] = lambda: lens.ablation_loop(theirs, pair.ours.config, ids[:1])
+    measured = timing.in_turn(sides, seconds=seconds, clock=clock)
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
-    for name in list(calls)[1:]:
+    for name in list(sides)[1:]:
         ratio = timing.ratio(measured["effects"], measured[name])
         yield Figure(
             "engine", f"effects of {n_heads} heads", name, ratio.value, tokens=16, target=targets.get(name),

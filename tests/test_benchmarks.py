@@ -14,7 +14,7 @@ import torch
 
 import encoder
 from benchmarks import __main__ as command
-from benchmarks import browser, engine, load, memory, report, rivals, search, similarity, subjects, timing
+from benchmarks import browser, calls, engine, load, memory, report, rivals, search, similarity, subjects, timing
 from benchmarks.protocol import Run, Template
 from benchmarks.report import Figure
 from tests.conftest import ROOT
@@ -118,6 +118,15 @@ def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
     maps = engine.maps_with_the_pass(pair, 16, seconds=0, clock="cpu")
     assert 0 < maps.low <= maps.value <= maps.high
     assert maps.raw.keys() == {"together", "apart"}
+
+
+def test_what_a_person_calls_is_measured_in_a_process_of_its_own():
+    with calls.neighbour():
+        (measured,) = calls.in_a_process((16,), 0.0, {})
+    found = calls.figure(measured, ", next to copies of memory")
+    assert found.tokens == 16
+    assert 0 < found.low <= found.value <= found.high
+    assert found.raw.keys() == {"ours", "theirs", "pages, ours", "pages, theirs"}
 
 
 def test_both_sides_of_the_similarity_part_give_the_same_matrix():
