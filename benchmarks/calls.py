@@ -96,7 +96,7 @@ def contestants(n_tokens: int) -> dict[str, Callable[[], Any]]:
     from transformers import AutoTokenizer
 
     from benchmarks import subjects
-    from encoder.load.bundled import bundled_folder
+    from encoder.checkpoints.bundled import bundled_folder
 
     pair, tokenize = subjects.minilm(), AutoTokenizer.from_pretrained(bundled_folder("minilm"))
     found = pair.sentence(n_tokens)
