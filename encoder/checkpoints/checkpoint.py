@@ -31,18 +31,23 @@ TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight
 
 @dataclass(frozen=True)
 class LoadedWeights:
-    """A loaded encoder and its heads. notes: sentences about weights that were left out; vector: `Family.vector`;
-    span_head: of questions and answers; decoder: the stack that writes, which may be the encoder itself; lm_head: its
-    head, None where nothing writes.
-    """
+    """A loaded encoder and its heads; None: the checkpoint has no such head."""
 
+    #: The encoder.
     encoder: Encoder
+    #: The masked-word head.
     mlm_head: MLMHead | None
+    #: Sentences about weights that were left out.
     notes: tuple[str, ...]
+    #: The classification head.
     classifier: Classifier | None = None
+    #: What makes one vector of an input, `Family.vector`.
     vector: nn.Module | None = None
+    #: The head of questions and answers.
     span_head: Classifier | None = None
+    #: The stack that writes, which may be the encoder itself.
     decoder: Encoder | None = None
+    #: The head of the decoder; None where nothing writes.
     lm_head: LMHead | None = None
 
 

@@ -75,20 +75,27 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generation(Shown):
-    """An output: its ids [T], the token of its end included where it has one, and its text.
+    """An output of a decoder."""
 
-    given: the trace of the input; prompt: the ids before it; hypotheses, nodes: of beam search, the best first.
-    """
-
+    #: The model that wrote it.
     model: NamedEncoder
+    #: The trace of the input.
     given: Trace
+    #: [T]: the ids of the output, that of its end included where it has one.
     ids: tuple[int, ...]
+    #: The ids before the output.
     prompt: tuple[int, ...]
+    #: The output as text.
     text: str
+    #: What was chosen at each token, and from what.
     steps: tuple[Step, ...]
+    #: Of the decoder.
     edits: tuple[Edit, ...] = ()
+    #: Tokens between the start and the output.
     begin: tuple[str, ...] = ()
+    #: Of beam search, the best first.
     hypotheses: tuple[Hypothesis, ...] = ()
+    #: The candidates of beam search.
     nodes: tuple[BeamNode, ...] = ()
 
     def __repr__(self) -> str:

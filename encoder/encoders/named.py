@@ -33,20 +33,22 @@ from encoder.trace.trace import Trace
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedEncoder(Shown):
-    """An encoder with a name. It stays in eval mode.
+    """An encoder with a name. It stays in eval mode."""
 
-    name: for people; notes: sentences about how it was loaded; trained_placement: where its norms were in training,
-    None: where they are; classifier: the classification head, where the checkpoint has one; origin: the small files of
-    the checkpoint that it was loaded from, by name, with which `encoder.save` writes it in the layout of its family;
-    decoder: the Decoder that writes from its vectors, or that it is itself (GPT-2), where the checkpoint has one.
-    """
-
+    #: The name for people.
     name: str
+    #: The weights.
     encoder: Encoder
+    #: Sentences about how it was loaded.
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    #: Where its norms were in training; None: where they are.
     trained_placement: NormPlacement | None = field(default=None, kw_only=True)
+    #: The classification head, where the checkpoint has one.
     classifier: Classifier | None = field(default=None, kw_only=True)
+    #: The small files of the checkpoint that it was loaded from, by name, with which `encoder.save` writes it in the
+    #: layout of its family.
     origin: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    #: The Decoder that writes from its vectors, or that it is itself (GPT-2), where the checkpoint has one.
     decoder: Any = field(default=None, kw_only=True)
     #: What `trace` accepts. A subclass that accepts no text has a `layout`, too.
     takes: ClassVar[InputKind] = "text"

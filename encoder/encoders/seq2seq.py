@@ -33,27 +33,31 @@ DETECTED = -1
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """How a decoder begins and ends its output, as generation_config.json says. All but the numbers are ids of tokens.
+    """How a decoder begins and ends its output, as generation_config.json says."""
 
-    start: before the output (none: the decoder continues a text); begin: given after these (Whisper's language and
-    task; DETECTED: the most probable of `languages`); first, last: forced at the beginning of the output, and at the
-    end of one that is cut; end: each ends the output; never, never_first: tokens that are not written, at all or as the
-    first; no_repeat: no sequence of so many tokens twice, 0: any; least: the output does not end before so many tokens,
-    the start's included; length_penalty, early_stopping: of beam search: a hypothesis is scored by its log probability
-    / length^length_penalty; early_stopping: whether the search ends with as many hypotheses as beams.
-    """
-
+    #: Ids before the output; empty: the decoder continues a text.
     start: tuple[int, ...] = ()
+    #: Ids after these (Whisper's language and task; DETECTED: the most probable of `languages`).
     begin: tuple[int, ...] = ()
+    #: Forced at the beginning of the output.
     first: int | None = None
+    #: Forced at the end of an output that is cut.
     last: int | None = None
+    #: Each of these ids ends the output.
     end: tuple[int, ...] = ()
+    #: Ids that are not written.
     never: tuple[int, ...] = ()
+    #: Ids that are not written as the first.
     never_first: tuple[int, ...] = ()
+    #: Ids of languages, of which one is detected.
     languages: tuple[int, ...] = ()
+    #: No sequence of so many tokens is written twice; 0: any may be.
     no_repeat: int = 0
+    #: The output does not end before so many tokens, the start's included.
     least: int = 0
+    #: Beam search scores a hypothesis by its log probability / length^length_penalty.
     length_penalty: float = 1.0
+    #: Whether beam search ends with as many hypotheses as beams.
     early_stopping: bool | Literal["never"] = False
 
 

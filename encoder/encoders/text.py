@@ -40,29 +40,35 @@ class TraceWindow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextEncoder(NamedEncoder):
-    """A tokenizer with its encoder, ready to trace text.
+    """A tokenizer with its encoder, ready to trace text."""
 
-    pooling, dense, normalise, truncate_dim: the steps in which `embed` makes one vector of a text, as the checkpoint
-    says (truncate_dim: only its first numbers count, as Matryoshka models allow); max_embed_tokens: where `embed` cuts
-    a text (`trace` cuts at config.max_tokens); prompts, default_prompt: what `embed` puts before a text, by name;
-    pools_prompt: whether the prompt's tokens are pooled, too; mlm_head, span_head: the masked-word head, and the start
-    and end of an answer, where the checkpoint has them; sparse: SPLADE's vector (encoder.classify.sparse_vector); late,
-    token_dense: ColBERT's (encoder.similarity.late_interaction).
-    """
-
+    #: What splits a text into tokens.
     tokenizer: Tokenizer
+    #: How `embed` makes one vector of those of the tokens, as the checkpoint says.
     pooling: str = "mean"
+    #: Maps that follow the pooling.
     dense: tuple[Dense, ...] = ()
+    #: Whether the vector then gets norm 1.
     normalise: bool = False
+    #: Where `embed` cuts a text; None: where `trace` does, at config.max_tokens.
     max_embed_tokens: int | None = None
+    #: The masked-word head, where the checkpoint has one.
     mlm_head: MLMHead | None = None
+    #: How many of its first numbers count, as Matryoshka models allow; None: all.
     truncate_dim: int | None = field(default=None, kw_only=True)
+    #: What `embed` puts before a text, by name.
     prompts: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    #: The name of the prompt that `embed` uses unless another is specified.
     default_prompt: str | None = field(default=None, kw_only=True)
+    #: Whether the prompt's tokens are pooled, too.
     pools_prompt: bool = field(default=True, kw_only=True)
+    #: The start and end of an answer, where the checkpoint has this head.
     span_head: Classifier | None = field(default=None, kw_only=True)
+    #: SPLADE's vector (encoder.classify.sparse_vector).
     sparse: SparseConfig | None = field(default=None, kw_only=True)
+    #: ColBERT's vectors (encoder.similarity.late_interaction).
     late: LateConfig | None = field(default=None, kw_only=True)
+    #: The maps that make these of the vectors of tokens.
     token_dense: tuple[Dense, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:

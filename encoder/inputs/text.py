@@ -15,22 +15,27 @@ from encoder.errors import TextError
 
 @dataclass(frozen=True)
 class Tokenized:
-    """One text, or a pair of texts, as tokens. Every sequence has length T.
+    """One text, or a pair of texts, as tokens. Every sequence has length T."""
 
-    tokens: as in the vocabulary ("##ing", "Ġcat"); labels: as a person reads them; words: index of each token's word,
-    counted through both texts, -1 for special tokens; segments: 0 or 1; special: True for added tokens such as [CLS];
-    offsets: (start, end) characters in the token's text; n_full: number of tokens before the text was cut.
-    """
-
+    #: The text.
     text: str
+    #: The second text; None: there is none.
     pair: str | None
+    #: Rows of the token table.
     ids: tuple[int, ...]
+    #: As in the vocabulary ("##ing", "Ġcat").
     tokens: tuple[str, ...]
+    #: As a person reads them.
     labels: tuple[str, ...]
+    #: Index of each token's word, counted through both texts; -1 for special tokens.
     words: tuple[int, ...]
+    #: 0, or 1 in the second text.
     segments: tuple[int, ...]
+    #: True for added tokens such as [CLS].
     special: tuple[bool, ...]
+    #: (start, end) characters in the token's text.
     offsets: tuple[tuple[int, int], ...]
+    #: Number of tokens before the text was cut.
     n_full: int
 
     def __len__(self) -> int:

@@ -31,44 +31,60 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class AttentionContext:
-    """What the attention of one layer needs in one run, besides q, k and v.
+    """What the attention of one layer needs in one run, besides q, k and v."""
 
-    scale: factor of q . k; causal: token i attends only to j <= i; window: the largest |i - j| that attends, or None;
-    positions [T]: the order of the tokens; encoded [T]: the positions whose encodings they have, the same unless an
-    edit changes them; key_mask [B, T] or [T], True for a real token, or None; bias_table [buckets, H]: the learned bias
-    by distance, or None; max_distance: where its last bucket begins; one_sided: whether all buckets are of earlier
-    tokens; grid: patches side by side where the bias is one of rows and columns; bias_gate [B, H, T, 1] or [H, T, 1]:
-    the factor of each query's biases, or None; slopes [H]: ALiBi's, or None; terms: DeBERTa's products with vectors of
-    distances, or None; cap: the largest size of a score before mask and bias; sinks [H]: learned scores without a key,
-    or None; rotation: (cos, sin), [T, R] each, or None; interleaved: whether neighbours rotate together; cache: keys
-    and values of the tokens before, or None; memory [B, S, D]: the vectors of another input that keys and values are
-    made of, or None, and then key_mask [B, S] is theirs; cross: the context of the layer's cross-attention, or None;
-    added [T, D]: positions that the layer adds to its input, or None.
-    """
-
+    # Which keys a query attends to
+    #: The layer, counted from 0.
     layer: int
+    #: Factor of q . k.
     scale: float
+    #: Whether token i attends only to j <= i.
     causal: bool
+    #: The largest |i - j| that attends, or None.
     window: int | None
+    #: [T]: the order of the tokens.
     positions: Tensor
+    #: [T]: the positions whose encodings the tokens have, the same unless an edit changes them.
     encoded: Tensor
+    #: [B, T] or [T]: True for a real token; None: no padding. With a memory, [B, S] of its tokens.
     key_mask: Tensor | None
+
+    # What is added to the scores
+    #: [buckets, H]: the learned bias by distance, or None.
     bias_table: Tensor | None
+    #: Where its last bucket begins.
     max_distance: int
+    #: Whether all buckets are of earlier tokens.
     one_sided: bool
+    #: Patches side by side where the bias is one of rows and columns, else 0.
     grid: int
+    #: [H]: ALiBi's, or None.
     slopes: Tensor | None
+    #: DeBERTa's products with vectors of distances, or None.
     terms: PositionTerms | None
+    #: The largest size of a score before mask and bias, or None.
     cap: float | None
+    #: [H]: learned scores without a key, or None.
     sinks: Tensor | None
+
+    # The rotation of q and k
+    #: (cos, sin), [T, R] each, or None.
     rotation: Rotation | None
+    #: Whether neighbours rotate together.
     interleaved: bool
     #: (window, table, dtype) -> the result of `additive` for all pairs, shared by the layers of the run.
     _masks: dict[tuple[int | None, int, torch.dtype], Tensor | None]
+
+    # Other tokens, and what a layer adds
+    #: Keys and values of the tokens before, or None.
     cache: Cache | None = None
+    #: [B, S, D]: the vectors of another input that keys and values are made of, or None.
     memory: Tensor | None = None
+    #: The context of the layer's cross-attention, or None.
     cross: AttentionContext | None = None
+    #: [B, H, T, 1] or [H, T, 1]: the factor of each query's biases, or None.
     bias_gate: Tensor | None = None
+    #: [T, D]: positions that the layer adds to its input, or None.
     added: Tensor | None = None
 
     # --- what depends on the tokens only ------------------------------------------------------------------------------

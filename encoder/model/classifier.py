@@ -22,30 +22,37 @@ HeadActivation = Literal["none", "tanh", "relu", "gelu", "gelu_tanh", "quick_gel
 
 @dataclass(frozen=True)
 class ClassifierConfig:
-    """The differences between classification heads.
+    """The differences between classification heads."""
 
-    kind: classes of a text, or of each token; labels [C]: their names; pooling: the vector of a text; dense: whether a
-    linear map [D, D] comes first; dense_width: its width P where that is another, [D, P]; activation: after it; norm:
-    whether a LayerNorm follows; out_bias: whether the map to the classes has a bias; scale: of the logits; layer: whose
-    input the head uses, None for the encoder's output; before_norm: whether it reads that output before the final norm
-    (CLIP); n_summed: L + 1 where it reads a weighted sum of the embeddings and all layers' outputs (Wav2Vec2), else 0.
-    Of texts, a head uses one layer.
-    """
-
+    #: "sequence": classes of a text; "token": of each token.
     kind: Kind
+    #: [C]: their names.
     labels: tuple[str, ...]
+    #: The vector of a text.
     pooling: Pooling = "cls"
+    #: Whether a linear map [D, D] comes first.
     dense: bool = False
+    #: Whether that map has a bias.
     dense_bias: bool = True
+    #: After that map.
     activation: HeadActivation = "none"
+    #: Whether a LayerNorm follows.
     norm: bool = False
+    #: Of this LayerNorm.
     norm_eps: float = 1e-5
+    #: Whether this LayerNorm has a bias.
     norm_bias: bool = True
+    #: Whether the map to the classes has a bias.
     out_bias: bool = True
+    #: What makes probabilities of the logits.
     scale: Scale = "softmax"
+    #: Whose input the head uses, None for the encoder's output.
     layer: int | None = None
+    #: The width P of the linear map where it is another, [D, P].
     dense_width: int | None = None
+    #: Whether it reads that output before the final norm (CLIP).
     before_norm: bool = False
+    #: L + 1 where it reads a weighted sum of the embeddings and all layers' outputs (Wav2Vec2), else 0.
     n_summed: int = 0
 
     def __post_init__(self) -> None:

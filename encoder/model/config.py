@@ -40,22 +40,25 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class Patches:
-    """Image input: square images, cut into square patches (ViT).
+    """Image input: square images, cut into square patches (ViT)."""
 
-    distillation: whether a second special token, DeiT's, follows [CLS]; registers: special tokens after it that have no
-    position (Darcet et al. 2024); cls: whether there is a [CLS] (SigLIP: False); bias: of the patches' linear map;
-    detection: special tokens that find one object each, after those, with positions at the end of the table (YOLOS);
-    table: rows and columns of patches in the table of positions, which is scaled to the image's; None: they are equal.
-    """
-
+    #: Pixels of a side.
     image_size: int
+    #: Pixels of a side of a patch.
     patch_size: int
+    #: Numbers of a pixel: 3 for red, green and blue.
     channels: int = 3
+    #: Whether a second special token, DeiT's, follows [CLS].
     distillation: bool = False
+    #: Special tokens after it that have no position (Darcet et al. 2024).
     registers: int = 0
+    #: Whether there is a [CLS] (SigLIP: False).
     cls: bool = True
+    #: Whether the patches' linear map has a bias.
     bias: bool = True
+    #: Special tokens that find one object each, after those, with positions at the end of the table (YOLOS).
     detection: int = 0
+    #: Rows and columns of patches in the table of positions, which is scaled to the image's; None: they are equal.
     table: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -101,123 +104,173 @@ class Patches:
 class EncoderConfig:
     """The architecture of an encoder. Frozen: change one with `config.replace(...)`.
 
-    Sizes
-        vocab_size: rows of the token table (0 for images); d_model: D; n_layers: L; n_heads: H; d_ffn: F;
-        d_head: K, by default D / H; n_kv_heads: heads of keys and values, by default H; with fewer, consecutive heads
-        of queries share one (grouped-query attention, Ainslie et al. 2023); max_positions: the longest input in tokens;
-        embedding_width: E, width of the tables where it is not D (ELECTRA, ALBERT), then projected to D;
-        n_segments: rows of the segment table (0: none); embedding_scale: factor of the tokens' vectors (Gemma: sqrt D);
-        mask_id: tokens with this id have the vector 0, and the others are scaled by 0.88 / (1 - share of such tokens)
-        (ESM-2), None: no such token.
-    Norms
-        norm_kind: "layer", LayerNorm, or "rms", RMSNorm; norm_placement: "post", x = norm(x + f(x)) (Vaswani et al.
-        2017), or "pre", x = x + f(norm(x)); embedding_norm: a norm after the embeddings; first_norm: False where layer
-        0 has no attention norm (ModernBERT); output_norms: one more norm on what each sublayer adds (Gemma 2);
-        parallel: the FFN reads the same residual stream as attention (GPT-NeoX); final_norm: a norm after the last
-        layer (by default only for "pre"); norm_eps; norm_bias; norm_gain: False where norms have no learned gain
-        (nanochat).
-    Attention
-        position: kind of positional encoding; sine_halves: sines first, then cosines (M2M100), and not in turn;
-        position_offset: row of the first token in a learned table (RoBERTa: 2); pad_position: row of all padding there,
-        None where padding counts on; rotary_base: wavelength base, one number or one for each layer; rotary_reversed:
-        whether q and k turn by minus their angle; attention_window: largest |i - j| that attends, one number (None: no
-        limit) or one for each layer; relative_buckets, relative_max_distance: a learned bias by distance, added to the
-        scores (MPNet, T5); relative_one_sided: whether all buckets are of earlier tokens (T5's decoder);
-        relative_per_layer: whether each layer has a table of its own; relative_grid: the bias is one by rows and
-        columns between patches (BEiT); relative_gate: a query's biases are multiplied by a gate of its input (WavLM);
-        disentangled: DeBERTa's terms; score_cap: scores are cap x tanh(score / cap) before the mask; qk_norm: a norm on
-        each head's q and k ("head"), or on all heads together ("full"), before the rotation; qk_norm_gain: whether that
-        norm has a gain, by default as norm_gain; attention_sinks: each head has a learned score that takes part in
-        every softmax and has no value, so that weights sum to less than 1 (gpt-oss); output_gate: each head's z is
-        multiplied by sigmoid(x . w) of its token (Qiu et al. 2025); causal: token i attends only to j <= i;
-        attention_scale: by default 1/sqrt(K); memory_width: width of the vectors that a decoder's cross-attention
-        reads, 0: no cross-attention; position_kernel, position_groups: the convolution that makes "convolutional"
-        positions (Wav2Vec2); position_layers: the number of such convolutions with norms between them (Data2Vec), 0:
-        one without norms; layer_positions: each layer but the first adds a table of positions to its input (YOLOS).
-    Feed-forward
-        activation; gated: act(x W_in) * (x W_gate) instead of act(x W_in); experts: d_ffn is the width of all experts
-        together, and a router chooses some of them for each token; adapter: neurons of a second, narrower feed-forward
-        layer, which is a sublayer of its own after the first (X-MOD, Pfeiffer et al. 2022), 0: none.
-    Others
-        attention_bias, ffn_bias: whether these linear maps have a bias; qkv_bias: the same for q, k and v, by default
-        as attention_bias (some ViT have none there); key_bias: for k only, by default as qkv_bias (Whisper: False);
-        ffn_in_bias: for the maps into the hidden layer, by default as ffn_bias (GTE: False);
-        layer_groups: number of distinct layers where layers share weights (ALBERT: 1), else None; pooler: whether the
-        weights include BERT's tanh layer on [CLS]; dropout, attention_dropout: in training only; pad_id; patches: image
-        input instead of tokens; spectrogram or convolutions: sound input.
-
     Raises ConfigError when fields contradict each other.
     """
 
+    # Sizes
+    #: Rows of the token table (0 for images).
     vocab_size: int
+    #: D, the width of the residual stream.
     d_model: int
+    #: L.
     n_layers: int
+    #: H, the heads of queries.
     n_heads: int
+    #: F, the neurons of the feed-forward layer.
     d_ffn: int
+    #: K, the width of a head, by default D / H.
     d_head: int = 0
+    #: Heads of keys and values, by default H. With fewer, consecutive heads of queries share one (grouped-query
+    #: attention, Ainslie et al. 2023).
     n_kv_heads: int = 0
+    #: Rows of the table of positions; without a table, the longest input in tokens.
     max_positions: int = 512
+    #: The longest input in tokens, where it is not what the positions allow.
     longest: int | None = None
+    #: E, the width of the tables where it is not D (ELECTRA, ALBERT). It is then projected to D.
     embedding_width: int = 0
+    #: Rows of the segment table (0: none).
     n_segments: int = 0
+
+    # Vectors of tokens
+    #: Factor of the tokens' vectors (Gemma: sqrt D).
     embedding_scale: float = 1.0
+    #: Tokens with this id have the vector 0, and the others are scaled by 0.88 / (1 - share of such tokens) (ESM-2).
+    #: None: no such token.
     mask_id: int | None = None
+
+    # Norms
+    #: "layer": LayerNorm; "rms": RMSNorm.
     norm_kind: NormKind = "layer"
+    #: "post": x = norm(x + f(x)) (Vaswani et al. 2017); "pre": x = x + f(norm(x)).
     norm_placement: NormPlacement = "post"
+    #: Whether a norm follows the embeddings.
     embedding_norm: bool = True
+    #: False where layer 0 has no attention norm (ModernBERT).
     first_norm: bool = True
+    #: Whether one more norm is applied to what each sublayer adds (Gemma 2).
     output_norms: bool = False
+    #: Whether the FFN reads the same residual stream as attention (GPT-NeoX).
     parallel: bool = False
+    #: Whether a norm follows the last layer, by default only for "pre".
     final_norm: bool | None = None
+    #: Added to the variance.
     norm_eps: float = 1e-12
+    #: Whether norms have a learned bias.
     norm_bias: bool = True
+    #: False where norms have no learned gain (nanochat).
     norm_gain: bool = True
+
+    # Positions
+    #: The kind of positional encoding.
     position: PositionKind = "learned"
+    #: Whether sines come first and then cosines (M2M100), and not in turn.
     sine_halves: bool = False
+    #: The row of the first token in a learned table (RoBERTa: 2).
     position_offset: int = 0
+    #: The row of all padding in that table; None: padding counts on.
     pad_position: int | None = None
+    #: The base of the wavelengths, one number or one for each layer.
     rotary_base: float | tuple[float, ...] = 10_000.0
+    #: Numbers of a head that rotate, by default all K.
     rotary_width: int = 0
+    #: Whether neighbours rotate together (GPT-J), and not the two halves.
     rotary_interleaved: bool = False
+    #: Whether q and k turn by minus their angle.
     rotary_reversed: bool = False
+    #: How wavelengths are stretched for longer inputs, one way or one for each layer.
     rotary_scaling: RotaryScaling | tuple[RotaryScaling | None, ...] | None = None
+    #: Whether angles follow a patch's row and column.
     rotary_grid: bool = False
+
+    # Attention: which keys, and what is added to the scores
+    #: The largest |i - j| that attends, one number (None: no limit) or one for each layer.
     attention_window: int | tuple[int | None, ...] | None = None
+    #: Rows of the table of a learned bias by distance, which is added to the scores (MPNet, T5); 0: none.
     relative_buckets: int = 0
+    #: Where the last of these rows begins.
     relative_max_distance: int = 128
+    #: Whether all rows are of earlier tokens (T5's decoder).
     relative_one_sided: bool = False
+    #: Whether each layer has a table of its own.
     relative_per_layer: bool = False
+    #: Whether the bias is one by rows and columns between patches (BEiT).
     relative_grid: bool = False
+    #: Whether a query's biases are multiplied by a gate of its input (WavLM).
     relative_gate: bool = False
+    #: DeBERTa's terms; None: none.
     disentangled: Disentangled | None = None
+    #: Scores are cap x tanh(score / cap) before the mask; None: as they are.
     score_cap: float | None = None
+
+    # Attention: the rest
+    #: A norm on each head's q and k ("head") or on all heads together ("full"), before the rotation, or "none".
     qk_norm: QKNorm = "none"
+    #: Whether that norm has a gain, by default as norm_gain.
     qk_norm_gain: bool | None = None
+    #: Whether token i attends only to j <= i.
     causal: bool = False
+    #: Width of the vectors that a decoder's cross-attention reads; 0: no cross-attention.
     memory_width: int = 0
+    #: Whether each head has a learned score that takes part in every softmax and has no value, so that weights sum to
+    #: less than 1 (gpt-oss).
     attention_sinks: bool = False
+    #: Whether each head's z is multiplied by sigmoid(x . w) of its token (Qiu et al. 2025).
     output_gate: bool = False
+    #: Factor of q . k, by default 1 / sqrt(K).
     attention_scale: float | None = None
+
+    # Feed-forward
+    #: The activation function.
     activation: Activation = "gelu"
+    #: Whether the hidden layer is act(x W_in) * (x W_gate), and not act(x W_in).
     gated: bool = False
+    #: A router that chooses some experts for each token; d_ffn is the width of all of them together. None: no experts.
     experts: Experts | None = None
+    #: Neurons of a second, narrower feed-forward layer, a sublayer of its own after the first (X-MOD, Pfeiffer et al.
+    #: 2022); 0: none.
     adapter: int = 0
+
+    # Biases of linear maps
+    #: Whether attention's linear maps have a bias.
     attention_bias: bool = True
+    #: The same for q, k and v, by default as attention_bias (some ViT have none there).
     qkv_bias: bool | None = None
+    #: The same for k only, by default as qkv_bias (Whisper: False).
     key_bias: bool | None = None
+    #: Whether the FFN's linear maps have a bias.
     ffn_bias: bool = True
+    #: The same for the maps into the hidden layer, by default as ffn_bias (GTE: False).
     ffn_in_bias: bool | None = None
+
+    # Weights, training, padding
+    #: The number of distinct layers where layers share weights (ALBERT: 1); None: all differ.
     layer_groups: int | None = None
+    #: Whether the weights include BERT's tanh layer on [CLS].
     pooler: bool = False
+    #: Share of numbers that are dropped after a sublayer, in training only.
     dropout: float = 0.0
+    #: Share of attention weights that are dropped, in training only.
     attention_dropout: float = 0.0
+    #: The id of the padding token.
     pad_id: int = 0
+
+    # Inputs that are not text
+    #: Image input; None: no images.
     patches: Patches | None = None
+    #: Sound input as patches of a spectrogram; None: none.
     spectrogram: SpectrogramPatches | None = None
+    #: Sound input through convolutions over time; None: none.
     convolutions: Convolutions | None = None
+
+    # Positions of such inputs
+    #: Time steps that the convolution of "convolutional" positions sees (Wav2Vec2).
     position_kernel: int = 0
+    #: Groups of channels of that convolution.
     position_groups: int = 1
+    #: The number of such convolutions with norms between them (Data2Vec); 0: one without norms.
     position_layers: int = 0
+    #: Whether each layer but the first adds a table of positions to its input (YOLOS).
     layer_positions: bool = False
 
     def __post_init__(self) -> None:

@@ -20,16 +20,21 @@ from encoder.model.checks import check_kinds, check_whole
 
 @dataclass(frozen=True)
 class Disentangled:
-    """span: S, vectors of distances for each direction; farthest: where a logarithmic scale ends (0: none, distances
-    are clipped at S); to_position, to_content: which terms there are; shared: whether W_k and W_q of the layer make
-    them, and not maps of their own; norm: a norm on the vectors; key_bias: of the own map to keys."""
+    """DeBERTa's terms: scores of vectors of distances (He et al. 2021)."""
 
+    #: S, the number of vectors of distances for each direction.
     span: int
+    #: Where a logarithmic scale of distances ends; 0: none, and distances are clipped at S.
     farthest: int = 0
+    #: Whether queries of tokens meet keys of distances.
     to_position: bool = True
+    #: Whether queries of distances meet keys of tokens.
     to_content: bool = True
+    #: Whether W_k and W_q of the layer make them, and not maps of their own.
     shared: bool = True
+    #: Whether a norm is applied to the vectors.
     norm: bool = True
+    #: Whether the own map to keys has a bias.
     key_bias: bool = True
 
     def __post_init__(self) -> None:

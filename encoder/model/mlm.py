@@ -16,18 +16,19 @@ from encoder.model.layers import activate
 
 @dataclass(frozen=True)
 class MLMHeadConfig:
-    """The differences between masked-word heads. Sizes come from the EncoderConfig.
+    """The differences between masked-word heads. Sizes come from the EncoderConfig."""
 
-    activation: between the dense map and the norm; norm_eps, norm_bias: of its LayerNorm; dense_bias: whether the dense
-    map has a bias; decoder_bias: whether each word has a bias; tied: whether the word vectors are the encoder's token
-    table (False: the head has its own table).
-    """
-
+    #: Between the dense map and the norm.
     activation: Activation = "gelu"
+    #: Of the LayerNorm.
     norm_eps: float = 1e-12
+    #: Whether the LayerNorm has a bias.
     norm_bias: bool = True
+    #: Whether the dense map has a bias.
     dense_bias: bool = True
+    #: Whether each word has a bias.
     decoder_bias: bool = True
+    #: Whether the word vectors are the encoder's token table (False: the head has its own table).
     tied: bool = True
 
     def __post_init__(self) -> None:

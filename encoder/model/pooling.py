@@ -107,20 +107,23 @@ class SparseConfig:
 
 @dataclass(frozen=True)
 class LateConfig:
-    """Late interaction (ColBERT; Khattab and Zaharia 2020): which tokens of a query and of a document are compared.
+    """Late interaction (ColBERT; Khattab and Zaharia 2020): which tokens of a query and of a document are compared."""
 
-    normalise: whether their vectors get norm 1; skipped: tokens that do not count, in documents and, with
-    skips_queries, in queries; n_query: tokens to which a query is filled with `filler`, 0: it is not; exact: whether a
-    longer query is cut there; attends: whether other tokens attend to the filler; query_length, document_length: where
-    texts are cut, None: where `embed` cuts them.
-    """
-
+    #: Whether their vectors get norm 1.
     normalise: bool = True
+    #: Tokens that do not count in documents.
     skipped: tuple[str, ...] = ()
+    #: Whether these do not count in queries, either.
     skips_queries: bool = False
+    #: Tokens to which a query is filled with `filler`; 0: it is not.
     n_query: int = 0
+    #: The token to which queries are filled.
     filler: str | None = None
+    #: Whether a longer query is cut there.
     exact: bool = True
+    #: Whether other tokens attend to the filler.
     attends: bool = False
+    #: Where queries are cut; None: where `embed` cuts texts.
     query_length: int | None = None
+    #: Where documents are cut; None: where `embed` cuts texts.
     document_length: int | None = None

@@ -53,31 +53,38 @@ class SpectrogramPatches:
 
 @dataclass(frozen=True)
 class Convolutions:
-    """Sound through convolutions over time: each token is a step of the last one.
+    """Sound through convolutions over time: each token is a step of the last one."""
 
-    channels: of the input, 1 for samples, else the bands of a log-mel spectrogram; widths, kernels, strides: of each
-    convolution; padded: whether each pads its input by half a kernel; bias: whether each has one; first_bias,
-    first_activation: the first one's, by default as the others'; norm: "group", over time after the first convolution,
-    "layer", over channels after each, "whole", over both after the first activation, or "none"; projected: whether a
-    linear map follows; projection_norm: whether a LayerNorm comes before that map; projection_eps: its eps,
-    None for that of the layers; merged: each token is the mean of
-    so many steps (SEW); length: the steps of every input, None for any.
-    """
-
+    #: Of the input, 1 for samples, else the bands of a log-mel spectrogram.
     channels: int
+    #: Channels after each convolution.
     widths: tuple[int, ...]
+    #: Steps that each convolution sees.
     kernels: tuple[int, ...]
+    #: Steps from one place of each convolution to its next.
     strides: tuple[int, ...]
+    #: Whether each pads its input by half a kernel.
     padded: bool = False
+    #: Whether each convolution has a bias.
     bias: bool = True
+    #: After each convolution.
     activation: str = "gelu"
+    #: Whether the first one has a bias, by default as the others.
     first_bias: bool | None = None
+    #: After the first one, by default as after the others.
     first_activation: str = ""
+    #: "group", over time after the first convolution, "layer", over channels after each, "whole", over both after the
+    #: first activation, or "none".
     norm: ConvolutionNorm = "none"
+    #: Whether a linear map follows.
     projected: bool = False
+    #: Whether a LayerNorm comes before that map.
     projection_norm: bool = False
+    #: The eps of that LayerNorm; None: that of the layers.
     projection_eps: float | None = None
+    #: Each token is the mean of so many steps (SEW).
     merged: int = 1
+    #: The steps of every input, None for any.
     length: int | None = None
 
     def __post_init__(self) -> None:

@@ -64,27 +64,33 @@ class NormTrace:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordedPass(Shown):
-    """One text through the encoder: its tokens and the recorded values.
+    """One text through the encoder: its tokens and the recorded values."""
 
-    tokens [T]: as in the vocabulary, padding included; labels [T]: the tokens as a person reads them; mask [T]: True
-    for a real token; values: hook point -> tensor; source: a text's words and offsets; layout: patches or time steps
-    of an input that is not text and has no source; edits: changes to the forward pass; applied: the same edits with
-    their texts run; n_left_out: padding tokens that `unpadded` removed; model: the NamedEncoder that ran it, None where
-    the trace has none; decoder: the DecoderTrace of a target, where one was given.
-    """
-
+    #: The Encoder that ran it.
     encoder: Encoder
+    #: [T]: as in the vocabulary, padding included.
     tokens: tuple[str, ...]
+    #: [T]: the tokens as a person reads them.
     labels: tuple[str, ...]
+    #: [T]: their ids; empty where the input is not text.
     ids: tuple[int, ...]
+    #: [T]: True for a real token.
     mask: Tensor
+    #: Hook point -> tensor.
     values: Mapping[str, Tensor]
+    #: A text's words and offsets.
     source: Tokenized | None = None
+    #: Patches or time steps of an input that is not text and has no source.
     layout: Layout | None = None
+    #: Changes to the forward pass.
     edits: tuple[Edit, ...] = ()
+    #: The same edits with their texts run.
     applied: tuple[Edit, ...] = ()
+    #: Padding tokens that `unpadded` removed.
     n_left_out: int = 0
+    #: The NamedEncoder that ran it; None where the trace has none.
     model: Any = None
+    #: The DecoderTrace of a target; None where none was given.
     decoder: Any = None
 
     def __getstate__(self) -> dict[str, Any]:

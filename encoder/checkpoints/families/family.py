@@ -83,36 +83,54 @@ class LMNames:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of checkpoints.
+    """A family of checkpoints."""
 
-    config: its config.json -> EncoderConfig; names: our parameter -> its name (or a Part of it) on disk; prefixes:
-    possible prefixes of those names; head: its masked-word head; classifiers: kind -> classification head;
-    dropped: pattern of a name -> what it is, for weights outside the encoder ("" for those without a note); renamed:
-    (pattern, replacement) for other spellings on disk; images, sounds: whether it accepts these and not text; vector:
-    what makes one vector of an input; pooling: of a text before it; filled: whether texts are filled up to the longest
-    length; preparation: of images, where preprocessor_config.json says nothing; lm: the head of its decoder; decoder:
-    config and names of the decoder that reads the encoder's vectors, None where the encoder itself may be one; sines:
-    whether a table of positions that is not saved has sines, then cosines (Marian); of: the family with the names that
-    follow from config.json, where not all checkpoints have the same; saved: what config.json says of a saved model.
-    """
-
+    # The encoder
+    #: config.json -> EncoderConfig.
     config: Reader
+    #: Our parameter -> its name (or a Part of it) on disk.
     names: Mapping[str, str | Part]
+    #: Possible prefixes of those names.
     prefixes: tuple[str, ...] = ("",)
+
+    # Heads
+    #: Its masked-word head.
     head: HeadNames | None = None
+    #: Kind -> classification head.
     classifiers: Mapping[str, ClassifierNames] = field(default_factory=dict)
+
+    # Other weights and spellings
+    #: Pattern of a name -> what it is, for weights outside the encoder ("" for those without a note).
     dropped: Mapping[str, str] = field(default_factory=dict)
+    #: (pattern, replacement) for other spellings on disk.
     renamed: tuple[tuple[str, str], ...] = ()
+
+    # Inputs and their one vector
+    #: Whether it accepts images and not text.
     images: bool = False
+    #: Whether it accepts sound and not text.
     sounds: bool = False
+    #: What makes one vector of an input.
     vector: VectorNames | None = None
+    #: How one vector of a text is made before `vector`.
     pooling: Pooling | None = None
+    #: Whether texts are filled up to the longest length.
     filled: bool = False
+    #: How images are prepared where preprocessor_config.json says nothing.
     preparation: Mapping[str, Any] = field(default_factory=dict)
+
+    # The decoder
+    #: The head of its decoder.
     lm: LMNames | None = None
+    #: Config and names of the decoder that reads the encoder's vectors; None where the encoder itself may be one.
     decoder: Family | None = None
+    #: Whether a table of positions that is not saved has sines, then cosines (Marian).
     sines: bool = False
+
+    # config.json
+    #: The family with the names that follow from config.json, where not all checkpoints have the same.
     of: Callable[[Fields], Family] | None = None
+    #: What config.json says of a saved model.
     saved: Mapping[str, Any] = field(default_factory=dict)
 
     def but(self, names: Mapping[str, str | Part] | None = None, **changes: Any) -> Family:

@@ -134,20 +134,20 @@ class Key:
 
 @dataclass(frozen=True)
 class Reader:
-    """config.json -> EncoderConfig.
+    """config.json -> EncoderConfig."""
 
-    values: our field -> a Key, a function of config.json, or the value itself; several: functions that give several of
-    our fields, which come last; only: field of config.json -> the value that it must have (or a function of config.json
-    that gives it), and what else to do; defaults: what transformers takes where config.json has no such field;
-    aliases: older name of a field -> the newer one; place: of the object in config.json that has the fields, "" for
-    config.json itself.
-    """
-
+    #: Our field -> a Key, a function of config.json, or the value itself.
     values: Mapping[str, Any]
+    #: Functions of config.json that give several of our fields, which come last.
     several: tuple[Callable[[Fields], dict[str, Any]], ...] = ()
+    #: Field of config.json -> the value that it must have (or a function of config.json that gives it), and what else
+    #: to do.
     only: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    #: What transformers takes where config.json has no such field.
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    #: Older name of a field -> the newer one.
     aliases: Mapping[str, str] = field(default_factory=dict)
+    #: The object in config.json that has the fields; "": config.json itself.
     place: str = ""
 
     def but(self, *several: Callable[[Fields], dict[str, Any]], **values: Any) -> Reader:
