@@ -169,8 +169,15 @@ def read_checkpoint(
     spans, span_sources = prepare_spans(disk, family, config)
     notes = (*trouble, *unread, *explain_rest(disk, family), *note_on_dtype(fields, files, dtype))
     parts: tuple[tuple[nn.Module | None, dict[str, Source]], ...]
-    parts = ((encoder, sources), (head, head_sources), (classifier, classifier_sources), (vector, vector_sources),
-             (spans, span_sources), (stack, stack_sources), (lm_head, lm_sources))  # fmt: skip
+    parts = (
+        (encoder, sources),
+        (head, head_sources),
+        (classifier, classifier_sources),
+        (vector, vector_sources),
+        (spans, span_sources),
+        (stack, stack_sources),
+        (lm_head, lm_sources),
+    )
     if not files.shares:
         check_memory([module for module, _ in parts if module is not None], device, dtype)
     for module, places in parts:

@@ -56,13 +56,19 @@ def read_settings(folder: Path, fields: Fields, config: EncoderConfig) -> Genera
     if stopping not in (True, False, "never"):
         raise given.wrong("early_stopping", stopping, "specify true, false or never")
     return GenerationSettings(
-        start=start, begin=begin, languages=languages, end=end,
-        first=one_id(given, "forced_bos_token_id"), last=one_id(given, "forced_eos_token_id"),
-        never=(*single, *never), never_first=never_first,
-        no_repeat=given.unless_null("no_repeat_ngram_size", 0), least=given.unless_null("min_length", 0),
+        start=start,
+        begin=begin,
+        languages=languages,
+        end=end,
+        first=one_id(given, "forced_bos_token_id"),
+        last=one_id(given, "forced_eos_token_id"),
+        never=(*single, *never),
+        never_first=never_first,
+        no_repeat=given.unless_null("no_repeat_ngram_size", 0),
+        least=given.unless_null("min_length", 0),
         length_penalty=1.0 if given.get("length_penalty") is None else given.number("length_penalty", 1.0, 100.0),
         early_stopping=stopping,
-    )  # fmt: skip
+    )
 
 
 def ids(fields: Fields, key: str) -> tuple[int, ...]:

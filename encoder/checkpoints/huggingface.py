@@ -42,6 +42,12 @@ OURS = ("modules.json", "sentence_bert_config.json", "config_sentence_transforme
 HEADS = {"mlm_head": "ForMaskedLM", "span_head": "ForQuestionAnswering", "sequence": "ForSequenceClassification",
          "token": "ForTokenClassification"}  # fmt: skip
 
+#: The fields of an EncoderConfig that a saved model without files of a checkpoint may set: those of a BERT of any size.
+FREE = (
+    "vocab_size", "d_model", "n_layers", "n_heads", "d_ffn", "max_positions", "activation", "pad_id", "dropout",
+    "attention_dropout", "norm_placement", "final_norm", "n_segments", "norm_eps",
+)  # fmt: skip
+
 
 class _NoLayoutError(Exception):
     """Why a model cannot be written in the layout of a family."""
@@ -187,12 +193,10 @@ def _of_decoder(model: Tower, family: Family, prefix: str) -> list[Place]:
 def _same_forward_pass(model: Tower, state: State) -> Fields:
     """config.json of the family that computes the same; `state` gets what it has besides. For encoders of text."""
     config = model.config
-    same = ("vocab_size", "d_model", "n_layers", "n_heads", "d_ffn", "max_positions", "activation", "pad_id", "dropout",
-            "attention_dropout", "norm_placement", "final_norm", "n_segments", "norm_eps")  # fmt: skip
     usual = (
         config.takes_text
         and config.d_head * config.n_heads == config.d_model
-        and config == EncoderConfig(**{name: getattr(config, name) for name in same})
+        and config == EncoderConfig(**{name: getattr(config, name) for name in FREE})
     )
     post = config.norm_placement == "post" and not config.final_norm
     pre = config.norm_placement == "pre" and config.final_norm
@@ -206,14 +210,27 @@ def _same_forward_pass(model: Tower, state: State) -> Fields:
     }
     if post and not config.n_segments and config.norm_eps == 1e-12:
         return Fields(
-            **sizes, model_type="distilbert", architectures=["DistilBertModel"], dim=config.d_model,
-            n_layers=config.n_layers, n_heads=config.n_heads, hidden_dim=config.d_ffn, activation=activation,
-        )  # fmt: skip
+            **sizes,
+            model_type="distilbert",
+            architectures=["DistilBertModel"],
+            dim=config.d_model,
+            n_layers=config.n_layers,
+            n_heads=config.n_heads,
+            hidden_dim=config.d_ffn,
+            activation=activation,
+        )
     fields = Fields(
-        **sizes, model_type="bert", architectures=["BertModel"], hidden_size=config.d_model, hidden_act=activation,
-        num_hidden_layers=config.n_layers, num_attention_heads=config.n_heads, intermediate_size=config.d_ffn,
-        type_vocab_size=max(1, config.n_segments), layer_norm_eps=config.norm_eps,
-    )  # fmt: skip
+        **sizes,
+        model_type="bert",
+        architectures=["BertModel"],
+        hidden_size=config.d_model,
+        hidden_act=activation,
+        num_hidden_layers=config.n_layers,
+        num_attention_heads=config.n_heads,
+        intermediate_size=config.d_ffn,
+        type_vocab_size=max(1, config.n_segments),
+        layer_norm_eps=config.norm_eps,
+    )
     if not config.n_segments:  # a table of one row of zeros adds nothing
         state["embedding.segments.weight"] = torch.zeros(1, config.d_model)
     if pre:  # its positions count from the row after that of padding
@@ -251,8 +268,12 @@ def _steps(model: TextEncoder, files: dict[str, str]) -> dict[str, State]:
         config = dense.config
         weights[f"{len(steps)}_Dense"] = dense.state_dict()
         activation = f"torch.nn.modules.{'linear' if config.activation == 'none' else 'activation'}"
-        about = {"in_features": config.d_in, "out_features": config.d_out, "bias": config.bias,
-                 "activation_function": f"{activation}.{activations[config.activation]}"}  # fmt: skip
+        about = {
+            "in_features": config.d_in,
+            "out_features": config.d_out,
+            "bias": config.bias,
+            "activation_function": f"{activation}.{activations[config.activation]}",
+        }
         steps.append(("Dense", about | ({"use_residual": True} if config.residual else {})))
     if model.normalise:
         steps.append(("Normalize", None))

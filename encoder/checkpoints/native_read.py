@@ -18,7 +18,7 @@ from encoder.checkpoints.native import (
     Tower,
     heads_of,
     modules_of,
-)  # fmt: skip
+)
 from encoder.checkpoints.sounds import check_sound
 from encoder.checkpoints.weights import WeightFiles, fill_strictly
 from encoder.encoders.audio import AudioEncoder

@@ -64,9 +64,10 @@ def _contradictions(settings: dict[str, Any], backend: tokenizers.Tokenizer) -> 
         return text if normalizer is None else str(normalizer.normalize_str(text))
 
     behaviour = {
-        "do_lower_case": "a" in changes("A"), "strip_accents": "e" in changes("é"),
+        "do_lower_case": "a" in changes("A"),
+        "strip_accents": "e" in changes("é"),
         "tokenize_chinese_chars": changes("\u4e2d") != "\u4e2d",
-    }  # fmt: skip
+    }
     for name, does in behaviour.items():
         if isinstance(settings.get(name), bool) and settings[name] is not does:
             yield name

@@ -37,8 +37,10 @@ def read_preparation(folder: Path, patches: Patches, usual_fields: Mapping[str, 
     channels, usual, resize = patches.channels, Preparation(), resize_of(fields, patches.image_size)
     if fields.get("do_normalize", True) is not True:
         return Preparation((0.0,) * channels, (1.0,) * channels, RESAMPLING[resample], resize)
-    mean, std = (numbers(fields, key, default, channels) for key, default in
-                 (("image_mean", usual.mean), ("image_std", usual.std)))  # fmt: skip
+    mean, std = (
+        numbers(fields, key, default, channels)
+        for key, default in (("image_mean", usual.mean), ("image_std", usual.std))
+    )
     try:
         return Preparation(mean, std, RESAMPLING[resample], resize)
     except ConfigError as error:

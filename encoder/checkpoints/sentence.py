@@ -165,10 +165,16 @@ def read_late(folder: Path, mask: Path | None, *, normalise: bool) -> LateConfig
     if not all(length is None or (type(length) is int and 0 <= length < NO_LIMIT) for length in lengths):
         raise LoadError(f"{folder.name} has the lengths {quoted(lengths)}: specify numbers of tokens.")
     return LateConfig(
-        normalise, tuple(words), "query" in tasks, n_query=lengths[2] or 0, filler=filled.get("token"),
-        exact=filled.get("strategy", "fixed") == "fixed", attends=bool(filled.get("attend", False)),
-        query_length=lengths[0], document_length=lengths[1],
-    )  # fmt: skip
+        normalise,
+        tuple(words),
+        "query" in tasks,
+        n_query=lengths[2] or 0,
+        filler=filled.get("token"),
+        exact=filled.get("strategy", "fixed") == "fixed",
+        attends=bool(filled.get("attend", False)),
+        query_length=lengths[0],
+        document_length=lengths[1],
+    )
 
 
 def read_limits(folder: Path, outer: Path) -> dict[str, Any]:

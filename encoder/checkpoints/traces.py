@@ -128,11 +128,17 @@ def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: 
         writer = None if model is None else model.decoder
         more["decoder"] = _made(_under("decoder/", tensors), about["decoder"], path, writer)
     return kind(
-        encoder=encoder.eval(), mask=tensors["mask"], values=MappingProxyType(_under("values/", tensors)), model=model,
+        encoder=encoder.eval(),
+        mask=tensors["mask"],
+        values=MappingProxyType(_under("values/", tensors)),
+        model=model,
         source=None if source is None else Tokenized(**{name: _tuples(value) for name, value in source.items()}),
         layout=None if layout is None else from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout"),
-        edits=edits, applied=edits, **{name: _tuples(about[name]) for name in PLAIN}, **more,
-    )  # fmt: skip
+        edits=edits,
+        applied=edits,
+        **{name: _tuples(about[name]) for name in PLAIN},
+        **more,
+    )
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

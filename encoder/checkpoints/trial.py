@@ -26,9 +26,12 @@ def try_tokenizer(folder: Path) -> None:
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
-            [sys.executable, "-I", __file__, str(path)], env=environment, timeout=WAIT_SECONDS, capture_output=True,
+            [sys.executable, "-I", __file__, str(path)],
+            env=environment,
+            timeout=WAIT_SECONDS,
+            capture_output=True,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         raise LoadError(f"The tokenizer of {folder.name} takes too long: choose another checkpoint.") from None
     if done.returncode:

@@ -119,10 +119,16 @@ class Generation(Shown):
     def table(self) -> pd.DataFrame:
         """A row for each token of the output: its log probability, and the most probable token in its place."""
         rows = [
-            {"position": place, "token": step.label, "id": step.id, "log_probability": step.log_probability,
-             "likeliest": step.labels[0], "likeliest_log_probability": step.log_probabilities[0]}
+            {
+                "position": place,
+                "token": step.label,
+                "id": step.id,
+                "log_probability": step.log_probability,
+                "likeliest": step.labels[0],
+                "likeliest_log_probability": step.log_probabilities[0],
+            }
             for place, step in enumerate(self.steps)
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(rows)
 
     @cached_property
@@ -183,9 +189,17 @@ def iter_generate(
         whole, n_given = found.ids, prompt.n_given
     ids = whole[n_given:]
     return Generation(
-        model, given, ids, whole[:n_given], decoder.tokenizer.of_ids(ids).text,
-        steps_of(decoder, whole, n_given, memory, applied), tuple(edits), tuple(begin), found.hypotheses, found.nodes,
-    )  # fmt: skip
+        model,
+        given,
+        ids,
+        whole[:n_given],
+        decoder.tokenizer.of_ids(ids).text,
+        steps_of(decoder, whole, n_given, memory, applied),
+        tuple(edits),
+        tuple(begin),
+        found.hypotheses,
+        found.nodes,
+    )
 
 
 generate = gradual.at_once(iter_generate, "generate")

@@ -215,11 +215,22 @@ class Decoder(NamedEncoder):
         with torch.no_grad(), explain_out_of_memory(self.device, len(ids)):
             found = self.next_log_probabilities(values["output"][None], whole[1:])[0]
         return DecoderTrace(
-            encoder=self.encoder, tokens=source.tokens, labels=source.labels, ids=source.ids,
-            mask=torch.ones(len(ids), dtype=torch.bool, device=self.device), values=values, source=source,
-            edits=tuple(edits), applied=applied, model=self, memory_labels=trace.labels, memory_mask=trace.mask,
-            next_ids=whole[1:], log_probabilities=found, n_prompt=n_given,
-        )  # fmt: skip
+            encoder=self.encoder,
+            tokens=source.tokens,
+            labels=source.labels,
+            ids=source.ids,
+            mask=torch.ones(len(ids), dtype=torch.bool, device=self.device),
+            values=values,
+            source=source,
+            edits=tuple(edits),
+            applied=applied,
+            model=self,
+            memory_labels=trace.labels,
+            memory_mask=trace.mask,
+            next_ids=whole[1:],
+            log_probabilities=found,
+            n_prompt=n_given,
+        )
 
     def labels(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The tokens as a person reads them."""

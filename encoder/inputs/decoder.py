@@ -26,9 +26,12 @@ def decoded(content: bytes, form: str, seconds: float) -> tuple[dict[str, object
         return _decode(content, form, seconds, out), out.getvalue()
     try:
         done = subprocess.run(
-            [sys.executable, "-I", __file__, form, str(seconds)], input=content, capture_output=True,
-            timeout=WAIT_SECONDS, check=False,
-        )  # fmt: skip
+            [sys.executable, "-I", __file__, form, str(seconds)],
+            input=content,
+            capture_output=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise ValueError("it takes too long") from None
     if done.returncode:

@@ -163,9 +163,17 @@ class Tokenizer:
             labels.append(token if skip else display_label(token, covered, self.byte_level))
         zeros = (0,) * len(special)
         return Tokenized(
-            text=text, pair=None, ids=tuple(ids), tokens=tuple(map(self.token, ids)), labels=tuple(labels),
-            words=tuple(words), segments=zeros, special=special, offsets=tuple(places), n_full=len(special),
-        )  # fmt: skip
+            text=text,
+            pair=None,
+            ids=tuple(ids),
+            tokens=tuple(map(self.token, ids)),
+            labels=tuple(labels),
+            words=tuple(words),
+            segments=zeros,
+            special=special,
+            offsets=tuple(places),
+            n_full=len(special),
+        )
 
     def windows(
         self, text: str, max_tokens: int, stride: int | None = None, pair: str | None = None

@@ -292,9 +292,17 @@ class EncoderConfig:
         for name in ("d_model", "n_heads", "d_ffn", "max_positions", "relative_max_distance"):
             check_whole(name, getattr(self, name), 1)
         for name in (
-            "d_head", "n_kv_heads", "embedding_width", "n_segments", "position_offset", "relative_buckets", "pad_id",
-            "rotary_width", "memory_width", "adapter",
-        ):  # fmt: skip
+            "d_head",
+            "n_kv_heads",
+            "embedding_width",
+            "n_segments",
+            "position_offset",
+            "relative_buckets",
+            "pad_id",
+            "rotary_width",
+            "memory_width",
+            "adapter",
+        ):
             check_whole(name, getattr(self, name), 0)
         check_whole("vocab_size", self.vocab_size, 1 if self.takes_text else 0)
         check_whole("n_heads x d_head", self.n_heads * (self.d_head or 1), 1)
@@ -487,9 +495,17 @@ class EncoderConfig:
     def cross(self) -> EncoderConfig:
         """The same heads without mask, positions and bias: what cross-attention has of a decoder's config."""
         return dataclasses.replace(
-            self, causal=False, position="none", relative_buckets=0, attention_window=None, disentangled=None,
-            attention_sinks=False, output_gate=False, score_cap=None, qk_norm="none",
-        )  # fmt: skip
+            self,
+            causal=False,
+            position="none",
+            relative_buckets=0,
+            attention_window=None,
+            disentangled=None,
+            attention_sinks=False,
+            output_gate=False,
+            score_cap=None,
+            qk_norm="none",
+        )
 
     def has_attention_norm(self, layer: int) -> bool:
         """Whether `layer` has an attention norm (ModernBERT's first layer has none)."""

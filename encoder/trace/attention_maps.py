@@ -149,14 +149,25 @@ def fields_of(tokens: tuple[str, ...], maps: Tensor, causal: bool = False, **val
     n_layers, n_heads = maps.shape[:2]
     # The smallest encoder with these heads; nothing runs it.
     config = EncoderConfig(
-        vocab_size=1, d_model=n_heads, n_layers=n_layers, n_heads=n_heads, d_ffn=1, max_positions=len(tokens),
-        position="none", causal=causal,
-    )  # fmt: skip
+        vocab_size=1,
+        d_model=n_heads,
+        n_layers=n_layers,
+        n_heads=n_heads,
+        d_ffn=1,
+        max_positions=len(tokens),
+        position="none",
+        causal=causal,
+    )
     source, mask = _as_source(tokens), torch.ones(len(tokens), dtype=torch.bool)
     return {
-        "encoder": Encoder(config).eval(), "tokens": tokens, "labels": source.labels, "ids": source.ids, "mask": mask,
-        "values": _Only(values), "source": source,
-    }  # fmt: skip
+        "encoder": Encoder(config).eval(),
+        "tokens": tokens,
+        "labels": source.labels,
+        "ids": source.ids,
+        "mask": mask,
+        "values": _Only(values),
+        "source": source,
+    }
 
 
 def _as_maps(maps: Any) -> Tensor:
@@ -215,6 +226,14 @@ def _as_source(tokens: tuple[str, ...]) -> Tokenized:
     zeros = (0,) * len(tokens)
     numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     return Tokenized(
-        text=text, pair=None, ids=tuple(map(numbers.__getitem__, tokens)), tokens=tokens, labels=tokens,
-        words=tuple(words), segments=zeros, special=special, offsets=tuple(offsets), n_full=len(tokens),
-    )  # fmt: skip
+        text=text,
+        pair=None,
+        ids=tuple(map(numbers.__getitem__, tokens)),
+        tokens=tokens,
+        labels=tokens,
+        words=tuple(words),
+        segments=zeros,
+        special=special,
+        offsets=tuple(offsets),
+        n_full=len(tokens),
+    )

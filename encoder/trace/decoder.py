@@ -45,12 +45,16 @@ class DecoderTrace(Trace):
     def output_words(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The words of the output, each with the places of its tokens in it; a special token counts as a word."""
         found = self.model.tokenizer.of_ids(self.next_ids[self.output_rows])
-        names = [(place, -1) if special else (word, 0) for place, (word, special) in
-                 enumerate(zip(found.words, found.special, strict=True))]  # fmt: skip
+        names = [
+            (place, -1) if special else (word, 0)
+            for place, (word, special) in enumerate(zip(found.words, found.special, strict=True))
+        ]
         places = {name: tuple(at for at, one in enumerate(names) if one == name) for name in names}
         decode = self.model.tokenizer.backend.decode
-        text = {name: found.labels[at[0]] if name[1] else decode([found.ids[one] for one in at]).strip()
-                for name, at in places.items()}  # fmt: skip
+        text = {
+            name: found.labels[at[0]] if name[1] else decode([found.ids[one] for one in at]).strip()
+            for name, at in places.items()
+        }
         return tuple((text[name], at) for name, at in places.items())
 
     @property
@@ -103,11 +107,13 @@ class DecoderTrace(Trace):
         """The same pass without the padding of the input: its first n_real tokens are real. Nothing is copied."""
         ends = ("memory", "cross.k", "cross.v")
         values = {
-            name: value[..., :n_real, :] if name.endswith(ends)
-            else value[..., :n_real] if name.endswith(("cross.scores", "cross.pattern"))
+            name: value[..., :n_real, :]
+            if name.endswith(ends)
+            else value[..., :n_real]
+            if name.endswith(("cross.scores", "cross.pattern"))
             else value
             for name, value in self.values.items()
-        }  # fmt: skip
+        }
         mask = None if self.memory_mask is None else self.memory_mask[:n_real]
         return replace(
             self, values=MappingProxyType(values), memory_labels=self.memory_labels[:n_real], memory_mask=mask

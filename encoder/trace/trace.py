@@ -131,10 +131,13 @@ class Trace(RecordedPass):
             places = (maps >= least).nonzero().numpy()
             parts.append(
                 {
-                    "layer": np.full(len(places), one), "head": np.array(heads)[places[:, 0]], "query": places[:, 1],
-                    "key": places[:, 2], "weight": maps.numpy()[tuple(places.T)],
+                    "layer": np.full(len(places), one),
+                    "head": np.array(heads)[places[:, 0]],
+                    "query": places[:, 1],
+                    "key": places[:, 2],
+                    "weight": maps.numpy()[tuple(places.T)],
                 }
-            )  # fmt: skip
+            )
         table = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
         tokens = np.array(self.tokens, dtype=object)
         table.insert(4, "query_token", tokens[table["query"]])

@@ -276,9 +276,14 @@ def three_convolutions(fields: Fields) -> dict[str, Any]:
     """Moonshine's convolutions of the samples. Its rotary positions have no limit: 30 s are read."""
     width = fields.integer("hidden_size")
     found = Convolutions(
-        channels=1, widths=(width, 2 * width, width), kernels=(127, 7, 3), strides=(64, 3, 2), first_bias=False,
-        first_activation="tanh", norm="whole",
-    )  # fmt: skip
+        channels=1,
+        widths=(width, 2 * width, width),
+        kernels=(127, 7, 3),
+        strides=(64, 3, 2),
+        first_bias=False,
+        first_activation="tanh",
+        norm="whole",
+    )
     heads = fields.integer("num_attention_heads")
     return {
         **rotary_fields(fields),
