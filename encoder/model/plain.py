@@ -16,11 +16,12 @@ from encoder.model.layers import Attention, Block, FeedForward, LayerNorm
 
 def forward(encoder: Encoder, ids: Tensor) -> Tensor:
     """ids [B, T] -> the vectors of the last layer [B, T, D]."""
-    embedding = encoder.embedding
+    embedding, positions = encoder.embedding, encoder.embedding.positions.table
+    assert positions is not None, "a plain encoder learns them"
     x = embedding.tokens(ids)  # [B, T, D]
     if embedding.segments is not None:  # every token belongs to the first text
         x = x + embedding.segments(torch.zeros_like(ids))
-    x = x + embedding.positions.table.weight[: ids.shape[1]]  # [T, D], the same in every text
+    x = x + positions.weight[: ids.shape[1]]  # [T, D], the same in every text
     if embedding.norm is not None:
         x = norm(embedding.norm, x)
     for layer in range(encoder.config.n_layers):
@@ -59,7 +60,9 @@ def feed_forward(layer: FeedForward, x: Tensor) -> Tensor:
     return out
 
 
-def norm(layer: LayerNorm, x: Tensor) -> Tensor:
+def norm(layer: LayerNorm | None, x: Tensor) -> Tensor:
     """LayerNorm of each vector in x [B, T, D]: mean 0 and variance 1, then the learned gain and bias."""
+    assert layer is not None, "a plain layer has every norm"
+    assert layer.bias is not None, "a plain norm has a bias"
     centred = x - x.mean(dim=-1, keepdim=True)
     return centred / (centred.square().mean(dim=-1, keepdim=True) + layer.eps).sqrt() * layer.weight + layer.bias

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames
-from encoder.checkpoints.families.names import HEADS_DROPPED, OLD_NORMS, Part, both, layer
+from encoder.checkpoints.families.names import HEADS_DROPPED, OLD_NORMS, both, layer
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import rotary_fields
 from encoder.model.mlm import MLMHeadConfig

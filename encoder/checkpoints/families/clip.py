@@ -11,7 +11,8 @@ from typing import Any
 from torch import nn
 
 from encoder.checkpoints.families.family import ClassifierNames, Family, VectorNames
-from encoder.checkpoints.families.names import Part, both, layer
+from encoder.checkpoints.families.names import both, layer
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.vit import grid
 from encoder.errors import LoadError

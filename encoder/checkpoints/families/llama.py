@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from encoder.checkpoints.families.family import Family, LMNames
-from encoder.checkpoints.families.names import QKV, Part, blocks, both, layer
+from encoder.checkpoints.families.names import QKV, blocks, both, layer
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import FULL, SLIDING, d_head_of, layer_kinds, rotary_fields, windows_of
 from encoder.model.experts import Experts

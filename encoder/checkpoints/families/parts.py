@@ -100,7 +100,7 @@ class Part:
             found = step.read(found)
         if self.of > 1:
             groups = n_heads if self.per_head else 1
-            found = found.unflatten(0, (groups, self.of, -1))[:, self.index].flatten(0, 1)
+            found = torch.unflatten(found, 0, (groups, self.of, -1))[:, self.index].flatten(0, 1)
         return found
 
     def read(self, weights: Sequence[Tensor], n_heads: int, beside: Reader) -> Tensor:
@@ -162,7 +162,7 @@ def written(places: Iterable[tuple[str, Part, Tensor]], n_heads: int) -> dict[st
         part, whole = several[0]
         if part.of > 1:
             groups = n_heads if part.per_head else 1
-            whole = torch.stack([ours.unflatten(0, (groups, -1)) for _, ours in several], 1).flatten(0, 2)
+            whole = torch.stack([torch.unflatten(ours, 0, (groups, -1)) for _, ours in several], 1).flatten(0, 2)
         for step in reversed(list(part.layout)):
             whole = step.write(whole)
         found[name] = whole

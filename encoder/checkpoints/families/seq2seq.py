@@ -4,7 +4,8 @@ from typing import Any
 
 from encoder.checkpoints.families.family import Family, LMNames
 from encoder.checkpoints.families.llama import FOUR_NORMS, GEMMA2, GEMMA2_CONFIG, LAYER, less_one, rows_before, windows
-from encoder.checkpoints.families.names import Part, both, cross, layer
+from encoder.checkpoints.families.names import both, cross, layer
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import PRE, STANDARD, Fields, Key, Reader, unsupported
 
 DECODER = {

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from encoder.checkpoints.families.family import ClassifierNames, Family
-from encoder.checkpoints.families.names import IN_GATE, Part, blocks, both, layer, scaled
+from encoder.checkpoints.families.names import IN_GATE, blocks, both, layer, scaled
+from encoder.checkpoints.families.parts import Part
 from encoder.checkpoints.families.reader import SIGNAL, Fields, Key, Reader, unsupported
 from encoder.model.config import Patches
 
