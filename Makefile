@@ -14,14 +14,16 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV) > /dev/null || true
 DENO := DENO_NO_UPDATE_CHECK=1 DENO_DIR=$(VENV)/deno $(BIN)/deno
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint rules types tools wheel dist docs bench fuzz soak twins atlas dates digits plotly site clean
+.PHONY: help run fast test test-all lint rules types tools wheel dist docs bench fuzz soak twins atlas dates digits plotly site clean
 
 help:
 	@echo "make run    install into $(VENV) and open the app; options as in make run ARGS=\"--port 8600\""
 	@echo "make site   write site/, whose pages compute in the browser; see docs/site.md"
 	@echo "make docs   write build/docs, the documentation as pages, every link checked"
 	@echo "make dist   sdist and wheel of the last commit, into dist/"
-	@echo "make test   install, with a Chromium if none is found, then lint and test"
+	@echo "make fast   rules, then the tests near to what has changed, for a minute"
+	@echo "make test   install, with a Chromium if none is found, then lint and the fast tests; some with ARGS=tests/measure"
+	@echo "make test-all  make test, then the slow tests"
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make wheel  install the wheel from the network, with the newest and the lowest versions, and open it"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
@@ -79,22 +81,46 @@ tools: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
 	$(BIN)/python -m tests.ensure_servers
 
-# Types take a minute on one core, so tests begin meanwhile. Servers and commands that tests start, and the second run
-# of pytest, read what the first process compiled, also where the environment forbids Python to write it.
+# The longest tests of a run are in its output, so that CI's logs say what has become slow.
+PYTEST := $(BIN)/python -m pytest --durations 25 --durations-min 3 -n $(WORKERS)
+# Servers and commands that tests start, and the second run of pytest, read what the first process compiled, also where
+# the environment forbids Python to write it.
+TESTED := export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+WITHOUT_BROWSER := --dist loadfile --no-loadscope-reorder --ignore tests/test_voice.py
+WITH_BROWSER := --dist worksteal
+
+# The minute-by-minute loop; CONTRIBUTING.md says when to press what.
+fast: $(VENV)/installed-test
+	$(BIN)/ruff check --quiet .
+	$(TESTED); $(PYTEST) -m "not slow" --dist loadfile --no-loadscope-reorder --maxfail 5 --for-seconds 60 \
+		$$($(BIN)/python -m tests.touched)
+
+ifdef ARGS
+# Of both tiers.
+test: $(VENV)/installed-test
+	$(TESTED); $(PYTEST) --dist loadfile $(ARGS)
+else
+# Types take a minute on one core, so tests begin meanwhile.
 test: $(VENV)/installed-test
 	@$(MAKE) --no-print-directory --jobs=2 rules tools
-	@status=0; \
-	export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=; \
+	@status=0; $(TESTED); \
 	$(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -m "not browser" --ignore tests/test_voice.py -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder || status=1; \
+	$(PYTEST) -m "not browser and not slow" $(WITHOUT_BROWSER) || status=1; \
 	wait $$types || status=1; cat $(VENV)/types.log; \
-	$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal || status=1; \
+	$(PYTEST) -m "browser and not slow" $(WITH_BROWSER) || status=1; \
+	exit $$status
+endif
+
+# Only if the fast tier passes.
+test-all: test
+	@status=0; $(TESTED); \
+	$(PYTEST) -m "slow and not browser" $(WITHOUT_BROWSER) || status=1; \
+	$(PYTEST) -m "browser and slow" $(WITH_BROWSER) || status=1; \
 	exit $$status
 
 wheel: $(VENV)/installed-test
 	$(BIN)/python tests/ensure_chromium.py
-	$(BIN)/python -m pytest -m wheel tests/test_versions.py $(ARGS)
+	$(BIN)/python -m pytest -m network tests/test_versions.py $(ARGS)
 
 # A folder for any web server: its pages compute in the browser.
 site: $(VENV)/installed

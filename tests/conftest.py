@@ -1,4 +1,4 @@
-"""Fixtures for all tests: CUDA tests that skip themselves, the app on its own port, and a Chromium."""
+"""For all tests: what a run collects, CUDA tests that skip themselves, the app on its own port, and a Chromium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from hypothesis import settings
 
-from tests import ensure_chromium
+from tests import ensure_chromium, tiers
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported, as in the app
 
@@ -46,9 +46,23 @@ CHROMIUM_FLAGS = [
 START_SECONDS = 120  # for a server's start on a busy machine, not a claim about speed
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--for-seconds", type=float, help="skip the tests that have not begun after so many seconds")
+
+
+BEGAN = time.monotonic()
+
+
 def pytest_configure() -> None:
     """Collecting tests makes millions of objects that stay: the garbage collector leaves them out, then and later."""
     gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures, which take seconds too
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    seconds = item.config.getoption("--for-seconds")
+    if seconds and time.monotonic() - BEGAN > seconds:
+        pytest.skip(f"{seconds:.0f} seconds are over; `make test` runs the rest")
 
 
 def pytest_collection_finish() -> None:
@@ -57,15 +71,19 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A run of browser tests alone imports no file without one: libraries of models take seconds in each process."""
-    if config.option.markexpr != "browser" or not collection_path.match("test_*.py"):
+    """A run of browser or slow tests alone imports no file without one: libraries of models take seconds a process."""
+    needed = tiers.demanded(config.option.markexpr)
+    if not needed or not collection_path.match("test_*.py"):
         return None
-    return "mark.browser" not in collection_path.read_text(encoding="utf-8") or None
+    source = collection_path.read_text(encoding="utf-8")
+    return any(f"mark.{name}" not in source for name in needed) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for name in {"wheel", "families"} - set(config.option.markexpr.split()):  # minutes: only if they are asked for
-        items[:] = [item for item in items if not item.get_closest_marker(name)]
+    if unexplained := tiers.without_reason(items):
+        raise pytest.UsageError('Say why: @pytest.mark.slow("trains a model").\n' + "\n".join(unexplained))
+    if "network" not in tiers.demanded(config.option.markexpr):  # gigabytes: only if they are asked for
+        items[:] = [item for item in items if not item.get_closest_marker("network")]
     cuda = [item for item in items if item.get_closest_marker("cuda")]
     if not cuda:
         return
@@ -74,6 +92,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not torch.cuda.is_available():
         for item in cuda:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that may belong to the other tier. It is no failure: a busy machine is slow."""
+    reports = [one for kind in terminalreporter.stats.values() for one in kind if isinstance(one, pytest.TestReport)]
+    if lines := tiers.long_unmarked(reports):
+        terminalreporter.section(f"longer than {tiers.LONG:.0f} s and not marked slow")
+        terminalreporter.write_line("\n".join(lines))
 
 
 class Server:
@@ -170,7 +196,7 @@ def chromium() -> str:
 
 def scope_of_browsers(fixture_name: str, config: pytest.Config) -> str:
     """One browser for a run of browser tests only; else one a module: Playwright's loop runs until it closes."""
-    return "session" if config.option.markexpr == "browser" else "module"
+    return "session" if "browser" in tiers.demanded(config.option.markexpr) else "module"
 
 
 @pytest.fixture(scope=scope_of_browsers)

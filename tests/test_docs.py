@@ -137,7 +137,7 @@ def test_every_program_that_a_document_names_exists():
     assert not missing
 
 
-@pytest.mark.slow
+@pytest.mark.slow("builds all the documentation")
 def test_the_documentation_builds_without_a_warning(tmp_path: Path):
     """As `make docs`: links between documents and docstrings are checked; nothing is fetched from another host."""
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet", "docs", str(tmp_path)]

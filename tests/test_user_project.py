@@ -23,7 +23,7 @@ CHECKERS = {
 WRONG = "\nwrong: int = opened('minilm').trace('a').n_tokens.upper()\nalso_wrong: str = corpus.build(1, [], 2)\n"
 
 
-@pytest.mark.slow
+@pytest.mark.slow("checks types of a whole project, three times with each checker")
 @pytest.mark.parametrize("name", CHECKERS)
 def test_types_are_known(name: str, tmp_path: Path):
     if find_spec(name) is None or (name == "pyright" and shutil.which("node") is None):

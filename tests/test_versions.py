@@ -21,7 +21,7 @@ from tests.conftest import ROOT, Server, collect_complaints, free_port, settle, 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.wheel, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.network, pytest.mark.timeout(3600)]
 BIN = "Scripts" if os.name == "nt" else "bin"
 
 

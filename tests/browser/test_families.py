@@ -1,7 +1,6 @@
 """Every family in Chromium: a tiny random checkpoint of each, made by transformers, on the pages that accept its input.
 
-A run of all tests opens one page with each fourth family, another page for the next one. With `-m families` one page
-opens with each, and then every page with each.
+The fast tier opens one page with some families, another page for the next one; the slow tier every page with every one.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ JOINTS = ("clip", "metaclip2", "siglip", "siglip2")
 ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .katex-error'
 #: Whether a field above the page shows this model.
 SHOWN = """() => [...document.querySelectorAll(".stMain input")].some(one => one.value === "SOURCE")"""
-#: Of so many families a run of all tests opens one: all together take two minutes, and each test of `load/` opens all.
-OF = 4
+#: Of so many families the fast tier opens one: all together take two minutes, and each test of `load/` opens all.
+OF = 8
 
 
 def folder_of(name: str) -> str:
@@ -60,14 +59,15 @@ class Families:
 
 @pytest.fixture(scope="module")
 def families(
+    request: pytest.FixtureRequest,
     serve: Callable[..., contextlib.AbstractContextManager[Server]],
     tmp_path_factory: pytest.TempPathFactory,
-    pytestconfig: pytest.Config,
 ) -> Iterator[Families]:
+    """One of so many families as the test asks for."""
     from tests.load import every_family, joints  # torch takes seconds in each process
 
     root = tmp_path_factory.mktemp("families")
-    chosen = (*every_family.ALL, *JOINTS)[:: 1 if "families" in pytestconfig.option.markexpr else OF]
+    chosen = (*every_family.ALL, *JOINTS)[:: request.param]
     for name in chosen:
         if name in JOINTS:
             joints.write(joints.model_of(name), root / name, name)
@@ -108,7 +108,8 @@ def visited(browser: Browser, server: Server, visits: list[tuple[str, str]], *, 
     assert not server.log()[before:]
 
 
-def test_each_family_opens_on_a_page(browser: Browser, families: Families) -> None:
+@pytest.mark.parametrize("families", [OF], indirect=True)
+def test_a_family_opens_on_each_page(browser: Browser, families: Families) -> None:
     visits = []
     for number, name in enumerate(families.names):
         pages = families.pages_of(name)
@@ -116,7 +117,8 @@ def test_each_family_opens_on_a_page(browser: Browser, families: Families) -> No
     visited(browser, families.server, visits, deep=False)
 
 
-@pytest.mark.families
+@pytest.mark.slow("opens every page with each of the families")
+@pytest.mark.parametrize("families", [1], indirect=True)
 @pytest.mark.parametrize("folder", PAGES)
 def test_every_page_opens_with_each_family(browser: Browser, families: Families, folder: str) -> None:
     visits = [(name, folder) for name in families.names if folder in families.pages_of(name)]

@@ -40,7 +40,7 @@ def wait_for(condition, process: subprocess.Popen) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts Ray three times and kills its workers")
 @pytest.mark.skipif(find_spec("ray") is None, reason="the extra “corpus” is not installed")
 def test_workers_and_the_build_are_killed_and_the_files_are_the_same(tmp_path: Path):
     path, out = tmp_path / "texts.txt", tmp_path / "killed"

@@ -87,7 +87,7 @@ def test_pairs_of_texts_are_patched(model, tmp_path: Path):
     np.testing.assert_allclose(heads.by("noun")["cat"].mean, causal.patch(model, *pairs[0], where="head"), atol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("starts Ray")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray's own
 @pytest.mark.skipif(find_spec("ray") is None, reason="the extra “corpus” is not installed")
 def test_workers_give_the_same_numbers(tmp_path: Path):

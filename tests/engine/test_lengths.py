@@ -61,7 +61,7 @@ ARCHITECTURES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.slow("traces 4,096 tokens of every architecture")
 def test_a_long_text_takes_memory_for_its_tokens_not_for_their_pairs():
     """At T = 4,096 one map of all pairs is 64 MiB, the maps of all 6 heads 384 MiB; what is captured is 10 MiB."""
     answer = subprocess.run(

@@ -72,7 +72,7 @@ def test_outputs_are_equal_token_by_token(name: str, beams: int, pair: Callable)
         assert ours == theirs, seed
 
 
-@pytest.mark.families
+@pytest.mark.slow("generates a hundred outputs with every decoder")
 @pytest.mark.parametrize("name", CASES)
 def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
     both = pair(name)

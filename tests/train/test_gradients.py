@@ -37,7 +37,7 @@ def test_the_theory_in_a_small_setting():
     assert growth["post"] > 2 * growth["pre"]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("measures three seeds at every depth")
 def test_the_benchmark_is_in_its_expected_ranges():
     result = benchmark.run(gradients.DEPTHS, (0, 1, 2), Setting(), quiet=True)
     assert result["ok"] == {

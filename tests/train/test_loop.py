@@ -68,7 +68,7 @@ def test_without_positions_reversing_is_not_learned():
     assert 0.1 < view.accuracy < 0.4
 
 
-@pytest.mark.slow
+@pytest.mark.slow("trains three models")
 @pytest.mark.parametrize(("task", "least"), [("sort", 0.9), ("previous", 0.999), ("brackets", 0.95)])
 def test_the_other_tasks_are_learned_with_their_suggested_sizes(task: str, least: float):
     run = TaskRun(TaskSettings.suggested(task, frames=1))
