@@ -46,6 +46,7 @@ HIDDEN = """() => {
 }"""
 
 
+@pytest.mark.slow("clicks on nine pages, on two screens")
 @pytest.mark.parametrize(
     "paths",
     [

@@ -99,6 +99,7 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
         settle(page)
 
 
+@pytest.mark.slow("two teachers race, three times")
 def test_of_two_teachers_the_last_one_wins_on_every_screen(visit: Callable[..., Page]) -> None:
     one = visit("/classroom")
     one.get_by_role("button", name="Open a room").click()

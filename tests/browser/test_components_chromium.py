@@ -372,6 +372,7 @@ def plotly_arrived_once_and_compressed(page: Page, app: Server) -> None:
     assert len(body) < 500_000 < 1_000_000 < len(gzip.decompress(body))
 
 
+@pytest.mark.slow("starts a server without static files")
 def test_without_static_files_plotly_comes_as_a_media_file(
     serve: Callable[..., Any], browser: Browser, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@ no violation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -211,12 +211,15 @@ def wrong_at_twice_the_size(page: Page, path: str, *, all_open: bool) -> list[st
     return []
 
 
-def check(page: Page, paths: list[str], *, all_open: bool) -> None:
+SCREENS = (wrong_on_projector, wrong_on_dark_phone, wrong_at_twice_the_size)
+
+
+def check(page: Page, paths: list[str], *, all_open: bool, screens: Sequence[Callable[..., list[str]]]) -> None:
     """Open each path in a tab that shows the first one; fails with all that is wrong on a screen.
 
     A change of the screen draws all again, so each page opens on the screen on which the one before was looked at last.
     """
-    found, screens = [], [wrong_on_projector, wrong_on_dark_phone, wrong_at_twice_the_size]
+    found, screens = [], [*screens]
     for number, path in enumerate(paths):
         if number:
             go(page, path)
@@ -225,13 +228,23 @@ def check(page: Page, paths: list[str], *, all_open: bool) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("paths", in_turn([*addresses().values()], 4), ids=lambda paths: paths[0])
-def test_every_page_fits_and_everybody_can_read_it(visit: Callable[..., Page], paths: list[str]) -> None:
-    check(visit(paths[0]), paths, all_open=True)
+each_page = pytest.mark.parametrize("paths", in_turn([*addresses().values()], 4), ids=lambda paths: paths[0])
 
 
+@each_page
+def test_every_page_opens_and_everybody_can_read_it(visit: Callable[..., Page], paths: list[str]) -> None:
+    check(visit(paths[0]), paths, all_open=True, screens=SCREENS[:1])
+
+
+@pytest.mark.slow("draws every page again on two more screens, and checks it there")
+@each_page
+def test_every_page_fits_on_every_screen(visit: Callable[..., Page], paths: list[str]) -> None:
+    check(visit(paths[0]), paths, all_open=True, screens=SCREENS)
+
+
+@pytest.mark.slow("loads nine more parts of pages, on two screens")
 def test_every_part_fits(visit: Callable[..., Page]) -> None:
-    check(visit(PARTS[0]), PARTS, all_open=False)
+    check(visit(PARTS[0]), PARTS, all_open=False, screens=SCREENS)
 
 
 #: Marks whose box is outside the window, and buttons above the picture that cover one another.
@@ -246,6 +259,7 @@ OVERLAPS = """() => {
 }"""
 
 
+@pytest.mark.slow("opens every part of the picture, on two screens")
 @pytest.mark.parametrize(("norm", "screen"), [("pre", on_projector), ("post", on_dark_phone)])
 def test_every_part_of_the_picture_fits(visit: Callable[..., Page], norm: str, screen: Callable[[Page], None]) -> None:
     page = visit(f"/?start=1&i=3&j=2&text=The+cat+sat+on+the+mat&norm={norm}&model=twin-pre")

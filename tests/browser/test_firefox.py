@@ -18,6 +18,7 @@ from tests.site.test_engine import BROWSER, FIFTY, are_those_of_python, texts, u
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.slow("starts Firefox"),
     pytest.mark.skipif(firefox.find() is None, reason="no Firefox: install one, or name it in FIREFOX"),
 ]
 __all__ = ["site"]

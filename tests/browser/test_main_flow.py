@@ -154,6 +154,7 @@ def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:
     page.wait_for_function("() => location.pathname === '/heads' && location.search.includes('head=4')")
 
 
+@pytest.mark.slow("starts a server and waits for it to drop a session")
 def test_a_new_server_hears_a_link_to_a_former_page_and_drops_a_session_whose_sentence_survives(
     serve: Callable[..., AbstractContextManager[Server]], browser: Browser
 ) -> None:

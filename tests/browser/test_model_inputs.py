@@ -92,6 +92,7 @@ def test_a_sound_and_its_rows_mark_each_other(shown: Open) -> None:
     )
 
 
+@pytest.mark.slow("draws 48 layers, twice")
 def test_a_model_of_48_layers_is_drawn_at_both_widths(shown: Open) -> None:
     minilm = encoder.load("minilm", device="cpu")
     config = encoder.EncoderConfig(

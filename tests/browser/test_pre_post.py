@@ -34,6 +34,7 @@ def button(page: Page, name: str):
     return page.locator(".stMain").get_by_role("button", name=name, exact=True)  # the header has a Stop of its own
 
 
+@pytest.mark.slow("trains a model")
 def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(visit: Callable[..., Page]) -> None:
     page = visit(LONG, width=1366, height=768)
     drawn = page.locator(".enc-chart, .enc-map")

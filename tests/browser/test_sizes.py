@@ -49,6 +49,7 @@ ROWS = """() => [...document.querySelectorAll(".stMain .js-plotly-plot")].flatMa
 })"""
 
 
+@pytest.mark.slow("loads seventeen pages at one size")
 def test_the_main_picture_has_room_on_a_laptop_and_more_on_a_larger_screen(visit: Callable[..., Page]) -> None:
     page = visit(WITH_MAP[0], width=1366, height=768)
     page.wait_for_function(DRAWN)

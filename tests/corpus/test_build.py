@@ -67,6 +67,7 @@ def test_a_build_goes_on_where_it_was_ended(atlas, model, source, tmp_path):
     assert not (tmp_path / "atlas.partial").exists()
 
 
+@pytest.mark.slow("builds an atlas in processes that are killed")
 def test_a_killed_build_goes_on_and_gives_the_same_files(tmp_path, texts):
     """A real process, ended by SIGKILL after its first checkpoint."""
     model = encoder.load("twin-post", device="cpu")

@@ -129,6 +129,7 @@ def test_a_few_steps_lower_the_loss():
     assert losses[-1] < losses[0] - 0.1
 
 
+@pytest.mark.slow("trains a model")
 def test_the_command_writes_all_files(tmp_path, capsys: pytest.CaptureFixture):
     assert main(["--out", str(tmp_path), "--epochs", "1"]) == 0
     stored = encoder.load(tmp_path / "digit-words", device="cpu")

@@ -91,6 +91,7 @@ def test_moved_images_keep_their_ink():
     assert float(there.sum() / images.sum()) == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow("trains a model")
 def test_a_short_training_learns_and_writes_all_files(tmp_path, capsys: pytest.CaptureFixture):
     assert main(["--out", str(tmp_path), "--epochs", "4"]) == 0
     _, _, images, labels = dataset()

@@ -38,6 +38,7 @@ def run(settings: dict[str, str]) -> float:
     return float(answer.stdout)
 
 
+@pytest.mark.slow("measures the memory of another process")
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library's allocator")
 def test_a_later_trace_fetches_hardly_any_memory():
     """With the environment of the app; with thresholds of 100 kB, near glibc's own defaults, it fetches all."""

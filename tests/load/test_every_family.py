@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,32 @@ from tests.load.every_family import ALL, IMAGES, SOUNDS, TEXTS, differences, ids
 SUMMED = {"ernie, tasks", "layoutlm"}
 #: Whose decoders are not read; Marian begins with a token that the vocabulary of 99 has not.
 ENCODER_DECODERS = {"t5gemma", "marian"}
-each_case = pytest.mark.parametrize("name", ALL)
-each_text = pytest.mark.parametrize("name", TEXTS)
+
+
+def kind(name: str) -> str:
+    """The model_type of a case, as the registry has it."""
+    return getattr(transformers, f"{ALL[name].kind}Config").model_type
+
+
+def representatives() -> set[str]:
+    """The model_types of a few families that have every mechanism of the registry between them."""
+    rows, chosen = measured().rows, set()
+    missing = {mechanism for row in rows for mechanism in row.mechanisms}
+    while missing:
+        best = max(rows, key=lambda row: len(missing & {*row.mechanisms}))
+        missing -= {*best.mechanisms}
+        chosen.add(best.model_type)
+    return chosen
+
+
+def each(names: Iterable[str]) -> pytest.MarkDecorator:
+    """A test of each case; the fast tier has those of the representatives."""
+    chosen, slow = representatives(), pytest.mark.slow("its mechanisms are those of families in the fast tier")
+    cases = [name if kind(name) in chosen else pytest.param(name, marks=slow) for name in names]
+    return pytest.mark.parametrize("name", cases)
+
+
+each_case, each_text = each(ALL), each(TEXTS)
 
 
 @functools.cache
@@ -47,8 +72,7 @@ def test_float32(name: str):
 
 @each_case
 def test_the_registry_names_every_mechanism(name: str):
-    kind = getattr(transformers, f"{ALL[name].kind}Config").model_type
-    (row,) = (one for one in measured().rows if one.model_type == kind)
+    (row,) = (one for one in measured().rows if one.model_type == kind(name))
     assert set(parity.mechanisms(opened(name)[1].config)) <= set(row.mechanisms)
 
 
@@ -76,7 +100,7 @@ def test_a_text_padded_by_another_is_itself(name: str):
     )
 
 
-@pytest.mark.parametrize("name", {**IMAGES, **SOUNDS})
+@each({**IMAGES, **SOUNDS})
 def test_a_model_of_images_or_sounds_leaves_in_its_own_layout(name: str, tmp_path: Path):
     case = {**IMAGES, **SOUNDS}[name]
     made, model = opened(name)
@@ -121,7 +145,7 @@ def test_every_family_of_text_is_here_or_in_the_older_tests():
 
     from tests.load import reference
 
-    kinds = {getattr(transformers, f"{case.kind}Config").model_type for case in ALL.values()}
+    kinds = {kind(name) for name in ALL}
     older = {getattr(transformers, f"{one.name}Config").model_type for one in reference.FAMILIES.values()}
     texts = {name for name, family in FAMILIES.items() if not family.images and not family.sounds}
     assert texts - kinds - older == {f"{pair}_text_model" for pair in JOINTS}  # in test_joint_families

@@ -30,6 +30,8 @@ from tests.soak.soak import COMPARED, Soak
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow("starts nginx, Redis and two processes, which are killed")
+
 CONNECTIONS: list[http.client.HTTPConnection] = []
 UPGRADE = {
     "Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",

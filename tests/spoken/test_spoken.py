@@ -90,6 +90,7 @@ def clip(digit: int, draw: np.random.Generator) -> np.ndarray:
     return (0.5 * np.sin(2 * np.pi * (pitch + 300 * time) * time)).astype(np.float32)
 
 
+@pytest.mark.slow("trains a model")
 def test_a_small_training_learns(tmp_path: Path) -> None:
     recipe = SpokenRecipe(
         d_model=32, n_layers=1, d_ffn=32, n_frames=64, n_mels=32, copies=2, epochs=25, warmup_steps=10, batch=30

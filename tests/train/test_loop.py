@@ -48,6 +48,7 @@ def ended(run: TaskRun) -> bool:
 # --- what is learned --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow("trains a model with each norm placement")
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement: str):
     run = TaskRun(TaskSettings(norm_placement=placement, steps=200, frames=1))

@@ -86,6 +86,7 @@ def test_a_recording_comes_back_as_it_went(run: TaskRun, tmp_path) -> None:
         recorded.recorded(tmp_path / "none.safetensors")
 
 
+@pytest.mark.slow("trains a model again")
 def test_the_shipped_recording_is_a_run_of_its_settings() -> None:
     shipped = recorded.recorded()
     assert {name: view.settings for name, view in shipped.views.items()} == recorded.RUNS

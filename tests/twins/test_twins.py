@@ -156,6 +156,7 @@ def arguments(work: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "recipes.twins", "--work", str(work), *more]
 
 
+@pytest.mark.slow("trains in another process, which is interrupted")
 def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: Path, tmp_path: Path):
     """The real recipe on the tiny text takes too long, so the test interrupts it after its first line."""
     target = tmp_path / "work"
