@@ -191,8 +191,18 @@ def test_progress_is_for_a_terminal_only(capsys: pytest.CaptureFixture, monkeypa
 # --- the formats ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", [name for name, one in main.COMMANDS.items() if "png" in one.formats])
+DRAWN = [name for name, one in main.COMMANDS.items() if "png" in one.formats]
+#: Each command with each format; in the fast tier each command with one of them, and each format with a command.
+WRITTEN = [
+    (name, form)
+    if FORMATS[number % len(FORMATS)] == form
+    else pytest.param(name, form, marks=pytest.mark.slow("the same tables and pictures in another format"))
+    for number, name in enumerate(DRAWN)
+    for form in FORMATS
+]
+
+
+@pytest.mark.parametrize(("name", "form"), WRITTEN)
 def test_every_command_writes_every_format(name: str, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
     words = shlex.split(main.COMMANDS[name].example)
     words = [word for word in words if word != "--json"]

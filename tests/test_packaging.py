@@ -140,6 +140,7 @@ def test_the_command_finds_the_wheels_app(installed: Path):
     assert answer.stdout.strip() == str(installed / APP / "app.py"), answer.stderr
 
 
+@pytest.mark.slow("installs the wheel in an environment of its own")
 def test_the_app_starts_from_the_wheel_and_shows_a_map(
     installed: Path, serve: Callable, request: pytest.FixtureRequest
 ):
