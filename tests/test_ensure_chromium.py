@@ -75,6 +75,7 @@ def test_a_named_one_that_does_not_start_is_said(folder: Path):
     assert "not start" in answer.stdout
 
 
+@pytest.mark.slow("asks Playwright for its browser, in another process")
 def test_debians_package_is_installed_where_there_is_none(folder: Path):
     """Ubuntu's stand-in, which only says where to get one, does not count."""
     put(folder, "chromium-browser", "echo install the snap; exit 1")
@@ -91,6 +92,7 @@ def test_debians_package_is_installed_where_there_is_none(folder: Path):
     assert {"install", "-y", "chromium"} <= set(calls[-1])
 
 
+@pytest.mark.slow("asks Playwright for its browser, in another process")
 def test_where_none_can_be_had_it_says_what_to_do(folder: Path):
     answer = ensure(folder)
     assert answer.returncode == 1
