@@ -75,13 +75,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     needed = tiers.demanded(config.option.markexpr)
     if not needed or not collection_path.match("test_*.py"):
         return None
-    source = collection_path.read_text(encoding="utf-8")
-    return any(f"mark.{name}" not in source for name in needed) or None
+    return not tiers.may_have(collection_path.read_text(encoding="utf-8"), needed) or None
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by the markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if unexplained := tiers.without_reason(items):
         raise pytest.UsageError('Say why: @pytest.mark.slow("trains a model").\n' + "\n".join(unexplained))
+    tiers.mark_all_but_samples(items)
     if "network" not in tiers.demanded(config.option.markexpr):  # gigabytes: only if they are asked for
         items[:] = [item for item in items if not item.get_closest_marker("network")]
     cuda = [item for item in items if item.get_closest_marker("cuda")]

@@ -59,6 +59,7 @@ def test_the_module_is_the_command():
     assert "--layer" in said.stdout
 
 
+@pytest.mark.slow("starts the command in another process")
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = [sys.executable, "-m", "encoder.cli.main", "trace", "twin-pre", "--text", "a cat"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -209,6 +210,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.slow("starts the command in other processes")
 def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert main.main(["trace", "twin-pre", "-"]) == 1
@@ -223,6 +225,7 @@ def test_no_input_and_a_full_disk(capsys, monkeypatch: pytest.MonkeyPatch):
         assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.sample(2, "starts another server for another signal")
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_server_quietly(number: signal.Signals, tmp_path: Path):

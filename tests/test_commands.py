@@ -95,6 +95,7 @@ def run_example(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert main.main(words) in ((0, 1) if command.name == "doctor" else (0,))
 
 
+@pytest.mark.sample(3, "another command, which opens a model")
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_the_example_of_the_help_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     words = shlex.split(main.COMMANDS[name].example)
@@ -191,18 +192,9 @@ def test_progress_is_for_a_terminal_only(capsys: pytest.CaptureFixture, monkeypa
 # --- the formats ------------------------------------------------------------------------------------------------------
 
 
-DRAWN = [name for name, one in main.COMMANDS.items() if "png" in one.formats]
-#: Each command with each format; in the fast tier each command with one of them, and each format with a command.
-WRITTEN = [
-    (name, form)
-    if FORMATS[number % len(FORMATS)] == form
-    else pytest.param(name, form, marks=pytest.mark.slow("the same tables and pictures in another format"))
-    for number, name in enumerate(DRAWN)
-    for form in FORMATS
-]
-
-
-@pytest.mark.parametrize(("name", "form"), WRITTEN)
+@pytest.mark.sample(7, "the same tables and pictures in another format")
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", [name for name, one in main.COMMANDS.items() if "png" in one.formats])
 def test_every_command_writes_every_format(name: str, form: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
     words = shlex.split(main.COMMANDS[name].example)
     words = [word for word in words if word != "--json"]
@@ -320,6 +312,7 @@ def test_csv_has_a_mark_only_for_spreadsheets(folder: Path):
     assert main.main([*words[:-1], "m.json", "--excel"]) == 1
 
 
+@pytest.mark.slow("starts the command in other processes")
 def test_standard_output_holds_nothing_else(folder: Path):
     table = pd.read_csv(io.BytesIO(of_standard_output(["measure", "twin-pre", "--text", CAT, "--out", "-"])))
     assert len(table) == 16
@@ -453,6 +446,7 @@ def test_what_a_command_did_is_said_as_json(folder: Path, capsys: pytest.Capture
     assert found["reason"]
 
 
+@pytest.mark.slow("starts the command in another process")
 def test_lesson_check_is_silent_but_for_its_findings(folder: Path):
     assert main.main(["lesson", "new", "agreement.md"]) == 0
     command = [sys.executable, "-m", "encoder", "lesson", "check", "agreement.md"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 APP = "encoderscope_app"
+built = pytest.mark.slow("builds the sdist and the wheel, and installs it")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,7 @@ def tracked(folder: str) -> set[str]:
     }
 
 
+@built
 def test_the_wheel_carries_engine_and_app(wheel: Path):
     assert tracked("encoder") <= contents(wheel)
     assert {f"{APP}/{name}" for name in tracked("pages")} <= contents(wheel)
@@ -89,6 +91,7 @@ def test_the_wheel_carries_engine_and_app(wheel: Path):
     assert "encoder/py.typed" in contents(wheel)
 
 
+@built
 def test_the_wheel_carries_nothing_else(wheel: Path):
     assert {name.split("/")[0] for name in contents(wheel) if ".dist-info/" not in name} == {"encoder", APP}
     assert not [name for name in contents(wheel) if "__pycache__" in name or name.endswith(".pyc")]
@@ -98,6 +101,7 @@ def test_the_wheel_carries_nothing_else(wheel: Path):
     assert not [name for name in contents(wheel) if "secrets" in name]
 
 
+@built
 def test_the_sdist_has_what_builds_tests_and_cites(sdist: Path):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -107,11 +111,13 @@ def test_the_sdist_has_what_builds_tests_and_cites(sdist: Path):
     assert not [name for name in names if name.startswith(ignored) or name.endswith(".pyc")]
 
 
+@built
 def test_neither_is_larger_than_an_index_accepts(sdist: Path, wheel: Path):
     """PyPI refuses files above 100 MB; ours have some 17, nearly all of it weights."""
     assert max(sdist.stat().st_size, wheel.stat().st_size) < 30_000_000
 
 
+@built
 def test_the_metadata(wheel: Path):
     import encoder
 
@@ -126,6 +132,7 @@ def test_the_metadata(wheel: Path):
     assert "encoderscope = encoder.cli.main:main" in entry_points
 
 
+@built
 def test_the_command_runs_from_the_wheel(installed: Path):
     import encoder
 
@@ -134,13 +141,14 @@ def test_the_command_runs_from_the_wheel(installed: Path):
     assert answer.stdout == f"encoderscope {encoder.__version__}\n"
 
 
+@built
 def test_the_command_finds_the_wheels_app(installed: Path):
     program = "from encoder.cli.app_location import find_app; print(find_app())"
     answer = run_installed(installed, sys.executable, "-c", program)
     assert answer.stdout.strip() == str(installed / APP / "app.py"), answer.stderr
 
 
-@pytest.mark.slow("installs the wheel in an environment of its own")
+@built
 def test_the_app_starts_from_the_wheel_and_shows_a_map(
     installed: Path, serve: Callable, request: pytest.FixtureRequest
 ):

@@ -265,6 +265,7 @@ SCRATCH = ModelSpec(
 )
 
 
+@pytest.mark.sample(4, "opens another model by the lines of a report")
 @pytest.mark.parametrize("special", ["show", "renormalise"])
 @pytest.mark.parametrize(
     ("spec", "text", "pair"),
@@ -439,6 +440,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert not list(tmp_path.iterdir()), "no half of a file stays behind"
 
 
+@pytest.mark.slow("starts the command in another process")
 def test_trace_starts_no_server_and_loads_no_streamlit(tmp_path: Path):
     program = (
         "import sys; from encoder.cli.main import main; code = main(sys.argv[1:]); "

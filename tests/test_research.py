@@ -47,6 +47,7 @@ def test_there_are_twenty_tasks_of_papers():
     assert len(re.findall(r"^\*\*[^*]+\*\* .*(?:19|20)\d\d", text, re.MULTILINE)) == 20
 
 
+@pytest.mark.sample(3, "another task, which opens a model")
 @pytest.mark.parametrize("question", TASKS)
 def test_a_task_takes_five_lines_and_shows_a_picture(question: str, names: dict[str, Any]):
     said, before, lines = TASKS[question]

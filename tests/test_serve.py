@@ -69,6 +69,7 @@ async def open_a_page(port: int) -> None:
     await connection.close()  # the script goes on without its visitor
 
 
+@pytest.mark.sample(2, "starts another server for another signal")
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX knows them")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: signal.Signals, tmp_path: Path):

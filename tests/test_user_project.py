@@ -45,6 +45,7 @@ def test_types_are_known(name: str, tmp_path: Path):
     assert "TextEncoder" in found
 
 
+@pytest.mark.slow("runs a whole project in another process")
 def test_it_runs_without_a_warning(tmp_path: Path):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", str(PROJECT / "study.py")]

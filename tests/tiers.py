@@ -1,6 +1,7 @@
 """The two tiers of tests: `make test` leaves out what has the marker `slow`, `make test-all` runs both.
 
 The marker gives its reason, `@pytest.mark.slow("trains a model")`: a reader sees whether the reason still holds.
+`@pytest.mark.sample(4, "a second for each architecture")` marks a test with many parameters: every fourth case is fast.
 Nothing is decided by a clock. A run only names the tests without the marker that took long on this machine.
 """
 
@@ -15,14 +16,37 @@ import pytest
 LONG = 10.0
 
 
+MARKERS = ("slow", "sample")
+
+
 def without_reason(items: Iterable[pytest.Item]) -> list[str]:
-    """The tests whose marker `slow` does not say why."""
+    """The tests whose marker does not say why, or how many stay in the fast tier."""
+    kinds = {"slow": [str], "sample": [int, str]}
     return [
         item.nodeid
         for item in items
-        for mark in item.iter_markers("slow")
-        if mark.kwargs or [type(one) for one in mark.args] != [str] or not mark.args[0].strip()
+        for mark in item.iter_markers()
+        if mark.name in kinds
+        and (mark.kwargs or [*map(type, mark.args)] != kinds[mark.name] or not mark.args[-1].strip())
     ]
+
+
+def mark_all_but_samples(items: Iterable[pytest.Item]) -> None:
+    """Mark the cases as slow that `sample` leaves out. They are counted by name: the order of a run may be another."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sample"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for of_one in cases.values():
+        for number, item in enumerate(sorted(of_one, key=lambda item: item.nodeid)):
+            every, reason = item.get_closest_marker("sample").args
+            if number % every:
+                item.add_marker(pytest.mark.slow(reason))
+
+
+def may_have(source: str, names: Iterable[str]) -> bool:
+    """Whether a file's tests can have all of these markers: a file without the word is not imported."""
+    return all(any(f"mark.{marker}" in source for marker in (MARKERS if name == "slow" else (name,))) for name in names)
 
 
 def demanded(expression: str) -> set[str]:

@@ -38,6 +38,7 @@ def place_on_page(page: Page) -> list[float]:
     return [round(x), round(y + page.evaluate("document.querySelector('.stMain').scrollTop"))]
 
 
+@pytest.mark.slow("measures every head, on two pages")
 def test_a_weight_is_cut_and_the_head_with_the_largest_effect_is_two_clicks_away(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=The+cat+sat+on+the+mat.&layer=2&head=9&i=3&j=5")
     page.get_by_role("button", name="Cut or set").click()

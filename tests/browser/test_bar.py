@@ -110,6 +110,7 @@ def the_title_of_the_classroom_keeps_its_place(page: Page) -> None:
     assert len(page.evaluate("() => window.places")) == 1
 
 
+@pytest.mark.slow("other keys of the bar, and its previews")
 def test_keys_names_and_previews_of_one_page(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two+three&layer=0")
     few_steps_lead_from_the_link_to_the_page_into_it(page)
@@ -129,6 +130,7 @@ def few_steps_lead_from_the_link_to_the_page_into_it(page: Page) -> None:
         raise AssertionError("four steps and still in the bar")
 
 
+@pytest.mark.slow("the same bar on a phone")
 def test_the_bar_of_a_phone(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two", width=390, height=844, has_touch=True, is_mobile=True)
     bar(page).get_by_role("button", name="Pages").tap()
@@ -175,6 +177,7 @@ def test_the_search_opens_pages_heads_and_terms(visit: Callable[..., Page]) -> N
     expect(field).to_be_hidden()
 
 
+@pytest.mark.slow("the same search by touch")
 def test_the_search_by_touch(visit: Callable[..., Page]) -> None:
     page = visit("/heads?text=one+two", width=390, height=844, has_touch=True, is_mobile=True)
     page.get_by_role("button", name=re.compile("^Search")).tap()

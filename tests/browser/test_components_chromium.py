@@ -163,6 +163,7 @@ def zoom_in(page: Page) -> None:
 # ---- plot ----
 
 
+@pytest.mark.slow("waits for the first picture of a new server")
 def test_a_map_has_labels_pictures_and_one_script(visit: Callable[..., Page], app: Server, tmp_path: Path) -> None:
     page = visit("/?show=plot")
     labels_of_cells_are_what_was_typed_and_the_numbers_that_python_has(page)
@@ -477,6 +478,7 @@ def test_a_sorted_grid_is_walked_in_its_order(show: Callable[[str], Page]) -> No
     assert said == ["layer 0 head 1", "layer 1 head 2", "layer 1 head 2", "layer 1 head 2"]
 
 
+@pytest.mark.sample(3, "the same for another component")
 @pytest.mark.parametrize("name", ["grid", "lines", "text"])
 def test_a_drawing_is_exported(show: Callable[[str], Page], name: str, tmp_path: Path) -> None:
     page = show(name)
@@ -683,6 +685,7 @@ def check_fit(page: Page, width: int) -> None:
     )
 
 
+@pytest.mark.sample(3, "the same for another component")
 @pytest.mark.parametrize("name", SHOWS)
 def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[str], Page], name: str) -> None:
     page = show(name)
@@ -700,6 +703,7 @@ def test_it_follows_theme_and_window_and_leaves_nothing_behind(show: Callable[[s
     page.locator(DRAWN[name]).first.wait_for()
 
 
+@pytest.mark.sample(3, "the same for another component")
 @pytest.mark.parametrize("show", ["plot", "lines", "grid"])
 def test_a_finger_scrolls_the_page_and_taps(visit: Callable[..., Page], show: str) -> None:
     page = visit(f"/?show={show}", width=390, height=360, has_touch=True, is_mobile=True)

@@ -124,6 +124,7 @@ FAINTEST = 1 / 255
 WORDS = "the cat sat on the mat and looked at the dog while it rained outside ,".split()
 
 
+@pytest.mark.sample(2, "the same with a long text")
 @pytest.mark.parametrize("n_tokens", [8, 128])
 def test_lines_and_text_open_without_a_server_or_a_network(browser: Browser, n_tokens: int, tmp_path: Path) -> None:
     model = encoder.load("minilm", device="cpu")

@@ -36,7 +36,7 @@ ERRORS = '[data-testid="stAlertContentError"], [data-testid="stException"], .kat
 #: Whether a field above the page shows this model.
 SHOWN = """() => [...document.querySelectorAll(".stMain input")].some(one => one.value === "SOURCE")"""
 #: Of so many families the fast tier opens one: all together take two minutes, and each test of `load/` opens all.
-OF = 8
+OF = 16
 
 
 def folder_of(name: str) -> str:

@@ -47,6 +47,7 @@ def wait_query(page: Page, **values: str | None) -> None:
     settle(page)
 
 
+@pytest.mark.sample(2, "the same gestures on another screen")
 @pytest.mark.parametrize(("width", "height", "phone"), [(390, 844, True), (1366, 768, False)])
 def test_fingers_select_add_scroll_and_clear(visit: Callable[..., Page], width: int, height: int, phone: bool) -> None:
     page = visit(f"/?{TEXT}&layer=0", width=width, height=height, has_touch=True, is_mobile=phone)
@@ -80,6 +81,7 @@ def test_fingers_select_add_scroll_and_clear(visit: Callable[..., Page], width: 
     wait_query(page, i=None, j=None)
 
 
+@pytest.mark.slow("zooms and returns on two pages")
 def test_the_zoom_is_in_the_address_until_it_is_reset(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{TEXT}&layer=1&zoom=1.5,4.5,2.5,6.5&i=5&j=3")
     drawn(page)

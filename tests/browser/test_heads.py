@@ -94,6 +94,7 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
     wait_for_query(page, i=None)
 
 
+@pytest.mark.slow("counts what is sent for several heads")
 def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': 'word'})}")
     came: list[int] = []
@@ -173,6 +174,7 @@ BADLY_PLACED = """() => {
 }"""
 
 
+@pytest.mark.sample(4, "the same views of longer texts, on other screens")
 @pytest.mark.parametrize(
     ("n_tokens", "width", "height", "dark"),
     [(3, 1280, 720, False), (8, 390, 844, True), (64, 1280, 720, True), (128, 1400, 900, False)],
@@ -214,6 +216,7 @@ FILLED = """() => {
 }"""
 
 
+@pytest.mark.slow("every order and colour of the grid")
 def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': CAT, 'measure': 'previous', 'sort': 'falling', 'layer': 0})}")
     page.locator(GRID).wait_for()
@@ -230,6 +233,7 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
     assert re.search(r"layer 0 head 2\b.*\bprevious\b.* (1|0\.9\d*), prev\b", said)  # the strongest comes first
 
 
+@pytest.mark.slow("a text with padding, in each view")
 def test_a_padded_text(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines', 'layer': 0})}")
     tokens = page.locator(".enc-lines-from .enc-lines-token")
@@ -355,6 +359,7 @@ def test_a_head_of_a_short_text_is_drawn_before_the_server_answers(visit: Callab
     settle(page)
 
 
+@pytest.mark.slow("texts of 100 and 400 tokens")
 @pytest.mark.parametrize("n_tokens", [100, 400])
 def test_a_head_of_a_longer_text_is_drawn_before_the_page_answers(visit: Callable[..., Page], n_tokens: int) -> None:
     text = sentence(n_tokens)
@@ -398,6 +403,7 @@ WATCH = """() => {
 }"""
 
 
+@pytest.mark.slow("watches every frame while heads change")
 def test_heading_answer_and_maps_change_together(visit: Callable[..., Page]) -> None:
     page = visit(f"/heads?{urlencode({'text': CAT, 'layer': 1, 'head': 8, 'view': 'vectors', 'i': 2, 'j': 3})}")
     page.locator(".st-key-vectors-v .heatmaplayer image").wait_for()

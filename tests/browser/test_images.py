@@ -74,6 +74,7 @@ def test_a_digit_is_drawn_and_a_patch_is_clicked(visit: Callable[..., Page]) -> 
     settle(page)
 
 
+@pytest.mark.slow("draws another digit, for captions")
 def test_captions_of_a_drawn_three_and_a_cell_of_their_map(visit: Callable[..., Page]) -> None:
     page = visit("/predict?model=digit-words&image_from=draw&image=7", width=1366, height=768)
     said = page.locator(".st-key-answer")

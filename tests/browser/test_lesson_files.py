@@ -30,6 +30,7 @@ def written(folder: Path, sections: Iterable[Section]) -> Path:
     return file
 
 
+@pytest.mark.sample(2, "the same on other paper")
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_the_worksheet_is_one_page(browser: Browser, tmp_path: Path, paper: str) -> None:
     import_params()

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.browser
 DRAWN = "/heads?lesson=03-one-weight-by-hand&lesson_step=6&layer=0&head=2"
 
 
+@pytest.mark.sample(2, "the same by touch")
 @pytest.mark.parametrize("touch", [False, True], ids=["keyboard", "touch"])
 def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) -> None:
     page = visit(DRAWN, width=390, height=844, has_touch=True, is_mobile=True) if touch else visit(DRAWN)
@@ -45,6 +46,7 @@ def test_a_row_is_drawn_and_compared(visit: Callable[..., Page], touch: bool) ->
     expect(page.locator(MAP)).to_have_count(1)
 
 
+@pytest.mark.slow("another lesson on a phone")
 def test_a_phone_shows_question_and_result_before_the_open_part(visit: Callable[..., Page]) -> None:
     page = visit("/?lesson=01-tokens&lesson_step=1", width=390, height=844, has_touch=True, is_mobile=True)
     page.get_by_role("textbox", name="Your number").fill("5")

@@ -119,6 +119,7 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
     assert query(page) == {"layer": "3", "head": "4", "i": "2", "special": "zero"}
 
 
+@pytest.mark.slow("edits at three widths")
 def test_the_sentence_is_edited_in_place_above_the_page(visit: Callable[..., Page]) -> None:
     page = visit("/?text=one+two+three", width=390, height=720)
     field = page.get_by_role("textbox", name="Sentence", exact=True)

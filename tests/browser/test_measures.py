@@ -13,7 +13,7 @@ from tests.conftest import check_width, settle, wait_for_query
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("clicks and phones on further pages with maps")]
 
 TEXT = "The+cat+sat+on+the+mat"
 #: Where a point of a plot lies on the screen, once it is drawn.

@@ -82,6 +82,7 @@ def strip_number(page: Page, name: str) -> tuple[int, float]:
     return int(component[1]), number(opened.locator(".enc-model-strips b").nth(names.index(name)).inner_text())
 
 
+@pytest.mark.slow("opens every part on the way of one number")
 def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..., Page]) -> None:
     layer, head, i = 2, 3, 5
     page = visit(f"/?start=1&text={BANK.replace(' ', '+')}&layer={layer}&head={head}&i={i}", width=1366, height=768)
@@ -139,6 +140,7 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
         expect(page.locator(".enc-model")).to_have_attribute("data-opened", part)
 
 
+@pytest.mark.slow("opens further parts of the picture")
 def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2&j=3&step=scores")
     opened = page.locator(".enc-model-opened")
@@ -155,6 +157,7 @@ def test_a_component_is_chosen_and_the_check_shows_both_numbers(visit: Callable[
     wait_for_query(page, scaled="0")
 
 
+@pytest.mark.sample(3, "another former address")
 @pytest.mark.parametrize(
     ("address", "part"),
     [
@@ -197,6 +200,7 @@ def test_another_norm_placement_keeps_head_and_tokens(visit: Callable[..., Page]
     expect(legend).to_contain_text(scale)  # the same length has the same width with both placements
 
 
+@pytest.mark.slow("opens further parts of the picture")
 def test_an_open_part_and_the_buttons_of_all(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&layer=2&head=3&i=2&j=3&step=softmax", width=1280, height=720)
     the_pointer_previews_a_token_and_changes_no_words(page)
@@ -247,6 +251,7 @@ def a_button_of_a_part_says_what_the_part_is(page: Page) -> None:
     expect(page.locator(".enc-model-legend")).to_contain_text("[CLS], [SEP]")
 
 
+@pytest.mark.slow("the same picture with an edit on a phone")
 def test_what_a_change_does_to_the_end_is_not_cut_on_a_phone(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=The+cat+sat&norm=pre", width=390, height=844)
     words = page.locator(".enc-model-end text")
@@ -278,6 +283,7 @@ def test_a_head_is_off_and_the_end_moves(visit: Callable[..., Page]) -> None:
     wait_for_query(page, edits=None)
 
 
+@pytest.mark.slow("plays the whole story")
 def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&text=one+two+three", reduced_motion="reduce")
     page.get_by_role("button", name="Play the story of this sentence").click()
@@ -299,6 +305,7 @@ def test_the_story_has_a_sentence_for_each_part(visit: Callable[..., Page]) -> N
     expect(page.locator(".enc-model-heads button[aria-pressed='true']")).to_have_text("H4")
 
 
+@pytest.mark.slow("presentation mode, on several pages")
 def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Page]) -> None:
     page = visit("/?text=one+two+three&view=lines", width=1920, height=1080)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
@@ -324,6 +331,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     expect(page.get_by_test_id("stHeader")).to_be_visible()
 
 
+@pytest.mark.slow("presentation mode, with an open part")
 def test_the_picture_and_its_open_part_are_shown_in_large_type(visit: Callable[..., Page]) -> None:
     page = visit("/?start=1&present=1&text=one+two+three&i=2", width=1920, height=1080)
     page.locator(".enc-model-names text").first.wait_for()

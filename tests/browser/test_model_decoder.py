@@ -18,7 +18,7 @@ from tests.conftest import query, wait_for_query
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("pictures of models that have decoders")]
 
 DATE = "the twenty-first of March 1998"
 #: Place in the output of the second digit of the month.

@@ -20,7 +20,7 @@ from tests.conftest import PATIENCE, check_width, collect_complaints, settle, wa
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("pictures of images, sounds and long texts")]
 
 Open = Callable[..., "Page"]
 #: The token whose band is drawn strongly, or nothing.
@@ -92,7 +92,6 @@ def test_a_sound_and_its_rows_mark_each_other(shown: Open) -> None:
     )
 
 
-@pytest.mark.slow("draws 48 layers, twice")
 def test_a_model_of_48_layers_is_drawn_at_both_widths(shown: Open) -> None:
     minilm = encoder.load("minilm", device="cpu")
     config = encoder.EncoderConfig(

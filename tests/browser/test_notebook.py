@@ -128,6 +128,7 @@ def test_an_update_between_press_and_release_loses_no_click(tab: Page) -> None:
     tab.mouse.up()
 
 
+@pytest.mark.slow("the same clicks in another view")
 def test_views_of_a_head_are_widgets_too(tab: Page) -> None:
     trace = encoder.load("minilm", device="cpu").trace("The cat sat on the mat.")
     widget = encoder.show(export.lines(trace, [(0, 2), (1, 8)]))
@@ -138,6 +139,7 @@ def test_views_of_a_head_are_widgets_too(tab: Page) -> None:
     assert widget.query == 2
 
 
+@pytest.mark.slow("the same clicks in another view")
 def test_the_grid_of_heads_is_a_widget(tab: Page) -> None:
     trace = encoder.load("minilm", device="cpu").trace("The cat sat on the mat.")
     widget = encoder.show(export.grid(trace, 1, 2))
@@ -151,6 +153,7 @@ def test_the_grid_of_heads_is_a_widget(tab: Page) -> None:
     assert (widget.layer, widget.head) == (2, 2)
 
 
+@pytest.mark.slow("the same clicks in another view")
 def test_a_map_is_a_widget(tab: Page) -> None:
     trace = encoder.load("minilm", device="cpu").trace("The cat sat on the mat.")
     widget = encoder.show(export.map(trace, 0, 2))

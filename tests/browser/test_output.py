@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("writes models that have decoders, and generates")]
 
 
 def test_from_a_word_of_the_input_to_a_digit_of_the_output(visit: Callable[..., Page]) -> None:

@@ -111,6 +111,7 @@ COUNT_FADES = """() => {
 }"""
 
 
+@pytest.mark.slow("watches every frame while a map fades")
 def test_a_switch_of_the_placement_fades_the_old_map(visit: Callable[..., Page]) -> None:
     page = visit("/pre_post?model=twin-pre&layer=1&head=1&text=the+cat+sat+on+the+mat")
     page.locator('[data-testid="stImage"] img').first.wait_for(state="attached")

@@ -74,6 +74,7 @@ def test_the_norms_move_and_a_part_opens(visitor: Page, site: str) -> None:
     expect(visitor.locator(".enc-model-opened")).to_contain_text("Query of “cat” in head 0")
 
 
+@pytest.mark.slow("another part of the same site")
 def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}heads/?text=The+cat+sat.&layer=1&head=3")
     grid = visitor.get_by_role("application").first
@@ -88,6 +89,7 @@ def test_a_head_opens_from_the_grid_and_stays_in_the_link(visitor: Page, site: s
     expect(visitor.get_by_label("Sentence", exact=True)).to_have_value("The cat sat.")
 
 
+@pytest.mark.slow("another part of the same site")
 def test_a_layer_is_computed_by_hand(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}by_hand/")
     first = visitor.locator(".enc-hand-math").nth(3)
@@ -102,6 +104,7 @@ def test_a_layer_is_computed_by_hand(visitor: Page, site: str) -> None:
     assert "norm_placement" in visitor.url
 
 
+@pytest.mark.slow("another part of the same site")
 def test_a_drawn_digit_gets_its_class(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}digit/")
     visitor.get_by_role("button", name="7", exact=True).click()
@@ -117,6 +120,7 @@ def test_a_drawn_digit_gets_its_class(visitor: Page, site: str) -> None:
     expect(visitor.locator("#said li").first).to_contain_text("1")
 
 
+@pytest.mark.slow("another part of the same site")
 def test_hidden_words_are_named(visitor: Page, site: str) -> None:
     visitor.goto(f"{site}predict/?text=The+cat+sat+on+the+[MASK].")
     model = encoder.load("twin-pre")

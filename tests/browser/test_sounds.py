@@ -14,7 +14,7 @@ from tests.conftest import check_width, wait_for_query
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("records a sound")]
 
 
 def test_a_time_is_clicked_and_a_sound_recorded(visit: Callable[..., Page]) -> None:

@@ -15,7 +15,7 @@ from tests.conftest import check_width, settle, wait_for_query
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow("long work on further pages, which is cancelled")]
 
 A, B = "The+cat+sat+on+the+mat", "A+kitten+rested+on+a+rug"
 LONG = "+".join(["word"] * 100)

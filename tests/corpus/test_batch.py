@@ -41,6 +41,7 @@ def expected(model: TextEncoder, text: str) -> np.ndarray:
     return np.stack([measures[name] for name in MEASURES])
 
 
+@pytest.mark.sample(3, "another architecture")
 def test_a_batch_has_the_measures_of_single_traces(variant: TextEncoder, monkeypatch: pytest.MonkeyPatch):
     texts = [*TEXTS, " ".join(["dog sat on"] * 16)]
     single = [expected(variant, text) for text in texts]
@@ -54,6 +55,7 @@ def test_a_batch_has_the_measures_of_single_traces(variant: TextEncoder, monkeyp
             assert found.similarity[0] == pytest.approx(similar[places[0]], abs=2e-6)
 
 
+@pytest.mark.sample(3, "another architecture")
 def test_profile_and_key_tokens_are_sums_over_the_maps(variant: TextEncoder):
     for places, found in in_batches(variant, [*TEXTS, " ".join(["dog sat on"] * 16)]):
         for at, place in enumerate(places):
@@ -69,6 +71,7 @@ def test_profile_and_key_tokens_are_sums_over_the_maps(variant: TextEncoder):
                 assert found.key_tokens[at, ..., column] == pytest.approx(mean, abs=1e-6, nan_ok=True)
 
 
+@pytest.mark.sample(3, "another architecture")
 def test_the_residual_stream_and_the_norms_are_those_of_the_trace(variant: TextEncoder):
     names = norm_names(variant)
     for places, found in in_batches(variant, TEXTS):
@@ -81,6 +84,7 @@ def test_the_residual_stream_and_the_norms_are_those_of_the_trace(variant: TextE
                 assert value == pytest.approx(getattr(measured, quantity)[number], rel=1e-5, abs=1e-6), name
 
 
+@pytest.mark.sample(3, "another architecture")
 def test_vectors_and_behaviour_are_those_of_the_trace(variant: TextEncoder):
     for places, found in in_batches(variant, TEXTS, vectors=(0, 2, 3), vectors_of=(0,)):
         trace = variant.trace(TEXTS[places[0]])

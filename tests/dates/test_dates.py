@@ -18,6 +18,7 @@ from recipes.dates.training import DatesRecipe, batch_of, loss, train, untrained
 NAMES = [f"dates-{placement}" for placement in NORM_PLACEMENTS]
 
 
+@pytest.mark.slow("generates 300 dates with each model")
 @pytest.mark.parametrize("name", NAMES)
 def test_held_out_phrasings_are_right(name: str):
     model = encoder.load(name, device="cpu")
@@ -49,6 +50,7 @@ def test_both_placements_begin_with_the_same_weights():
                if name in weights)  # fmt: skip
 
 
+@pytest.mark.slow("trains a model")
 def test_a_short_training_learns():
     numbers = random.Random(6)
     recipe = DatesRecipe("pre", epochs=1, examples=960, warmup_steps=2)

@@ -63,6 +63,7 @@ def sentence(model: TextEncoder, trace: Any) -> torch.Tensor:
     return model.pool(trace.output[None], torch.ones(1, T, dtype=torch.bool))[0]
 
 
+@pytest.mark.sample(3, "another architecture")
 @pytest.mark.parametrize("architecture", list(VARIANTS))
 def test_rows_are_single_runs(architecture: str):
     model = tiny(**VARIANTS[architecture])

@@ -46,6 +46,7 @@ def model_of(architecture: str) -> TextEncoder:
     return tiny(**VARIANTS[architecture])
 
 
+@pytest.mark.sample(4, "another derived value")
 @pytest.mark.parametrize("architecture", ["post", "pre", "rotary, windows", "relative bias"])
 @pytest.mark.parametrize("name", list(EDITS))
 def test_derived_is_captured(architecture: str, name: str):

@@ -14,9 +14,8 @@ import pytest
 from tests.fuzz import addresses, checkpoints, files, texts
 
 
-@pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.slow("a hundred cases more")) for part in (1, 2, 3))]
-)
+@pytest.mark.sample(4, "a hundred more cases")
+@pytest.mark.parametrize("part", range(4))
 def test_mutated_checkpoints(part: int, originals: dict[str, Path]):
     outcomes = [checkpoints.case(originals, seed, compare=part == 0) for seed in range(100 * part, 100 * part + 100)]
     assert {"refused", "loaded"} == set(outcomes)

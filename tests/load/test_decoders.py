@@ -58,12 +58,14 @@ def total(trace: Any) -> float:
 # --- as transformers --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(3, "another decoder of the same mechanisms")
 @pytest.mark.parametrize("name", CASES)
 def test_logits_and_maps(name: str, pair: Callable):
     assert max(differences(CASES[name], torch.float64)) <= 1e-10
     assert max(differences_of(pair(name))) <= 1e-5
 
 
+@pytest.mark.sample(4, "another decoder of the same mechanisms")
 @pytest.mark.parametrize(("name", "beams"), [*((name, 1) for name in CASES), *((name, 4) for name in BEAMED)])
 def test_outputs_are_equal_token_by_token(name: str, beams: int, pair: Callable):
     both = pair(name)
@@ -83,6 +85,7 @@ def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
             assert ours == theirs, (seed, beams)
 
 
+@pytest.mark.sample(2, "generates with other settings")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -289,6 +292,7 @@ def test_gradients(position: int | None, pair: Callable):
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(3, "another decoder of the same mechanisms")
 @pytest.mark.parametrize("name", ["t5", "bart", "whisper", "gpt2", "llama, untied"])
 @pytest.mark.parametrize("layout", ["huggingface", "encoderscope"])
 def test_a_decoder_is_saved(name: str, layout: str, pair: Callable, tmp_path: Path, caplog: pytest.LogCaptureFixture):

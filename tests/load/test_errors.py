@@ -214,6 +214,7 @@ EVERY_FAMILY = [
 ]
 
 
+@pytest.mark.sample(4, "writes a checkpoint without each of its weights")
 @pytest.mark.parametrize("family", EVERY_FAMILY)
 @pytest.mark.parametrize("head", ["Model", "ForMaskedLM"])
 def test_each_missing_weight_is_named(family: str, head: str, checkpoint: Callable, tmp_path: Path):
@@ -255,6 +256,7 @@ def test_half_a_pooler(checkpoint: Callable, tmp_path: Path):
     refused(changed(checkpoint("bert").folder, tmp_path / "half", halve), r"lacks the weight pooler\.dense\.bias")
 
 
+@pytest.mark.sample(3, "writes a checkpoint with each of its weights reshaped")
 @pytest.mark.parametrize("family", EVERY_FAMILY)
 def test_each_weight_of_another_shape_is_named(family: str, checkpoint: Callable, tmp_path: Path):
     folder = checkpoint(family, n_layers=1).folder

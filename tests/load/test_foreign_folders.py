@@ -198,6 +198,7 @@ def test_modernberts_window_is_the_references(fields: dict[str, int], checkpoint
     assert {window for window in windows if window is not None} == {AutoConfig.from_pretrained(copy).sliding_window}
 
 
+@pytest.mark.slow("loads a model in another process")
 def test_a_served_file_that_is_truncated_does_no_harm(folder: Path):
     """The process would end with SIGBUS if a weight were a view of the mapped file."""
     program = f"""
@@ -249,6 +250,7 @@ GROWING = {
 }
 
 
+@pytest.mark.slow("lets a tokenizer run into its bound of time or memory")
 def test_a_normaliser_that_grows_a_text_a_billion_fold(folder: Path):
     refused(tokenizer(folder, normalizer=GROWING), "times longer")
     with pytest.raises(LoadError, match="time or memory"):

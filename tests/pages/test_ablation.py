@@ -151,6 +151,7 @@ def test_the_export_gives_the_numbers_of_the_page() -> None:
     assert f"{names['after'] - names['before']:.4f}" == f"{float(names['effects'][5, 11]):.4f}"
 
 
+@pytest.mark.slow("measures every head on a longer text")
 def test_a_longer_text_is_measured_on_request() -> None:
     app = visit("interventions", text="cat " * 120, model="twin-post")
     assert "Largest" in written(app)  # 16 heads of 122 tokens are few

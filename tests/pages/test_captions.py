@@ -37,6 +37,7 @@ def query(app: AppTest, name: str) -> str | None:
     return found[0] if isinstance(found, list) else found
 
 
+@pytest.mark.sample(3, "another page")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens_with_the_causal_encoder(page: str):
     app = visit(page, model="digit-words", closed=True, text="an odd digit", similar_to="an even digit")
@@ -176,6 +177,7 @@ def test_one_load_gives_both_encoders():
     assert whole.image.config.norm_placement == "pre"
 
 
+@pytest.mark.slow("writes models of pairs and opens two pages with each")
 @pytest.mark.parametrize("family", ["clip", "siglip"])
 def test_a_model_from_a_folder_and_a_photograph(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)

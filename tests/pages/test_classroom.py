@@ -268,6 +268,7 @@ def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school:
     ]  # fmt: skip
 
 
+@pytest.mark.slow("a class of several visitors votes twice")
 def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads")
@@ -313,6 +314,7 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     assert {row[1] for row in rows[1:] if row[4] == "2"} < {row[1] for row in rows[1:] if row[4] == "1"}
 
 
+@pytest.mark.slow("a class answers two forms of the concept test")
 def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None:
     teacher, code = school.teacher()
     teacher.app.session_state["lazy:desk-test"] = teacher.app.session_state["lazy:desk-end"] = True
@@ -357,6 +359,7 @@ def test_pairs_gave_different_answers() -> None:
     assert votes.pairs({}) == {}
 
 
+@pytest.mark.slow("a class of several visitors votes")
 def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
     teacher, code = school.teacher()
     teacher.open("heads")
@@ -532,6 +535,7 @@ def test_a_closed_room_ends_for_everybody(school: School) -> None:
     assert not teacher.news().line
 
 
+@pytest.mark.slow("a store that is away and returns, for several visitors")
 def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     school: School, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -567,6 +571,7 @@ def test_a_store_that_is_away_gets_a_sentence_and_loses_no_answer(
     assert school.room(code).view["text"] == "Typed meanwhile."
 
 
+@pytest.mark.slow("a store that is away and returns, for several visitors")
 def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, code = school.teacher(named=True)
     key = teacher.line["key"]
@@ -600,6 +605,7 @@ def test_who_reloads_while_the_store_is_away_comes_back(school: School, monkeypa
     assert len(school.store.members(code)) == 1
 
 
+@pytest.mark.slow("two teachers race")
 def test_the_last_of_two_teachers_wins_for_everybody(school: School) -> None:
     one, code = school.teacher()
     key = one.line["key"]

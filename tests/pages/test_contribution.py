@@ -37,6 +37,7 @@ def written(app: AppTest) -> str:
     return "\n".join(texts).replace("\\", "")
 
 
+@pytest.mark.sample(3, "opens another part with four texts")
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_with_every_text(part: str) -> None:
     app = visit(PAGE, beyond=part, text="one two three", layer="3", head="7", i="2", j="1")
@@ -103,6 +104,7 @@ def test_the_plane_names_the_strongest_key(minilm: encoder.TextEncoder) -> None:
     assert f"**the** (4): {space.weights[5]:.3f}" in shown
 
 
+@pytest.mark.slow("runs a deletion test")
 def test_the_deletion_test_states_its_numbers(minilm: encoder.TextEncoder) -> None:
     short = "The cat sat on the mat"
     found = deletion_test(minilm, minilm.trace(short), 3, 4, seeds=SEEDS, scope="head", candidates="all")

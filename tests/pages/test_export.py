@@ -216,6 +216,7 @@ OTHERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(4, "opens a page, its files and its lines of Python")
 @pytest.mark.parametrize(("page", "query", "columns", "given"), OTHERS, ids=[f"{o[0]}-{o[2][0]}" for o in OTHERS])
 def test_every_pages_files_and_lines_agree(
     page: str, query: dict[str, str], columns: list[str], given, files: dict[str, Callable[[], bytes]]

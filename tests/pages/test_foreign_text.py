@@ -116,6 +116,7 @@ def test_a_long_error_is_cut_in_the_middle():
     assert said[0].endswith("z")
 
 
+@pytest.mark.sample(3, "opens another page with hostile text")
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_shows_a_visitors_markup(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
     view = hostile_view()

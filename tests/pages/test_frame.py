@@ -53,6 +53,7 @@ def test_it_opens_with_real_attention() -> None:
     assert not app.query_params, "a view of nothing but defaults needs no address"
 
 
+@pytest.mark.sample(3, "another odd text")
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS.keys())
 def test_odd_input_is_shown_and_kept(text: str) -> None:
     app = visit()
@@ -136,6 +137,7 @@ def test_moving_the_norms_of_a_pretrained_model_is_said_plainly_and_undone() -> 
     assert not app.title[0].help
 
 
+@pytest.mark.sample(3, "another untrained encoder")
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
 def test_an_encoder_from_scratch(norm: str, positions: str) -> None:
@@ -249,6 +251,7 @@ def test_every_page_shows_the_selected_window(page: str) -> None:
         assert any("these" in markdown.value for markdown in app.markdown)
 
 
+@pytest.mark.slow("traces a long text window by window")
 def test_of_a_pair_the_longer_sentence_slides() -> None:
     app = visit(text="Where is it?", pair=LONG_TEXT)
     assert numbers(noted(app, "content_cut")) == [1015, 512, 512]
@@ -265,6 +268,7 @@ def test_of_a_pair_the_longer_sentence_slides() -> None:
     assert window_note(app)[-2:] == [0, 126]
 
 
+@pytest.mark.slow("traces a long text window by window")
 def test_how_far_windows_overlap_is_the_readers_to_choose() -> None:
     query = {"text": LONG_TEXT, "long": "windows", "window": "2"}
     app = visit(**query)
@@ -289,6 +293,7 @@ def test_a_window_that_a_text_does_not_have() -> None:
     assert numbers(noted(app, "link_off")) == [9, 0, 2, 2]
 
 
+@pytest.mark.sample(3, "another error of memory, on another page")
 @pytest.mark.parametrize(
     "error",
     [

@@ -22,6 +22,7 @@ EVERYTHING = {
 }
 
 
+@pytest.mark.sample(4, "trains another block")
 @pytest.mark.parametrize("name", EVERYTHING)
 def test_a_block_trains_is_saved_and_explains_itself(name: str):
     settings = EVERYTHING[name]

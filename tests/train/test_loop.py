@@ -63,6 +63,7 @@ def test_reversing_is_learned_and_attention_lies_on_the_anti_diagonal(placement:
     assert (view.frames[-1].predicted == run.answers[0].numpy()).all()
 
 
+@pytest.mark.slow("trains a model")
 def test_without_positions_reversing_is_not_learned():
     view = finish(TaskRun(TaskSettings(position="none", steps=200, frames=1)))
     assert view.status == "done"

@@ -190,6 +190,7 @@ def test_a_loss_that_is_not_finite_is_a_status(prepared: Prepared, tmp_path: Pat
     assert mlm.TrainingRun(run.recipe, prepared, tmp_path).train().status == state.status  # and stays so
 
 
+@pytest.mark.slow("trains a model")
 def test_it_learns(prepared: Prepared, tmp_path: Path):
     recipe = dataclasses.replace(TINY, steps=150, stop_after=150, evaluate_every=150, checkpoint_every=150)
     for placement in ("pre", "post"):
