@@ -14,24 +14,32 @@ from tests.conftest import ROOT
 SAMPLE = """
 import pytest
 
-@pytest.mark.slow(MARK)
-def test_one():
+@pytest.mark.MARK
+@pytest.mark.parametrize("case", range(5))
+def test_one(case):
     pass
 """
 
 
-@pytest.mark.parametrize("mark", ["", '"  "', "reason='trains a model'", "3"])
+@pytest.mark.parametrize(
+    "mark", ["slow", "slow()", 'slow("  ")', "slow(reason='trains a model')", "slow(3)", "sample(2)", "sample('a', 2)"]
+)
 def test_a_marker_without_a_reason_is_refused(mark: str, tmp_path: Path):
     answer = run(tmp_path, mark)
     assert answer.returncode == pytest.ExitCode.USAGE_ERROR
     assert "test_sample.py::test_one" in answer.stdout + answer.stderr
 
 
-def test_a_marker_with_a_reason_is_accepted(tmp_path: Path):
-    assert run(tmp_path, '"trains a model"').returncode == pytest.ExitCode.OK
+@pytest.mark.parametrize(
+    ("mark", "fast", "slow"), [('slow("trains a model")', 0, 5), ('sample(2, "trains a model")', 3, 2)]
+)
+def test_a_case_is_in_one_tier(mark: str, fast: int, slow: int, tmp_path: Path):
+    for expression, expected in (("not slow", fast), ("slow", slow)):
+        answer = run(tmp_path, mark, "-m", expression)
+        assert (f"{expected} passed" in answer.stdout) == (expected > 0), answer.stdout
 
 
-def run(folder: Path, mark: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, mark: str, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_sample.py").write_text(SAMPLE.replace("MARK", mark), encoding="utf-8")
     command = [
         sys.executable,
@@ -45,7 +53,7 @@ def run(folder: Path, mark: str) -> subprocess.CompletedProcess[str]:
         "tests.conftest",
     ]
     return subprocess.run(
-        [*command, "--config-file", str(ROOT / "pyproject.toml"), str(folder)],
+        [*command, "--config-file", str(ROOT / "pyproject.toml"), *options, str(folder)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

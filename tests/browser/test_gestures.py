@@ -81,7 +81,7 @@ def test_fingers_select_add_scroll_and_clear(visit: Callable[..., Page], width: 
     wait_query(page, i=None, j=None)
 
 
-@pytest.mark.slow("zooms and returns on two pages")
+@pytest.mark.slow("a zoom by keys, and what a new text does to it")
 def test_the_zoom_is_in_the_address_until_it_is_reset(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{TEXT}&layer=1&zoom=1.5,4.5,2.5,6.5&i=5&j=3")
     drawn(page)

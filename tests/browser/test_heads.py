@@ -233,7 +233,7 @@ def test_the_grid_is_coloured_sorted_and_saved(visit: Callable[..., Page]) -> No
     assert re.search(r"layer 0 head 2\b.*\bprevious\b.* (1|0\.9\d*), prev\b", said)  # the strongest comes first
 
 
-@pytest.mark.slow("a text with padding, in each view")
+@pytest.mark.slow("a text with padding, shown and hidden")
 def test_a_padded_text(visit: Callable[..., Page]) -> None:
     page = visit(f"/?{urlencode({'text': CAT, 'view': 'lines', 'layer': 0})}")
     tokens = page.locator(".enc-lines-from .enc-lines-token")

@@ -14,7 +14,7 @@ from tests.conftest import query, settle
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow("changes a number by hand in every step")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow("changes numbers by hand, in two tabs")]
 
 
 def results(page: Page) -> str:
