@@ -102,6 +102,7 @@ def pair() -> subjects.ModelPair:
     return subjects.ModelPair("MiniLM", model, reference, reference)
 
 
+@pytest.mark.slow("measures times and memory")
 def test_the_engine_part_measures_times_and_memory(pair: subjects.ModelPair):
     found = [*engine.times(pair, 16, seconds=0, clock="cpu"), *engine.peaks(pair, 16)]
     *timed, peak = found

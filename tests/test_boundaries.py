@@ -272,6 +272,7 @@ def test_an_import_by_a_name_in_a_string_is_seen(line: str, name: str):
     assert name in imported(ast.parse(line), ("encoder", "trace"))
 
 
+@pytest.mark.slow("reads all imports three times more: a test of the tests")
 def test_an_import_by_name_upward_is_found(monkeypatch: pytest.MonkeyPatch):
     """A Trace that finds the drawings by name fails each of the three tests that follow."""
     path = Path("encoder/trace/trace.py")
@@ -541,6 +542,7 @@ for first in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow("imports the package in other processes")
 def test_load_is_the_function_whatever_was_imported_before():
     before = ["encoder.checkpoints", "encoder.checkpoints.places", "encoder.trace.trace", "encoder.export.report"]
     command = [sys.executable, "-c", FORGET_AND_IMPORT, *before]

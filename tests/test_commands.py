@@ -121,6 +121,7 @@ def documented() -> list[str]:
     return [line for line in dict.fromkeys(found) if line not in examples]
 
 
+@pytest.mark.sample(3, "another command, which opens a model")
 @pytest.mark.parametrize("line", documented())
 def test_the_commands_of_the_documents_run(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch):
     run_example(shlex.split(line)[1:], monkeypatch)
@@ -177,6 +178,7 @@ def test_means_over_texts_have_intervals_and_groups(folder: Path, capsys: pytest
     assert {row["sublayer"] for row in json.loads(sublayers)["rows"]} == {"attention", "ffn"}
 
 
+@pytest.mark.slow("starts the command in another process")
 def test_the_module_of_the_package_is_the_command():
     assert of_standard_output(["--version"]).decode().strip() == f"encoderscope {encoder.__version__}"
 
@@ -406,6 +408,7 @@ ASKED = {
 }
 
 
+@pytest.mark.sample(3, "starts another shell")
 @pytest.mark.parametrize("shell", ASKED)
 def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture):
     """The script in a real shell, with the command under its name."""

@@ -7,6 +7,7 @@ Nothing is decided by a clock. A run only names the tests without the marker tha
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 
@@ -32,15 +33,20 @@ def without_reason(items: Iterable[pytest.Item]) -> list[str]:
 
 
 def mark_all_but_samples(items: Iterable[pytest.Item]) -> None:
-    """Mark the cases as slow that `sample` leaves out. They are counted by name: the order of a run may be another."""
+    """Mark the cases as slow that `sample` leaves out.
+
+    They are counted by name, since the order of a run may be another. Each test begins at another case, so that the
+    tests of a file with the same parameters have other samples.
+    """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sample"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for of_one in cases.values():
+    for name, of_one in cases.items():
+        every, reason = of_one[0].get_closest_marker("sample").args
+        first = zlib.crc32(name.encode()) % min(every, len(of_one))
         for number, item in enumerate(sorted(of_one, key=lambda item: item.nodeid)):
-            every, reason = item.get_closest_marker("sample").args
-            if number % every:
+            if number % every != first:
                 item.add_marker(pytest.mark.slow(reason))
 
 

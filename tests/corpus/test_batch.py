@@ -19,6 +19,8 @@ from encoder.measure.head_measures import head_measures
 from encoder.probe import examples
 from encoder.trace import trace as trace_module
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 TEXTS = (
     "the cat sat on the mat . the dog , the cat",
     "unhappy unhappy dog sat on a big mat !",

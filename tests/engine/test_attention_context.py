@@ -9,6 +9,8 @@ from encoder import TextEncoder
 from encoder.model import attend
 from tests.engine.conftest import tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 B, H, T, K = 2, 5, 9, 4
 
 

@@ -44,6 +44,8 @@ from encoder.edits import (
 from encoder.model.hooks import current_visitor
 from tests.engine.conftest import VARIANTS, tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 CLEAN, CORRUPTED = "the cat sat on the unhappy mat .", "a dog ran to the unhappy bus ."
 L, H, T = 3, 5, 12
 

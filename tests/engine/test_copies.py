@@ -15,6 +15,8 @@ from encoder import causal, classify, edits, export, probe, search, similarity
 from encoder.inputs import digits
 from encoder.measure.head_measures import head_measures
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 TEXT, OTHER = "The cat sat on the mat.", "The dog sat on the mat."
 
 

@@ -19,6 +19,8 @@ from encoder.edits.base import MAX_NUMBER
 from tests.engine import reference
 from tests.engine.conftest import VARIANTS, tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 SENTENCE = "the cat sat on the unhappy mat ."
 EDITS: dict[str, tuple[Edit, ...]] = {
     "ablate": (AblateHead(1, 3),),

@@ -18,6 +18,8 @@ from encoder.trace.capture import record
 from tests.engine import reference
 from tests.engine.conftest import SIZES, VARIANTS, tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 SENTENCE = "the cat sat on the unhappy mat ."
 SHORT = "big dog"
 SUBLAYERS = ("attention_out", "ffn.hidden", "ffn_out")

@@ -19,6 +19,8 @@ from encoder.trace import trace as trace_module
 from tests.engine import by_hand
 from tests.engine.conftest import VARIANTS, tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 N = 50
 
 

@@ -15,6 +15,8 @@ from encoder.run import ModelSpec, Run, Text, code
 from tests.conftest import ROOT
 from tests.engine.conftest import tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 #: For every architecture MB of growth of a forked process, from importing the libraries on, while it does what it says.
 PROGRAM = """
 import ast, json, os, resource, sys

@@ -14,6 +14,8 @@ from encoder.model.overview import block_max, pooling_block
 from encoder.trace import trace as trace_module
 from tests.engine.conftest import WORDS, tiny
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 SENTENCE = "the cat sat on the unhappy mat ."
 
 

@@ -169,6 +169,7 @@ def test_every_value_of_a_notebook_is_registered():
     assert Mine()._repr_html_() == "<code>&lt;Mine&gt;</code>3"
 
 
+@pytest.mark.slow("opens a model in another process")
 def test_a_notebook_that_imported_only_the_package_shows_facts(tmp_path: Path):
     program = """
 import sys, encoder

@@ -19,6 +19,8 @@ from encoder.model.pooling import pool
 from tests.conftest import ROOT
 from tests.explain.conftest import NAMES, SCRATCH, TEXT, model_of, traces_of
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 RELATIVE = 1e-4
 
 

@@ -28,6 +28,7 @@ def test_mutated_configs_of_every_family(tmp_path: Path):
     assert {"refused", "loaded"} == {checkpoints.case(families, seed, config_only=True) for seed in range(80)}
 
 
+@pytest.mark.slow("sixty broken tokenizers")
 def test_tokenizers(originals: dict[str, Path]):
     outcomes = {checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed) for seed in range(60)}
     assert "the same ids" in outcomes

@@ -11,6 +11,8 @@ from encoder.cli.main import main as encoderscope
 from pages.teaching.lessons import command
 from pages.teaching.lessons.check import check
 
+pytestmark = pytest.mark.sample(3, "another lesson")
+
 BAD = """---
 title: A title
 minutes: 5
@@ -149,6 +151,7 @@ def test_several_files_and_folders_are_checked(
     assert "no lesson" in capsys.readouterr().err
 
 
+@pytest.mark.slow("starts the command in another process")
 def test_the_command_line_hands_all_paths_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     missing = [tmp_path / "a.md", tmp_path / "b.md"]
     assert encoderscope(["lesson", "check", *map(str, missing)]) == 2

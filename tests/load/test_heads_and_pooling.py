@@ -29,7 +29,7 @@ with warnings.catch_warnings():
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Dropout, Pooling
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sample(3, "another checkpoint")]
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from tests.load import every_family
 from tests.load.reference import image_model_of, vit_of, write
 from tests.load.test_parity import compare, run
 
+pytestmark = pytest.mark.sample(3, "another checkpoint")
+
 FAMILIES: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...]]] = {
     "deit": ("DeiT", "Model", {}, ("[CLS]", "[DIST]")),
     "dinov2": ("Dinov2", "Model", {"mlp_ratio": 2}, ("[CLS]",)),

@@ -21,6 +21,8 @@ from encoder.checkpoints.families.reader import ACTIVATIONS
 from tests.load.joints import FAMILIES, TEXTS, ids_of, model_of, write
 from tests.load.test_parity import close, run
 
+pytestmark = pytest.mark.sample(3, "another checkpoint")
+
 PIXELS = torch.randn(3, 3, 24, 24, generator=torch.Generator().manual_seed(0))
 
 

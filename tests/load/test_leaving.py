@@ -26,6 +26,7 @@ def theirs(folder: Path, texts: list[str], dtype: torch.dtype = torch.float32) -
         return model(**tokens).last_hidden_state
 
 
+@pytest.mark.sample(3, "another shipped model")
 @pytest.mark.parametrize("name", ["twin-pre", "twin-post", "minilm"])
 def test_transformers_opens_what_was_saved(name: str, tmp_path: Path):
     model = encoder.load(name, device="cpu")

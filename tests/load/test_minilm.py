@@ -118,6 +118,7 @@ def test_it_cannot_fill_in_a_masked_word_and_says_so(minilm: TextEncoder):
         minilm.predict_masked(minilm.trace("a [MASK]"))
 
 
+@pytest.mark.slow("opens a model in another process")
 def test_loading_it_imports_no_compiler_and_no_reference():
     """Drawing random weights for a model on the meta device would pull in torch's compiler, for more than a second."""
     code = (

@@ -15,6 +15,8 @@ from torch import Tensor
 from encoder import Trace
 from tests.load.reference import FAMILIES, inputs_of, pooled, sentence
 
+pytestmark = pytest.mark.sample(3, "another checkpoint")
+
 TOLERANCE = 1e-5
 #: Words a text; with two special tokens T is 3, 11, 39 (past the window of 7) and 182 (past MPNet's 128).
 LENGTHS = (1, 9, 37, 180)

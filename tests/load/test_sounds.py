@@ -19,6 +19,8 @@ from encoder.inputs.log_mel import KaldiMel, Samples, WhisperMel
 from tests.load import sounds
 from tests.load.test_parity import close, compare
 
+pytestmark = pytest.mark.sample(3, "another checkpoint")
+
 each_family = pytest.mark.parametrize("family", sounds.FAMILIES)
 
 

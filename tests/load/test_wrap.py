@@ -18,6 +18,8 @@ from encoder.measure import heads
 from tests.load import every_family, joints, reference, sounds
 from tests.load.reference import FAMILIES, sentence
 
+pytestmark = pytest.mark.sample(3, "another checkpoint")
+
 TEXTS = [sentence(3), sentence(12, seed=1), sentence(7, seed=2)]
 PIXELS = np.random.default_rng(0).integers(0, 256, (24, 24, 3), dtype=np.uint8)
 
@@ -178,6 +180,7 @@ def test_what_cannot_be_wrapped_says_what_to_do(checkpoint: Callable):
         encoder.wrap(transformers.FNetModel(config), tokenizer)
 
 
+@pytest.mark.slow("opens a model in another process")
 def test_wrapping_imports_neither_library():
     import subprocess
     import sys

@@ -58,6 +58,7 @@ def test_a_recipe_in_the_address_is_run(minilm: encoder.TextEncoder) -> None:
     assert "edits" not in app.query_params
 
 
+@pytest.mark.slow("adds an edit of every kind, one run of the page each")
 def test_an_edit_is_added_by_the_form(minilm: encoder.TextEncoder) -> None:
     app = visit("interventions", text=TEXT, layer="3", head="4")
     app.session_state["lazy:add-edit"] = True

@@ -22,6 +22,8 @@ from pages.contribution.deletion import SEEDS
 from pages.core.words.formulas import number
 from tests.pages.apps import assert_well, sentences, visit
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 PAGE, TEXT = "contribution", "The keys to the old wooden cabinet are on the table."
 PARTS = ["moves", "rollout", "plane", "deletion", "class"]
 

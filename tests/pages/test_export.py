@@ -24,6 +24,8 @@ from pages.core.widgets import export
 from tests.pages.apps import assert_well, exported, registered, visit
 from tests.test_report import HOSTILE, Page, drawn
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 TEXT = "The tokenizers split unbelievable words."
 
 

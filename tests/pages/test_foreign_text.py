@@ -18,6 +18,8 @@ from pages.core.words.markdown import LONGEST_ERROR, plain, say_error, screen_na
 from tests.conftest import ROOT
 from tests.pages.apps import registered, visit
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 HOSTILE = (
     "![p](http://foreign.test/m.png) [l](http://foreign.test) <b>x</b> https://foreign.test www.foreign.test "
     "a@foreign.test"

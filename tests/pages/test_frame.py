@@ -27,6 +27,8 @@ from pages.state.url_state import state
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, exported, noted, numbers, sentences, visit, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 ODD_TEXTS = {
     "empty": "",
     "spaces": "     ",

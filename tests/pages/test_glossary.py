@@ -156,6 +156,7 @@ NAMING_WORKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(3, "opens another page")
 @pytest.mark.parametrize(("page", "values", "opened"), NAMING_WORKS, ids=[f"{p}{v}" for p, v, _ in NAMING_WORKS])
 def test_no_author_and_year_is_without_a_link(page: str, values: dict[str, str], opened: tuple[str, ...]) -> None:
     app = visit(page, **values)

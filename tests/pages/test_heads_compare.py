@@ -20,6 +20,8 @@ from pages.heads.compare import sides as compare
 from pages.heads.params import WHAT
 from tests.pages.apps import assert_well, exported, noted, numbers, sentences, visit
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 RIVER, MONEY = "We walked along the bank of the river.", "We walked to the bank to get our money."
 LONG = "attention is all you need " * 80
 

@@ -42,6 +42,7 @@ def test_answers(checkpoint: Callable, monkeypatch: pytest.MonkeyPatch):
     assert "question-answering head" in sentences(visit("predict", model="minilm", predict="answer"))
 
 
+@pytest.mark.slow("scores two texts token by token, alone and on a page")
 def test_late_interaction():
     from streamlit.testing.v1 import AppTest
     from streamlit.util import calc_hash

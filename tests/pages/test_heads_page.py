@@ -21,6 +21,8 @@ from pages.heads import colourings
 from pages.heads.colourings import Colouring
 from tests.pages.apps import assert_well, exported, registered, visit, words
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 CAT = "The cat sat on the mat"
 SINK = ":material/vertical_align_bottom:"
 

@@ -22,6 +22,8 @@ from tests.conftest import ROOT
 from tests.load.reference import image_model_of, vit_of, write
 from tests.pages.apps import assert_well, sentences, visit, words, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The page of similarity splits the vectors at the output: along a path its default sentences take half a minute.
 AT_OUTPUT = {"vectors": "6"}

@@ -9,6 +9,8 @@ from pages.core.view import token_rows
 from pages.core.words import formulas
 from tests.pages.apps import assert_well, sentences, visit, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 PAGES = ("positions", "norms")
 TITLES = {
     "positions": "Positions",
@@ -43,6 +45,7 @@ def test_switching_between_the_pages() -> None:
         assert app.query_params["i"] == "1"
 
 
+@pytest.mark.slow("opens two pages with many texts")
 @pytest.mark.parametrize("page", PAGES)
 def test_any_text(page: str) -> None:
     app = visit(page)

@@ -17,6 +17,8 @@ from tests.conftest import ROOT
 from tests.pages.apps import assert_well, sentences, visit, words, written
 from tests.pages.test_images import AT_OUTPUT
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 SHOWN = ("heads", "head_types")
 

@@ -27,6 +27,8 @@ from tests.load import reference
 from tests.pages.apps import assert_well, registered, visit, written
 from tests.test_components import unpack
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 WAYS = [*ways.NEW.values(), *ways.RESEARCH]
 
 

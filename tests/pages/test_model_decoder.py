@@ -20,6 +20,8 @@ from tests.load import decoders, reference
 from tests.pages.apps import assert_well, visit, words
 from tests.test_components import unpack
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 DATE = "the twenty-first of March 1998"
 MONTH = 6
 

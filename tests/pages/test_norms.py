@@ -14,6 +14,8 @@ from pages.core.words.formulas import number
 from pages.norms.params import PARTS
 from tests.pages.apps import assert_well, sentences, visit, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 
 @pytest.mark.parametrize(
     ("name", "model", "opened"),

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from encoder import own
 from tests.conftest import ROOT
 
@@ -29,6 +31,7 @@ assert any("half of z" in one.label for one in app.checkbox)
 """
 
 
+@pytest.mark.slow("opens pages in another process")
 def test_the_pages_offer_a_users_own_names(tmp_path: Path):
     file = tmp_path / "mine.py"
     file.write_text(MINE, encoding="utf-8")

@@ -23,6 +23,8 @@ from tests.pages.test_export import run
 from tests.pages.test_heads_page import SINK
 from tests.test_report import drawn
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 CAT = "The cat sat on the mat"  # 8 tokens
 PADDED = {"text": CAT, "pad": "14", "layer": "1", "head": "3"}
 
@@ -196,6 +198,7 @@ def test_a_key_keeps_its_padding_apart():
     assert traces[1] is cache.trace(hidden) is traces[2].unpadded
 
 
+@pytest.mark.slow("opens a model by the command")
 def test_the_command_line_writes_the_same_numbers(tmp_path, capsys, files: dict[str, Callable[[], bytes]]):
     for padding in ("0", "1"):
         visit(**PADDED, padding=padding)

@@ -16,6 +16,8 @@ from pages.interventions.params import WHERE
 from tests.pages.apps import assert_well, exported, press, sentences, visit, written
 from tests.pages.test_ablation import changed
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 EXAMPLES = examples.read(pair.__file__, "masked")
 HE, SHE = "The nurse said that he was late.", "The nurse said that she was late."
 

@@ -16,6 +16,8 @@ from pages.core.words.formulas import number
 from tests.load import every_family
 from tests.pages.apps import assert_well, visit, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 #: Said of a model whose output for the reversed text is the same.
 SAME_ORDER = "up to rounding"
 

@@ -18,6 +18,8 @@ from pages.core.words import formulas
 from pages.pre_post import diagrams
 from tests.pages.apps import assert_well, charts, visit, written
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 UNTRAINED = {"model": "scratch", "layers": "2", "heads": "2", "width": "16", "ffn": "24"}
 TWINS = {"model": "twin-pre"}
 #: MiniLM next to its weights with the norms moved; an old link says so.

@@ -16,6 +16,8 @@ from recipes.twins.recipe import TrainingRecipe
 from tests.pages.apps import assert_well, noted, numbers, visit, written
 from tests.test_components import unpack
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 MASKED = "A tall [MASK] with large leaves"
 TEXT = "The cat sat on the mat."
 

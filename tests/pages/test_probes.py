@@ -32,6 +32,7 @@ def test_the_page_opens_on_a_recorded_run(model: str):
     assert [button for button in app.button if button.key == "probes:begin"], "the reader's own run is a click"
 
 
+@pytest.mark.slow("trains probes again")
 def test_the_recorded_probes_are_those_of_the_engine(minilm: encoder.TextEncoder):
     task, curve = probe.bundled(recorded.TASK), recorded.recorded()["mean"]
     features = probe.extract(minilm, task)
@@ -59,6 +60,7 @@ def module_monkeypatch():
         yield patch
 
 
+@pytest.mark.slow("trains probes at every layer")
 def test_the_best_layer_is_the_engines_and_its_head_classifies(few: probe.Task, minilm: encoder.TextEncoder):
     app = visit("probes", probe_views="mean", text="A dog barked at night")
     assert not [line for line in app.get("bidi_component") if "plot" in line.proto.component_name]
@@ -111,6 +113,7 @@ def test_a_file_waits_and_is_named(few: probe.Task):
     assert set(controls.TITLES) == set(controls.TASKS)
 
 
+@pytest.mark.slow("writes a checkpoint and opens pages with it")
 def test_a_checkpoints_own_head_is_an_outcome(
     tmp_path: Path, minilm: encoder.TextEncoder, monkeypatch: pytest.MonkeyPatch
 ):

@@ -20,6 +20,7 @@ LINES = sources.EXAMPLE.splitlines()
 TEXT = "The old dog sat in the garden."
 
 
+@pytest.mark.slow("computes the vectors of a collection twice")
 def test_the_nearest_lines_are_found_and_open_their_similarity(minilm: encoder.TextEncoder):
     app = visit("search", query="an animal that naps")
     assert_well(app)

@@ -100,6 +100,7 @@ def test_a_model_with_experts_is_split_at_the_output(tmp_path: Path, monkeypatch
     assert check(app)[-1] < 1e-6
 
 
+@pytest.mark.slow("measures long sentences")
 def test_long_sentences_wait_for_a_click_and_longer_ones_are_refused():
     app = visit("similarity", text="cat " * 40, similar_to=B, vectors="5", path_steps="8")
     assert_well(app)

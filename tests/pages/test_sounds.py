@@ -27,6 +27,8 @@ from tests.load.sounds import model_of, tone
 from tests.pages.apps import assert_well, exported, sentences, visit, words, written
 from tests.pages.test_images import AT_OUTPUT
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
 #: The pages that show the numbers of a sound; the others say what they need.
 SHOWN = (

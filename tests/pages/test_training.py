@@ -51,6 +51,7 @@ def wait_until_still(app: AppTest) -> None:
         app.run()
 
 
+@pytest.mark.slow("trains a model")
 def test_a_run_is_trained_opened_and_compared() -> None:
     app = visit("training", text="a sentence of mine", **TINY)
     press(app, "Train")
@@ -93,6 +94,7 @@ def wait_for_first_steps(group: training.RunGroup) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow("trains a model")
 def test_stop_continue_and_leaving_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "HEARTBEAT", 1.0)
     app = visit("training", **TINY | {"steps": "3000", "train_layers": "4"})
@@ -249,6 +251,7 @@ def test_the_channel_gives_new_numbers_only_and_refuses_others() -> None:
         live.answer(identity, {})
 
 
+@pytest.mark.slow("trains several models")
 def test_the_server_keeps_the_newest_runs_and_stops_those_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = ByteCache(1, training._GROUPS._on_evict)
     monkeypatch.setattr(training, "_GROUPS", limit)

@@ -17,6 +17,8 @@ from pages.state import kept, params, url_state
 from pages.state.url_state import _digest
 from tests.pages.apps import registered, sentences, visit
 
+pytestmark = pytest.mark.sample(3, "another address or input of the same page")
+
 
 @pytest.mark.parametrize(
     ("param", "text", "value"),

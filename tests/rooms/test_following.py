@@ -110,6 +110,7 @@ class Browser:
             self.waits = self.clicks = False
 
 
+@pytest.mark.slow("two teachers race in every order")
 @pytest.mark.parametrize("part", range(8))
 def test_of_two_teachers_the_last_one_wins_in_any_order_of_requests(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "ORDER", Slots(at_once=100))

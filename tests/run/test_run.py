@@ -20,6 +20,8 @@ from encoder.run import DECODER, TRAINED, UNTRAINED, Media, ModelSpec, Place, Ru
 from encoder.run.command import command
 from encoder.run.files import open_run
 
+pytestmark = pytest.mark.sample(3, "another run")
+
 CAT = "The cat sat on the mat"
 HOSTILE = 'He said "no" \\ & twice\n#é🙂 100%'
 SMALL = ModelSpec(UNTRAINED, untrained=Untrained(layers=1, heads=2, width=16, ffn=24, attention=("causal", "sink")))

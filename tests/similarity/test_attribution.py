@@ -19,6 +19,8 @@ from encoder.trace import gradual
 from tests.engine.conftest import WORDS, tiny
 from tests.similarity.full_jacobians import attributed
 
+pytestmark = pytest.mark.sample(3, "another architecture")
+
 A, B = "The cat sat on the mat", "A kitten rested on a rug"
 TINY_A, TINY_B = "the cat sat on a mat .", "big dog ran to the bank"
 TEXTS = st.lists(st.sampled_from([word for word in WORDS if word.isalpha()]), min_size=1, max_size=6).map(" ".join)
@@ -136,6 +138,7 @@ def test_normalising_changes_nothing(make_tiny: Callable[..., TextEncoder]):
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow("tries many pairs of texts")
 @settings(max_examples=8)
 @given(a=TEXTS, b=TEXTS, layer=st.integers(0, 3), reference=st.sampled_from(similarity.REFERENCES))
 def test_the_sum_and_the_symmetry_of_any_texts(a: str, b: str, layer: int, reference: str):
@@ -179,6 +182,7 @@ def test_steps_grow_but_at_most_double(errors: list[float]):
         assert tried[-1][0] + 2 <= steps <= 2 * tried[-1][0]
 
 
+@pytest.mark.slow("integrates with many steps")
 def test_more_steps_are_nearer(make_tiny: Callable[..., TextEncoder]):
     errors = [similarity.attribute(make_tiny(), TINY_A, TINY_B, steps=steps).error for steps in (1, 8, 64)]
     assert errors[0] > errors[1] > errors[2]
@@ -244,6 +248,7 @@ def test_threads_share_a_model(make_tiny: Callable[..., TextEncoder]):
         np.testing.assert_array_equal(matrix, alone)
 
 
+@pytest.mark.slow("integrates again with 64 steps")
 def test_the_cells_have_an_error_of_their_own():
     model = tiny()
     found, fine = (similarity.attribute(model, "the cat", "the dog", steps=steps) for steps in (3, 64))

@@ -89,6 +89,7 @@ def are_those_of_python(found: list[dict[str, Any]], name: str, given: list[str]
         close(browser["stream"], trace.values["layers.2.after_attention"][:n], most)
 
 
+@pytest.mark.sample(2, "computes fifty texts of another model in JavaScript")
 @pytest.mark.parametrize("name", ["twin-pre", "twin-post"])
 def test_fifty_texts_give_the_numbers_of_python(name: str, tmp_path: Path) -> None:
     are_those_of_python(in_browser(name, FIFTY, tmp_path, texts=texts(50)), name, texts(50))
@@ -191,6 +192,7 @@ def test_bytes_are_those_of_the_wire_format(tmp_path: Path) -> None:
     assert bytes(found[4 + length :])[:24] == ours[4 + int.from_bytes(ours[:4], "little") :][:24]
 
 
+@pytest.mark.slow("computes a model in JavaScript")
 def test_minilm_is_as_close_as_its_page_says(tmp_path: Path) -> None:
     """Three texts; docs/site.md has the figure of fifty."""
     some = [*texts(2), "The animal did not cross the street because it was too tired."]
