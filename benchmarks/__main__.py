@@ -107,9 +107,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--lengths", nargs="*", type=_length(512), help="T for MiniLM, up to 512")
     found.add_argument("--long", nargs="*", type=_length(8192), help="T for the random rotary encoder, up to 8192")
     found.add_argument(
-        "--clock", choices=("wall", "cpu"), default="wall",
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
         help="of parts without a browser: wall time, or on a shared machine the time of its threads",
-    )  # fmt: skip
+    )
     found.add_argument("--json", type=Path, default=report.RESULTS / "latest.json", metavar="FILE")
     return found
 

@@ -105,9 +105,15 @@ def byte_figures(n_tokens: int, sent: int) -> Iterator[Figure]:
     raw = {"ours": report.megabytes(sent), "theirs": report.megabytes(theirs)}
     target = BYTE_TARGETS.get(n_tokens)
     yield Figure(
-        "browser", "bytes for all heads and one", "bertviz model_view", sent / theirs, tokens=n_tokens, target=target,
-        raw=raw, note=note,
-    )  # fmt: skip
+        "browser",
+        "bytes for all heads and one",
+        "bertviz model_view",
+        sent / theirs,
+        tokens=n_tokens,
+        target=target,
+        raw=raw,
+        note=note,
+    )
 
 
 def switch_figures(
@@ -138,9 +144,15 @@ def switch_figures(
                 raw = {"ours": report.seconds(median), "theirs": report.seconds(taken)}
                 note = "" if theirs else PUBLISHED
                 yield Figure(
-                    "browser", part, "bertviz' layer switch", median / taken, tokens=n_tokens, target=0.1,
-                    raw=raw, note=note,
-                )  # fmt: skip
+                    "browser",
+                    part,
+                    "bertviz' layer switch",
+                    median / taken,
+                    tokens=n_tokens,
+                    target=0.1,
+                    raw=raw,
+                    note=note,
+                )
 
 
 def parts_of(what: str, series: Sequence[Chosen]) -> dict[str, list[float]]:

@@ -61,9 +61,18 @@ def throughput(texts: int, rounds: int, clock: str) -> Figure:
     found = timing.ratio(measured["ours"], measured["theirs"])
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
     return Figure(
-        "corpus", f"all heads of {len(some):,} sentences", "sentence-transformers `encode`", found.value, None, "",
-        SHARE_OF_TIME, found.low, found.high, raw, f"{torch.get_num_threads()} threads, {clock} time",
-    )  # fmt: skip
+        "corpus",
+        f"all heads of {len(some):,} sentences",
+        "sentence-transformers `encode`",
+        found.value,
+        None,
+        "",
+        SHARE_OF_TIME,
+        found.low,
+        found.high,
+        raw,
+        f"{torch.get_num_threads()} threads, {clock} time",
+    )
 
 
 def survey(model: TextEncoder, texts: tuple[str, ...]) -> BlockResult:
@@ -152,6 +161,4 @@ def nearest(tokens: int, rounds: int, clock: str) -> Iterator[Figure]:
     }
     note = f"exact, {torch.get_num_threads()} threads, {clock} time"
     for name, series in timing.in_turn(calls, seconds=0, least=rounds, clock=clock).items():
-        yield Figure(
-            "corpus", f"{name} among {tokens:,}", "", statistics.median(series), None, "s", SECONDS, note=note
-        )  # fmt: skip
+        yield Figure("corpus", f"{name} among {tokens:,}", "", statistics.median(series), None, "s", SECONDS, note=note)

@@ -58,9 +58,16 @@ def times(pair: ModelPair, n_tokens: int, seconds: float, clock: str) -> Iterato
         found = timing.ratio(measured[ours], measured[theirs])
         medians = {name: statistics.median(measured[name]) for name in (ours, theirs)}
         return Figure(
-            "engine", what if small else f"{what} ({pair.name})", against, found.value, tokens=n_tokens, target=target,
-            low=found.low, high=found.high, raw={name: report.seconds(value) for name, value in medians.items()},
-        )  # fmt: skip
+            "engine",
+            what if small else f"{what} ({pair.name})",
+            against,
+            found.value,
+            tokens=n_tokens,
+            target=target,
+            low=found.low,
+            high=found.high,
+            raw={name: report.seconds(value) for name, value in medians.items()},
+        )
 
     yield figure("traced forward", "plain forward", "trace", "plain", 1.10 if n_tokens >= 64 else None)
     yield figure("plain forward", "transformers SDPA", "plain", "transformers", 1.05)
@@ -104,10 +111,16 @@ def maps_with_the_pass(pair: ModelPair, n_tokens: int, seconds: float, clock: st
     measured = timing.in_turn(sides, seconds=seconds, least=2 if n_tokens > LONGEST_EAGER else 7, clock=clock)
     ratio = timing.ratio(measured["together"], measured["apart"])
     return Figure(
-        "engine", "trace with all small maps (rotary)", "trace, then maps", ratio.value, tokens=n_tokens,
-        target=0.75 if n_tokens > LONGEST_EAGER else None, low=ratio.low, high=ratio.high,
+        "engine",
+        "trace with all small maps (rotary)",
+        "trace, then maps",
+        ratio.value,
+        tokens=n_tokens,
+        target=0.75 if n_tokens > LONGEST_EAGER else None,
+        low=ratio.low,
+        high=ratio.high,
         raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
-    )  # fmt: skip
+    )
 
 
 def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
@@ -123,10 +136,14 @@ def peaks(pair: ModelPair, n_tokens: int) -> Iterator[Figure]:
     theirs, _ = memory.tensor_bytes(eager)
     what = "peak memory of a trace" if pair.name == "MiniLM" else f"peak memory of a trace ({pair.name})"
     yield Figure(
-        "engine", what, "transformers, attentions and hidden states", ours / theirs, tokens=n_tokens,
+        "engine",
+        what,
+        "transformers, attentions and hidden states",
+        ours / theirs,
+        tokens=n_tokens,
         target=0.4 if n_tokens >= 512 else None,
         raw={"ours": report.megabytes(ours), "theirs": report.megabytes(theirs)},
-    )  # fmt: skip
+    )
 
 
 def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
@@ -149,17 +166,29 @@ def effects_of_heads(seconds: float, clock: str) -> Iterator[Figure]:
     for name in list(sides)[1:]:
         ratio = timing.ratio(measured["effects"], measured[name])
         yield Figure(
-            "engine", f"effects of {n_heads} heads", name, ratio.value, tokens=16, target=targets.get(name),
-            low=ratio.low, high=ratio.high, raw=raw,
-        )  # fmt: skip
+            "engine",
+            f"effects of {n_heads} heads",
+            name,
+            ratio.value,
+            tokens=16,
+            target=targets.get(name),
+            low=ratio.low,
+            high=ratio.high,
+            raw=raw,
+        )
     peak = memory.peak_resident(
         "import encoder\nfrom benchmarks import subjects\nfrom encoder.causal import ablate_each_head\n"
         "model = encoder.load('minilm', device='cpu')\nablate_each_head(model, subjects.sentence(model, 512))"
     )
     yield Figure(
-        "engine", f"resident memory of a process: effects of {n_heads} heads", "", peak / 1e9, tokens=512, unit="GB",
+        "engine",
+        f"resident memory of a process: effects of {n_heads} heads",
+        "",
+        peak / 1e9,
+        tokens=512,
+        unit="GB",
         target=1.0,
-    )  # fmt: skip
+    )
 
 
 @torch.no_grad()
@@ -189,9 +218,15 @@ def longest_trace(n_tokens: int) -> Figure:
     maps = subjects.LAYERS * subjects.HEADS * n_tokens**2 * 4
     raw = {"in all": report.megabytes(peak), "attention maps only": report.megabytes(maps)}
     return Figure(
-        "engine", "resident memory of a process that traces (rotary)", "", peak / 1e9, tokens=n_tokens, unit="GB",
-        target=LONG_TRACE_BYTES / 1e9, raw=raw,
-    )  # fmt: skip
+        "engine",
+        "resident memory of a process that traces (rotary)",
+        "",
+        peak / 1e9,
+        tokens=n_tokens,
+        unit="GB",
+        target=LONG_TRACE_BYTES / 1e9,
+        raw=raw,
+    )
 
 
 def import_time(rounds: int, clock: str) -> Figure:

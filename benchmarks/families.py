@@ -85,9 +85,16 @@ def ratio(title: str, case: Case, seconds: float, clock: str) -> Figure:
     measured = timing.in_turn(calls, seconds=seconds, least=7, clock=clock)
     found = timing.ratio(*measured.values())
     return Figure(
-        "families", title, "transformers", found.value, tokens=mine.shape[1], target=1.1, low=found.low,
-        high=found.high, raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
-    )  # fmt: skip
+        "families",
+        title,
+        "transformers",
+        found.value,
+        tokens=mine.shape[1],
+        target=1.1,
+        low=found.low,
+        high=found.high,
+        raw={name: report.seconds(statistics.median(series)) for name, series in measured.items()},
+    )
 
 
 def inputs(model: Any) -> Tensor:

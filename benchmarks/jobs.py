@@ -80,10 +80,18 @@ async def both(app: serving.App, visitors: int, seconds: float) -> list[Figure]:
     values = [percentile([one for all_ in kind.values() for one in all_], 95) for kind in (before, during)]
     found = [
         Figure("jobs", f"{what}, without jobs", "", values[0], unit="s", raw=spread(flat(before))),
-        Figure("jobs", f"{what}, with three long jobs", "", values[1], unit="s", target=P95_SECONDS,
-               raw=spread(flat(during)) | places, note=note),
+        Figure(
+            "jobs",
+            f"{what}, with three long jobs",
+            "",
+            values[1],
+            unit="s",
+            target=P95_SECONDS,
+            raw=spread(flat(during)) | places,
+            note=note,
+        ),
         Figure("jobs", "the same, with jobs / without", "", values[1] / values[0], unit="x"),
-    ]  # fmt: skip
+    ]
     for name, waits in during.items():
         found.append(
             Figure("jobs", f"with three long jobs: {name}", "", percentile(waits, 95), unit="s", raw=spread(waits))
@@ -105,8 +113,13 @@ def variants(page: str) -> Iterator[dict[str, str]]:
             yield {"model": "scratch", "width": "384", "layers": "6", "seed": str(number)}
         else:
             width, setting = (256, 128, 64, 32)[number % 4], ("real", "theory")[number // 4 % 2]
-            yield {"train_part": "gradients", "grad_setting": setting, "grad_width": str(width), "grad_seeds": "5",
-                   "grad_depths": "1,2,3,4,6,8,12,16,24"}  # fmt: skip
+            yield {
+                "train_part": "gradients",
+                "grad_setting": setting,
+                "grad_width": str(width),
+                "grad_seeds": "5",
+                "grad_depths": "1,2,3,4,6,8,12,16,24",
+            }
 
 
 async def work(worker: Worker, button: str) -> None:

@@ -37,9 +37,15 @@ def against(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Fi
             peak, _ = memory.tensor_bytes(lambda: subjects.minilm().ours.trace_tokens(found))
             raw = {"ours": report.megabytes(peak), "theirs": "240 MB"}
             yield Figure(
-                "engine", "peak memory of a trace", "TransformerLens' cache", peak / 240e6, tokens=512, target=0.2,
-                raw=raw, note=note,
-            )  # fmt: skip
+                "engine",
+                "peak memory of a trace",
+                "TransformerLens' cache",
+                peak / 240e6,
+                tokens=512,
+                target=0.2,
+                raw=raw,
+                note=note,
+            )
         return
     pair = subjects.minilm()
     for n_tokens in lengths:
@@ -65,9 +71,15 @@ def against(lengths: tuple[int, ...], seconds: float, clock: str) -> Iterator[Fi
         ratio = timing.ratio(measured["cached"], measured["plain"])
         raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
         yield Figure(
-            "engine", "TransformerLens: run_with_cache", "its own plain forward", ratio.value, tokens=n_tokens,
-            low=ratio.low, high=ratio.high, raw=raw,
-        )  # fmt: skip
+            "engine",
+            "TransformerLens: run_with_cache",
+            "its own plain forward",
+            ratio.value,
+            tokens=n_tokens,
+            low=ratio.low,
+            high=ratio.high,
+            raw=raw,
+        )
 
 
 def bridge() -> Any:

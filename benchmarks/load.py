@@ -183,9 +183,16 @@ def figures(series: Series, visitors: int, thinking: float) -> Iterator[Figure]:
     )
     worst = percentile(every, 95)
     yield Figure(
-        "load", f"{what}: 95th percentile", "", worst, tokens=TOKENS, unit="s", target=P95_SECONDS.get(visitors),
-        raw=spread(every), note=note,
-    )  # fmt: skip
+        "load",
+        f"{what}: 95th percentile",
+        "",
+        worst,
+        tokens=TOKENS,
+        unit="s",
+        target=P95_SECONDS.get(visitors),
+        raw=spread(every),
+        note=note,
+    )
     for name, runs in series.runs.items():
         if runs:
             taken = [run.seconds for run in runs]

@@ -98,8 +98,14 @@ def sound_figures(browser: Any, url: str, repeats: int, place: Path) -> Iterator
     from encoder import Sound
     from encoder.inputs.sound_files import wav_bytes
 
-    config = transformers.WhisperConfig(d_model=384, encoder_layers=4, encoder_attention_heads=6, encoder_ffn_dim=1536,
-                                        decoder_layers=1, decoder_attention_heads=6)  # fmt: skip
+    config = transformers.WhisperConfig(
+        d_model=384,
+        encoder_layers=4,
+        encoder_attention_heads=6,
+        encoder_ffn_dim=1536,
+        decoder_layers=1,
+        decoder_attention_heads=6,
+    )
     transformers.WhisperModel(config).save_pretrained(place / "whisper")
     transformers.WhisperFeatureExtractor().save_pretrained(place / "whisper")
     said = r"\d\S* s attends most to .*"

@@ -346,8 +346,12 @@ def run(rounds: int, tokens: int) -> list[str]:
         peaks = [memory.tensor_bytes(call)[0] / 1e6 for call in calls.values()]
         measured = timing.in_turn(calls, seconds=0, least=rounds)
         seconds = [1e3 * statistics.median(measured[tool]) for tool in TOOLS]
-        cells = [" / ".join(str(lines(task)) for task in contest), " / ".join(f"{one:,.3g}" for one in seconds),
-                 " / ".join(f"{one:,.2g}" for one in peaks), f"{worst:.0e}"]  # fmt: skip
+        cells = [
+            " / ".join(str(lines(task)) for task in contest),
+            " / ".join(f"{one:,.3g}" for one in seconds),
+            " / ".join(f"{one:,.2g}" for one in peaks),
+            f"{worst:.0e}",
+        ]
         rows.append(f"| {name} | {' | '.join(cells)} |")
         print(rows[-1], file=sys.stderr, flush=True)
     return rows

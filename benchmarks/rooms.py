@@ -99,13 +99,25 @@ def _protocol(place: str, processes: int, followers: int, changes: int, target: 
         if not seconds:
             continue
         yield Figure(
-            "rooms", f"{followers} followers, {where}: {what} has reached 95%", "", percentile(seconds, 95),
-            tokens=TOKENS, unit="s", target=target if what == A_CHANGE else REACH_MANY, raw=spread(seconds), note=note,
-        )  # fmt: skip
+            "rooms",
+            f"{followers} followers, {where}: {what} has reached 95%",
+            "",
+            percentile(seconds, 95),
+            tokens=TOKENS,
+            unit="s",
+            target=target if what == A_CHANGE else REACH_MANY,
+            raw=spread(seconds),
+            note=note,
+        )
     yield Figure(
-        "rooms", f"server's work for a follower's redraw, {where}", "", 1000 * work, tokens=TOKENS, unit="ms",
+        "rooms",
+        f"server's work for a follower's redraw, {where}",
+        "",
+        1000 * work,
+        tokens=TOKENS,
+        unit="ms",
         target=WORK_MS if processes == 1 else None,
-    )  # fmt: skip
+    )
     if missing:
         raise RuntimeError(f"{where}: {missing} redraws are missing")
     if logs:

@@ -60,9 +60,18 @@ def throughput(model: TextEncoder, texts: int, rounds: int, clock: str) -> Figur
     found = timing.ratio(measured["ours"], measured["theirs"])
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
     return Figure(
-        "search", f"embedding {len(some):,} sentences", "sentence-transformers `encode`", found.value, None, "",
-        SHARE_OF_TIME, found.low, found.high, raw, f"{torch.get_num_threads()} threads, {clock} time",
-    )  # fmt: skip
+        "search",
+        f"embedding {len(some):,} sentences",
+        "sentence-transformers `encode`",
+        found.value,
+        None,
+        "",
+        SHARE_OF_TIME,
+        found.low,
+        found.high,
+        raw,
+        f"{torch.get_num_threads()} threads, {clock} time",
+    )
 
 
 def reference() -> Any:

@@ -57,9 +57,18 @@ def against_backward(model: TextEncoder, texts: tuple[str, str], tokens: int, ro
     found = timing.ratio(measured["ours"], measured["theirs"])
     raw = {name: report.seconds(statistics.median(series)) for name, series in measured.items()}
     return Figure(
-        "similarity", "attribution to input tokens", "D backward passes", found.value, tokens, "", SHARE_OF_BACKWARD,
-        found.low, found.high, raw, f"{STEPS} points of each path",
-    )  # fmt: skip
+        "similarity",
+        "attribution to input tokens",
+        "D backward passes",
+        found.value,
+        tokens,
+        "",
+        SHARE_OF_BACKWARD,
+        found.low,
+        found.high,
+        raw,
+        f"{STEPS} points of each path",
+    )
 
 
 def backward(model: TextEncoder, a: str, b: str, steps: int) -> np.ndarray:

@@ -75,5 +75,8 @@ def _vocabulary(model: TextEncoder) -> dict[str, Any]:
     kinds = normalizer.get("type"), (described.get("pre_tokenizer") or {}).get("type"), words["type"]
     if kinds != ("BertNormalizer", "BertPreTokenizer", "WordPiece"):
         raise EncoderError(f"{model.name}: the browser splits words as BERT does, and this tokenizer is another.")
-    return {"vocabulary": words["vocab"], "lowercase": bool(normalizer["lowercase"]),
-            "special": {"cls": "[CLS]", "sep": "[SEP]", "unk": words["unk_token"]}}  # fmt: skip
+    return {
+        "vocabulary": words["vocab"],
+        "lowercase": bool(normalizer["lowercase"]),
+        "special": {"cls": "[CLS]", "sep": "[SEP]", "unk": words["unk_token"]},
+    }

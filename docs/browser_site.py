@@ -94,16 +94,25 @@ def write(
             place.mkdir(exist_ok=True)
             up = "../" if page.folder else ""
             about = {
-                "models": {one.name: {"title": one.title, "note": one.note, "file": f"{up}models/{files[one.name]}"}
-                           for one in models},
-                "example": example, "hidden": hidden, "service": f"{up}service.js",
+                "models": {
+                    one.name: {"title": one.title, "note": one.note, "file": f"{up}models/{files[one.name]}"}
+                    for one in models
+                },
+                "example": example,
+                "hidden": hidden,
+                "service": f"{up}service.js",
                 "colours": thumbnails_lut("viridis").ravel().tolist(),
-                "worker": f"{up}{names['worker.js']}", **(more or {}),
-            }  # fmt: skip
+                "worker": f"{up}{names['worker.js']}",
+                **(more or {}),
+            }
             text = _document(page, pages, models, about, up, names, css, block if not page.folder else None)
             (place / "index.html").write_text(text, encoding="utf-8")
-        kept = [*names.values(), css, *(f"models/{name}" for name in files.values()),
-                *(f"{page.folder}/" if page.folder else "./" for page in pages)]  # fmt: skip
+        kept = [
+            *names.values(),
+            css,
+            *(f"models/{name}" for name in files.values()),
+            *(f"{page.folder}/" if page.folder else "./" for page in pages),
+        ]
         service = (HERE / "service.js").read_text(encoding="utf-8")
         version = hashlib.sha256(json.dumps(kept).encode() + block.block()).hexdigest()[:12]
         (folder / "service.js").write_text(
@@ -154,8 +163,10 @@ def _document(
     data = json.dumps(about, separators=(",", ":")).replace("<", "\\u003c")
     block = ""
     if first is not None:
-        block = (f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
-                 f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>')  # fmt: skip
+        block = (
+            f'<script type="application/octet-stream" id="first" data-place="model" data-kind="{first.kind}" '
+            f'data-height="{first.height}">{base64.b64encode(first.block()).decode()}</script>'
+        )
     uses = ["site.js"] if 'class="drawing"' in page.body else []
     scripts = "".join(f'<script src="{up}{names[name]}" defer></script>' for name in (*page.scripts, *uses))
     policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; base-uri 'none'"

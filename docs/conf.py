@@ -56,8 +56,17 @@ def api() -> str:
         parts += [f".. auto{kind}:: encoder.{name}", *members, ""]
     parts += ["```", ""]
     for name in sorted(set(values) - set(names)):
-        parts += [f"## encoder.{name}", "", "```{eval-rst}", f".. automodule:: encoder.{name}", "   :members:",
-                  "   :imported-members:", "   :no-index:", "```", ""]  # fmt: skip
+        parts += [
+            f"## encoder.{name}",
+            "",
+            "```{eval-rst}",
+            f".. automodule:: encoder.{name}",
+            "   :members:",
+            "   :imported-members:",
+            "   :no-index:",
+            "```",
+            "",
+        ]
     return "\n".join(parts)
 
 

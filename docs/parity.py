@@ -133,15 +133,24 @@ def of_pairs(model: Any, theirs: Any, dtype: torch.dtype) -> tuple[list[Tensor],
 def rows() -> Iterator[Row]:
     """Every row of the table."""
     images = (
-        ("ViT", "ViT", {}), ("DeiT", "DeiT", {}), ("DINOv2", "Dinov2", {}), ("DINOv2, SwiGLU", "Dinov2",
-        {"use_swiglu_ffn": True}), ("DINOv2, registers", "Dinov2WithRegisters", {"num_register_tokens": 3}),
-    )  # fmt: skip
+        ("ViT", "ViT", {}),
+        ("DeiT", "DeiT", {}),
+        ("DINOv2", "Dinov2", {}),
+        ("DINOv2, SwiGLU", "Dinov2", {"use_swiglu_ffn": True}),
+        ("DINOv2, registers", "Dinov2WithRegisters", {"num_register_tokens": 3}),
+    )
     for family, name, fields in images:
         for head in ("Model", "ForImageClassification") if name in ("ViT", "DeiT") else ("Model",):
             more = {**fields, **({"num_labels": 7} if head != "Model" else {})}
             yield Row(family, f"{name}{head}", _image(name, head, more), plain_write, of_images)
-    named = {"ast": "AST", "whisper": "Whisper", "wav2vec2": f"Wav2Vec2, {POST}", "wav2vec2-stable": f"Wav2Vec2, {PRE}",
-             "hubert": f"HuBERT, {POST}", "hubert-stable": f"HuBERT, {PRE}"}  # fmt: skip
+    named = {
+        "ast": "AST",
+        "whisper": "Whisper",
+        "wav2vec2": f"Wav2Vec2, {POST}",
+        "wav2vec2-stable": f"Wav2Vec2, {PRE}",
+        "hubert": f"HuBERT, {POST}",
+        "hubert-stable": f"HuBERT, {PRE}",
+    }
     for family, title in named.items():
         head = "ForSequenceClassification" if family[0] in "wh" and family != "whisper" else "ForAudioClassification"
         for kind, fields in (("Model", {}), (head, {"num_labels": 7}), (head, {"num_labels": 7, SUMMED: True})):

@@ -83,9 +83,14 @@ def main() -> None:
     pictures = [picture for picture, _ in frames]
     file = HERE / "encoderscope.webp"
     pictures[0].save(
-        file, save_all=True, append_images=pictures[1:], duration=[duration for _, duration in frames], loop=0,
-        quality=QUALITY, method=6,
-    )  # fmt: skip
+        file,
+        save_all=True,
+        append_images=pictures[1:],
+        duration=[duration for _, duration in frames],
+        loop=0,
+        quality=QUALITY,
+        method=6,
+    )
     if file.stat().st_size > LARGEST_BYTES:
         raise ValueError(f"{file.name} has {file.stat().st_size:,} bytes: lower QUALITY or SHOWN_WIDTH.")
 

@@ -38,25 +38,53 @@ def pages() -> list[SitePage]:
     import_params()  # a lesson is read with the values of all pages
     place = ("layer", "head")
     return [
-        SitePage("", "Model", "What does a transformer encoder do with your sentence?",
-                 controls(TEXTS, SENTENCES) + drawings("model")),
-        SitePage("heads", "Heads", "Which tokens does each head attend to?",
-                 controls(TEXTS, SENTENCES, names=place) + _views() + drawings("grid", "head"), ("plotly.js",),
-                 app="heads"),
-        SitePage("pre_post", "Pre-norm vs post-norm", "How does the norm of the residual stream grow in each?",
-                 controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True), app="pre_post"),
-        SitePage("predict", "Predict", "Which word does the model expect?",
-                 controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"), ("plotly.js",),
-                 "predict"),
-        SitePage("digit", "Digits", "Which patches of your digit does each head attend to?",
-                 controls((), [], text=False)
-                 + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
-                 + drawings("model")),
-        SitePage("by_hand", "By hand", "Can you compute one encoder layer yourself?",
-                 '<div class="drawing" id="by_hand"></div>', app="by_hand"),
+        SitePage(
+            "",
+            "Model",
+            "What does a transformer encoder do with your sentence?",
+            controls(TEXTS, SENTENCES) + drawings("model"),
+        ),
+        SitePage(
+            "heads",
+            "Heads",
+            "Which tokens does each head attend to?",
+            controls(TEXTS, SENTENCES, names=place) + _views() + drawings("grid", "head"),
+            ("plotly.js",),
+            app="heads",
+        ),
+        SitePage(
+            "pre_post",
+            "Pre-norm vs post-norm",
+            "How does the norm of the residual stream grow in each?",
+            controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True),
+            app="pre_post",
+        ),
+        SitePage(
+            "predict",
+            "Predict",
+            "Which word does the model expect?",
+            controls(TEXTS[:2], [HIDDEN], names=place) + _views() + drawings("grid", "head"),
+            ("plotly.js",),
+            "predict",
+        ),
+        SitePage(
+            "digit",
+            "Digits",
+            "Which patches of your digit does each head attend to?",
+            controls((), [], text=False)
+            + '<div class="drawing" id="draw"></div><div class="site-examples" id="digits"></div>'
+            + drawings("model"),
+        ),
+        SitePage(
+            "by_hand",
+            "By hand",
+            "Can you compute one encoder layer yourself?",
+            '<div class="drawing" id="by_hand"></div>',
+            app="by_hand",
+        ),
         SitePage("lessons", "Lessons", "What will you predict, compute and explain?", _lessons(), app="lessons"),
         SitePage("glossary", "Glossary", "What does each term mean?", _glossary(), app="glossary"),
-    ]  # fmt: skip
+    ]
 
 
 def _views() -> str:
@@ -69,8 +97,10 @@ def _lessons() -> str:
     rows = []
     for one in map(_lesson, LESSONS):
         asked = sum(step.question is not None for step in one.steps)
-        rows.append(f'<dt><a href="{one.name}.html">{html.escape(one.title)}</a></dt>'
-                    f"<dd>{asked} questions, {one.minutes} minutes</dd>")  # fmt: skip
+        rows.append(
+            f'<dt><a href="{one.name}.html">{html.escape(one.title)}</a></dt>'
+            f"<dd>{asked} questions, {one.minutes} minutes</dd>"
+        )
     return f"<dl>{''.join(rows)}</dl>"
 
 
@@ -101,8 +131,7 @@ def shared() -> dict[str, object]:
 def main() -> None:
     """Make the site."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
-    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN,
-          more=shared())  # fmt: skip
+    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared())
     for name in LESSONS:
         (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")

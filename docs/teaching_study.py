@@ -56,9 +56,14 @@ def analyse(group: np.ndarray, before: np.ndarray, after: np.ndarray) -> Result:
     d = float((own.mean() - other.mean()) / pooled)
     d_error = math.sqrt(1 / len(own) + 1 / len(other) + d * d / (2 * (len(own) + len(other))))
     return Result(
-        n, gains, float(found[1]), (float(found[1]) - reach, float(found[1]) + reach),
-        float(2 * stats.t.sf(abs(found[1] / error), free)), d, (d - 1.96 * d_error, d + 1.96 * d_error),
-    )  # fmt: skip
+        n,
+        gains,
+        float(found[1]),
+        (float(found[1]) - reach, float(found[1]) + reach),
+        float(2 * stats.t.sf(abs(found[1] / error), free)),
+        d,
+        (d - 1.96 * d_error, d + 1.96 * d_error),
+    )
 
 
 def group_size(d: float, power: float = 0.8, level: float = 0.05) -> int:

@@ -25,6 +25,9 @@ def evaluated(module: Path, names: str, expression: str, folder: Path) -> Any:
     done = subprocess.run(
         [deno.find_deno_bin(), "run", *allowed, str(script)],
         env={**os.environ, "DENO_DIR": str(folder / "deno"), "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
-        check=True, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     return json.loads(done.stdout)

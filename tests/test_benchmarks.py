@@ -59,8 +59,19 @@ def test_the_file_holds_every_figure_and_nothing_of_this_machine_but_its_kind(tm
     found = json.loads(target.read_text(encoding="utf-8"))
     assert [entry["value"] for entry in found["figures"]] == [figure.value for figure in FIGURES]
     assert set(found["figures"][0]) == {
-        "part", "what", "against", "value", "tokens", "unit", "target", "low", "high", "raw", "note", "verdict",
-    }  # fmt: skip
+        "part",
+        "what",
+        "against",
+        "value",
+        "tokens",
+        "unit",
+        "target",
+        "low",
+        "high",
+        "raw",
+        "note",
+        "verdict",
+    }
     assert {"date", "python", "processor", "cores", "packages", "quick"} <= set(found["environment"])
     text = target.read_text(encoding="utf-8")
     assert str(ROOT) not in text

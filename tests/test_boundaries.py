@@ -279,8 +279,11 @@ def test_an_import_by_name_upward_is_found(monkeypatch: pytest.MonkeyPatch):
     line = "import importlib\nimportlib.import_module('encoder.export.display').html(1)"
     more = ast.parse(f"{(ROOT / path).read_text(encoding='utf-8')}\n{line}")
     for known, read in ((strings, by_name), (imports, imported)):
-        changed = functools.partial(lambda one, known, found: found if one == path else known(one), known=known,
-                                    found=read(more, path.parent.parts))  # fmt: skip
+        changed = functools.partial(
+            lambda one, known, found: found if one == path else known(one),
+            known=known,
+            found=read(more, path.parent.parts),
+        )
         monkeypatch.setattr(sys.modules[__name__], known.__name__, changed)
     for check, error in (
         (test_every_import_by_name_is_listed, AssertionError),
@@ -320,8 +323,11 @@ def test_what_is_done_above_is_a_closed_list():
         "encoder/__init__.py"
     }
     assert {path.as_posix() for path in SOURCES if any(name.startswith("encoder.verbs") for name in uses[path])} == {
-        "encoder/__init__.py", "encoder/encoders/named.py", "encoder/model/shown.py", "encoder/trace/trace.py",
-    }  # fmt: skip
+        "encoder/__init__.py",
+        "encoder/encoders/named.py",
+        "encoder/model/shown.py",
+        "encoder/trace/trace.py",
+    }
     (protocol,) = (node for node in tree(Path("encoder/verbs.py")).body if isinstance(node, ast.ClassDef))
     listed = {node.name for node in protocol.body if isinstance(node, ast.FunctionDef)}
     given = {node.name for node in tree(Path("encoder/provided.py")).body if isinstance(node, ast.FunctionDef)}

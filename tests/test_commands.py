@@ -216,9 +216,11 @@ def test_every_command_writes_every_format(name: str, form: str, folder: Path, m
         assert len(np.load(io.BytesIO(content))) > 0
     else:
         table = {
-            "csv": pd.read_csv, "parquet": pd.read_parquet, "jsonl": lambda file: pd.read_json(file, lines=True),
+            "csv": pd.read_csv,
+            "parquet": pd.read_parquet,
+            "jsonl": lambda file: pd.read_json(file, lines=True),
             "json": lambda file: pd.DataFrame(json.load(file)["rows"]),
-        }[form](io.BytesIO(content))  # fmt: skip
+        }[form](io.BytesIO(content))
         assert len(table) > 0
 
 

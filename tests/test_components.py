@@ -188,25 +188,42 @@ def test_a_selection_may_be_said_in_several_ways(selected: object, sent: object)
 
 def test_clicks_are_read() -> None:
     assert events.plot_click({"axis": "cell", "i": 3, "j": 0.0, "trace": 1, "shift": True, "id": 9}) == {
-        "event": "click", "axis": "cell", "i": 3, "j": 0, "trace": 1, "shift": True,
-    }  # fmt: skip
+        "event": "click",
+        "axis": "cell",
+        "i": 3,
+        "j": 0,
+        "trace": 1,
+        "shift": True,
+    }
     assert events.plot_click({"axis": "x", "j": 7, "trace": 0}) == {
-        "event": "click", "axis": "x", "j": 7, "shift": False,
-    }  # fmt: skip
+        "event": "click",
+        "axis": "x",
+        "j": 7,
+        "shift": False,
+    }
     assert events.plot_click({"axis": "clear", "shift": True}) == {"event": "click", "axis": "clear"}
     assert events.grid_event({"event": "open", "layer": 2, "head": 11, "shift": False}) == {
-        "event": "open", "layer": 2, "head": 11, "shift": False,
-    }  # fmt: skip
+        "event": "open",
+        "layer": 2,
+        "head": 11,
+        "shift": False,
+    }
     assert events.grid_event({"event": "pin", "layer": 0, "head": 0}) == {"event": "pin", "layer": 0, "head": 0}
     assert events.lines_event({"queries": [4, 1, 4], "keys": []}, (5, 5)) == {
-        "event": "select", "queries": [1, 4], "keys": [],
-    }  # fmt: skip
+        "event": "select",
+        "queries": [1, 4],
+        "keys": [],
+    }
     assert events.lines_event({"queries": [4, 5], "keys": [9]}, (5, 5)) == {
-        "event": "select", "queries": [4], "keys": [],
-    }  # fmt: skip
+        "event": "select",
+        "queries": [4],
+        "keys": [],
+    }
     assert events.lines_event({"queries": [4, 2], "keys": [9]}, (3, 10)) == {
-        "event": "select", "queries": [2], "keys": [9],
-    }  # fmt: skip
+        "event": "select",
+        "queries": [2],
+        "keys": [9],
+    }
     assert events.text_event({"units": [3, 0, 3, 5]}, 5) == {"event": "select", "units": [0, 3]}
 
 
@@ -435,14 +452,29 @@ def page() -> None:
     window = components.plot_window("map")
     maps = np.zeros((2, 3, 4, 4), np.uint8)
     components.head_grid(
-        maps, layers=2, heads=3, selected=(0, 1), key="grid", alt="Maps.", colorscale=np.zeros((256, 3)),
-        measure=np.full((2, 3), np.nan), order=[(1, 2)], pinned=[(0, 0)], badges={"L0H0": "self"},
-    )  # fmt: skip
+        maps,
+        layers=2,
+        heads=3,
+        selected=(0, 1),
+        key="grid",
+        alt="Maps.",
+        colorscale=np.zeros((256, 3)),
+        measure=np.full((2, 3), np.nan),
+        order=[(1, 2)],
+        pinned=[(0, 0)],
+        badges={"L0H0": "self"},
+    )
     components.lines(picture.attention_lines(np.zeros((1, 3, 3)), ["a", "b", "a"], alt="Lines."), key="lines")
     text = picture.shaded_text(
-        [[("a", 0), (" ", -1), ("b", 1)]], [0.5, float("nan")], labels=["a", "b"], rows=[0, 1], columns=[0, -1],
-        alt="Text.", weights=np.zeros((2, 1)), selected=[1],
-    )  # fmt: skip
+        [[("a", 0), (" ", -1), ("b", 1)]],
+        [0.5, float("nan")],
+        labels=["a", "b"],
+        rows=[0, 1],
+        columns=[0, -1],
+        alt="Text.",
+        weights=np.zeros((2, 1)),
+        selected=[1],
+    )
     components.text_shade(text, key="text")
     st.text(f"{window}")
 

@@ -51,8 +51,9 @@ def test_a_figure_of_several_documents_is_in_one() -> None:
     """Numbers that change are written once: how many pages, lessons, families and visitors there are."""
     counted = re.compile(
         r"\b(\d+|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|twenty-\w+) (?:text |bundled )?"
-        r"(pages in the bar|pages|lessons|families|heads with a type|visitors for each)\b", re.IGNORECASE,
-    )  # fmt: skip
+        r"(pages in the bar|pages|lessons|families|heads with a type|visitors for each)\b",
+        re.IGNORECASE,
+    )
     homes: dict[str, set[str]] = {}
     for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for _, what in counted.findall(file.read_text(encoding="utf-8")):
@@ -63,12 +64,26 @@ def test_a_figure_of_several_documents_is_in_one() -> None:
 #: Where people and programs read names of modules: sources with their exported Python lines, documents, scripts.
 NAMING = [
     path
-    for pattern in ("*.md", "*.toml", "Makefile", "docs/*.md", "docs/*.py", "deploy/*", "app.py", "benchmarks/*.py",
-                    "encoder/**/*.py", "encoder/cli/*.toml", "pages/**/*.py", "pages/**/*.js", "encoder/**/*.js",
-                    "docs/**/*.js",                     "recipes/**/*.py")
+    for pattern in (
+        "*.md",
+        "*.toml",
+        "Makefile",
+        "docs/*.md",
+        "docs/*.py",
+        "deploy/*",
+        "app.py",
+        "benchmarks/*.py",
+        "encoder/**/*.py",
+        "encoder/cli/*.toml",
+        "pages/**/*.py",
+        "pages/**/*.js",
+        "encoder/**/*.js",
+        "docs/**/*.js",
+        "recipes/**/*.py",
+    )
     for path in ROOT.glob(pattern)
     if path.is_file() and path.name not in {"CHANGELOG.md", "package.json"} and path.suffix not in {".png", ".webp"}
-]  # fmt: skip
+]
 
 
 def names_a_module(dotted: str) -> bool:

@@ -69,8 +69,12 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
     assert view.address.startswith("http://localhost:8501/?start=1&")
     values = visit(at_front=True, start="1", **view.values).session_state["_view"]
     assert (values["text"], values["model"], values["layer"], values["head"], values["i"]) == (
-        "The cat sat", "twin-pre", 1, 2, 3,
-    )  # fmt: skip
+        "The cat sat",
+        "twin-pre",
+        1,
+        2,
+        3,
+    )
 
 
 @pytest.mark.parametrize(

@@ -301,9 +301,16 @@ def test_the_python_lines_give_the_same_numbers(spec: ModelSpec, text: str, pair
 
 def test_a_config_is_described_by_its_own_choices_alone():
     assert code.config_fields(SCRATCH.config) == {
-        "vocab_size": 30_522, "d_model": 24, "n_layers": 3, "n_heads": 2, "d_ffn": 40, "max_positions": 8_192,
-        "norm_placement": "pre", "position": "rotary", "relative_max_distance": 32,
-    }  # fmt: skip
+        "vocab_size": 30_522,
+        "d_model": 24,
+        "n_layers": 3,
+        "n_heads": 2,
+        "d_ffn": 40,
+        "max_positions": 8_192,
+        "norm_placement": "pre",
+        "position": "rotary",
+        "relative_max_distance": 32,
+    }
     assert encoder.EncoderConfig(**code.config_fields(SCRATCH.config)) == SCRATCH.config
 
 

@@ -116,8 +116,12 @@ def test_a_row_that_a_separator_cuts_is_left_out():
 def test_a_line_without_an_end_takes_little_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reading, "MOST_LINE", 1_000)
     for name in ("a.txt", "a.csv", "a.jsonl"):
-        found = list(reading.read(b"one\n" + b"x" * 5_500 + b"\ntwo" if name != "a.jsonl" else b'"one"\n' + b"x" * 5_500
-                               + b'\n"two"', name))  # fmt: skip
+        found = list(
+            reading.read(
+                b"one\n" + b"x" * 5_500 + b"\ntwo" if name != "a.jsonl" else b'"one"\n' + b"x" * 5_500 + b'\n"two"',
+                name,
+            )
+        )
         assert [row.text for row in found if isinstance(row, Row)] == ["one", "two"], name
         assert [row.number for row in found if isinstance(row, BrokenRow)] == [2]
 

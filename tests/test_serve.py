@@ -50,8 +50,12 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, http.client.HTTPMess
 
 def socket(port: int, **headers: str) -> int:
     """The status that answers the opening of a websocket: 101 if it opens."""
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
-               "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
     return ask(port, "/_stcore/stream", **upgrade, **headers)[0]
 
 
@@ -82,9 +86,12 @@ def test_the_server_refuses_looks_nothing_up_and_ends_during_a_pass(number: sign
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", WATCHED, str(ROOT / "pages/core/server/app_server.py"), *flags],
-            cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, stdin=subprocess.DEVNULL, stdout=output,
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
     try:
         server = Server(process, f"http://127.0.0.1:{port}", log)
         server.wait_until_ready()
@@ -115,5 +122,8 @@ def test_options_come_from_flags_and_from_the_operators_environment():
         {"STREAMLIT_SERVER_BASE_URL_PATH": "lab", "STREAMLIT_SERVER_HEADLESS": "false", "OTHER": "1"},
     )
     assert given == {
-        "server.baseUrlPath": "lab", "server.headless": True, "server.port": 8600, "server.address": "127.0.0.1"
-    }  # fmt: skip
+        "server.baseUrlPath": "lab",
+        "server.headless": True,
+        "server.port": 8600,
+        "server.address": "127.0.0.1",
+    }

@@ -54,8 +54,11 @@ def run(folder: Path, mark: str, *options: str) -> subprocess.CompletedProcess[s
     ]
     return subprocess.run(
         [*command, "--config-file", str(ROOT / "pyproject.toml"), *options, str(folder)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,12 @@ def sparse_vector(model: TextEncoder, trace: Trace) -> SparseVector:
     order = total.argsort(descending=True, stable=True)
     ids = order[total[order] > 0]
     return SparseVector(
-        ids=tuple(ids.tolist()), words=tuple(map(model.tokenizer.token, ids.tolist())),
-        weights=tuple(total[ids].tolist()), sources=tuple(source[ids].tolist()),
+        ids=tuple(ids.tolist()),
+        words=tuple(map(model.tokenizer.token, ids.tolist())),
+        weights=tuple(total[ids].tolist()),
+        sources=tuple(source[ids].tolist()),
         shares=tuple((largest[ids] / total[ids]).tolist()),
-    )  # fmt: skip
+    )
 
 
 @torch.no_grad()

@@ -34,16 +34,25 @@ def build_atlas(options: argparse.Namespace) -> int:
     elif options.threads:
         torch.set_num_threads(options.threads)
     settings = corpus.Settings(
-        max_tokens=options.max_tokens, seed=options.seed, block_texts=options.block,
-        key_tokens=tuple(dict.fromkeys(options.key_tokens)), vector_layers=tuple(sorted(set(options.vectors))),
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        block_texts=options.block,
+        key_tokens=tuple(dict.fromkeys(options.key_tokens)),
+        vector_layers=tuple(sorted(set(options.vectors))),
         vector_texts=options.vector_texts,
-    )  # fmt: skip
+    )
     model, shown = inputs.text_model(options), Shown()
     try:
         atlas = corpus.build(
-            model, source, options.out, settings, run=run, seconds=options.checkpoint, replace=options.replace,
+            model,
+            source,
+            options.out,
+            settings,
+            run=run,
+            seconds=options.checkpoint,
+            replace=options.replace,
             progress=lambda now: shown(now.done, now.n_texts, now.before),
-        )  # fmt: skip
+        )
     except KeyboardInterrupt:
         print("\nEnded. The same command goes on from the last checkpoint.", file=sys.stderr)
         return STOPPED
@@ -73,10 +82,16 @@ def _summary(atlas: Atlas) -> str:
 
 def _facts(atlas: Atlas) -> dict[str, Any]:
     return {
-        "Model": atlas.model_name, "Layers": atlas.n_layers, "Heads": atlas.n_heads, "Texts": atlas.n_texts,
-        "Tokens": atlas.n_tokens, "Left out": atlas.n_left_out, "Blank": atlas.n_blank, "Cut": atlas.n_cut,
+        "Model": atlas.model_name,
+        "Layers": atlas.n_layers,
+        "Heads": atlas.n_heads,
+        "Texts": atlas.n_texts,
+        "Tokens": atlas.n_tokens,
+        "Left out": atlas.n_left_out,
+        "Blank": atlas.n_blank,
+        "Cut": atlas.n_cut,
         "Bytes": _bytes(atlas),
-    }  # fmt: skip
+    }
 
 
 def _bytes(atlas: Atlas) -> int:
@@ -92,10 +107,14 @@ def show_atlas(options: argparse.Namespace) -> Iterator[Result]:
     if options.table == "types":
         shown = table[table["by_mean"]].drop(columns=["by_mean", "support"])
     yield Result(
-        lambda: [table], lambda: {name: atlas.array(name) for name in atlas.measures},
-        lambda: still.of_heads(options.measure, atlas.array(options.measure)), name=f"{len(table):,} rows",
-        facts=_facts(atlas), shown=lambda: shown, said=f"{options.atlas}: {_summary(atlas)}",
-    )  # fmt: skip
+        lambda: [table],
+        lambda: {name: atlas.array(name) for name in atlas.measures},
+        lambda: still.of_heads(options.measure, atlas.array(options.measure)),
+        name=f"{len(table):,} rows",
+        facts=_facts(atlas),
+        shown=lambda: shown,
+        said=f"{options.atlas}: {_summary(atlas)}",
+    )
 
 
 def index_atlas(options: argparse.Namespace) -> int:
@@ -110,7 +129,8 @@ def index_atlas(options: argparse.Namespace) -> int:
             shown(share)
     several = " and ".join(map(str, layers))
     writing.say(
-        options, f"{options.atlas}: ready for Search at layer {several}",
+        options,
+        f"{options.atlas}: ready for Search at layer {several}",
         {"Atlas": str(options.atlas), "Layers": list(layers)},
-    )  # fmt: skip
+    )
     return 0

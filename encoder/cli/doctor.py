@@ -38,9 +38,13 @@ def run_doctor(options: argparse.Namespace) -> Iterator[Result]:
     lines = [f"{one.state:7}  {one.name:{width}}  {one.what}{': ' * bool(one.remedy)}{one.remedy}" for one in found]
     table = pd.DataFrame([asdict(one) for one in found])
     yield Result(
-        lambda: [table], rows="findings", code=int(any(one.state == "missing" for one in found)), said="\n".join(lines),
-        shown=lambda: table.iloc[:0, :0], name=f"{len(found)} findings",
-    )  # fmt: skip
+        lambda: [table],
+        rows="findings",
+        code=int(any(one.state == "missing" for one in found)),
+        said="\n".join(lines),
+        shown=lambda: table.iloc[:0, :0],
+        name=f"{len(found)} findings",
+    )
 
 
 def findings(models_root: Path | None = None) -> Iterator[Finding]:

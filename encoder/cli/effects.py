@@ -54,11 +54,13 @@ def ablated(item: inputs.Input) -> Result:
         picture = still.matrix("effect", found, parts, [f"L{at}" for at in range(found.shape[1])], signed=True)
     order = table["effect"].abs().sort_values(ascending=False, kind="stable").index
     return Result(
-        lambda: [table], lambda: {"effects": found},
+        lambda: [table],
+        lambda: {"effects": found},
         lambda: picture,
-        name=f"{len(table)} effects of {model.name}", facts=item.facts(outcome=item.options.outcome),
+        name=f"{len(table)} effects of {model.name}",
+        facts=item.facts(outcome=item.options.outcome),
         shown=lambda: table.loc[order].head(PRINTED),
-    )  # fmt: skip
+    )
 
 
 def patch(options: argparse.Namespace) -> Iterator[Result]:
@@ -74,19 +76,27 @@ def patch(options: argparse.Namespace) -> Iterator[Result]:
     found = progress.last(steps, "runs").values.numpy()
     before, after = causal.both_outcomes(model, clean.trace, corrupted.trace, outcome)
     places = np.arange(found.shape[1])
-    of_place = {"head": places} if options.where == "head" else {
-        "position": places, "token": np.array(corrupted.trace.labels, dtype=object),
-        "clean_token": np.array(clean.trace.labels, dtype=object)}  # fmt: skip
+    of_place = (
+        {"head": places}
+        if options.where == "head"
+        else {
+            "position": places,
+            "token": np.array(corrupted.trace.labels, dtype=object),
+            "clean_token": np.array(clean.trace.labels, dtype=object),
+        }
+    )
     table = cells_of("layer", of_place, numbers={"effect": found})
     labels = [str(place) for place in places] if options.where == "head" else corrupted.trace.labels
     largest = table.sort_values("effect", key=abs, ascending=False, kind="stable")
     yield Result(
-        lambda: [table], lambda: {"effects": found, "outcomes": np.array([before, after])},
+        lambda: [table],
+        lambda: {"effects": found, "outcomes": np.array([before, after])},
         lambda: still.matrix("effect", found, [f"L{layer}" for layer in range(len(found))], labels, signed=True),
-        name=f"{len(table)} effects of {model.name}", shown=lambda: largest.head(PRINTED),
+        name=f"{len(table)} effects of {model.name}",
+        shown=lambda: largest.head(PRINTED),
         facts={"Model": model.name, "Outcome": options.outcome, "Corrupted": before, "Clean": after},
         said=f"outcome: {before:.4f} corrupted, {after:.4f} clean",
-    )  # fmt: skip
+    )
 
 
 def probe(options: argparse.Namespace) -> Iterator[Result]:
@@ -108,10 +118,11 @@ def probe(options: argparse.Namespace) -> Iterator[Result]:
     layers = [*map(str, table["layer"][:-1]), "output"]
     numbers = table[["accuracy", "control"]].to_numpy().T
     yield Result(
-        lambda: [table], lambda: {str(name): table[name].to_numpy() for name in table},
+        lambda: [table],
+        lambda: {str(name): table[name].to_numpy() for name in table},
         lambda: still.matrix(task.title, numbers, ["accuracy", "control"], layers),
         name=f"probes of {len(table)} layers of {model.name}",
         facts={"Model": model.name, "Task": task.title, "Texts": len(task), "View": view, "Majority": task.majority},
         said=f"{task.title}: {len(task):,} texts; always the most frequent label: {task.majority:.3f}",
         shown=lambda: table,
-    )  # fmt: skip
+    )

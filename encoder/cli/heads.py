@@ -57,11 +57,13 @@ def traced(item: inputs.Input) -> Result:
     name = f"{len(layers) * len(heads)} heads" if only is None else only.name
     return Result(
         lambda: (_placed(view.frame(), view) for view in views()),
-        lambda: _arrays(trace, list(layers), list(heads)), lambda: _map(trace, name, only),
-        lambda: _page(model, trace, only, options), f"{name} of {model.name}, {trace.n_tokens:,} tokens",
+        lambda: _arrays(trace, list(layers), list(heads)),
+        lambda: _map(trace, name, only),
+        lambda: _page(model, trace, only, options),
+        f"{name} of {model.name}, {trace.n_tokens:,} tokens",
         item.facts(**({} if only is None else only.facts())),
         strongest if only is None else only.strongest,
-    )  # fmt: skip
+    )
 
 
 def _view(trace: Trace, layer: int, head: int, given: argparse.Namespace) -> HeadView:
@@ -126,10 +128,13 @@ def measured(item: inputs.Input) -> Result:
     table.insert(2, "types", types)
     shown = table.sort_values(chosen, ascending=False, kind="stable")[["layer", "head", chosen, "types"]]
     return Result(
-        lambda: [table], lambda: dict(found.values), lambda: still.of_heads(chosen, found[chosen]),
-        name=f"{len(table)} heads of {item.model.name}", shown=lambda: shown.head(2 * PRINTED),
+        lambda: [table],
+        lambda: dict(found.values),
+        lambda: still.of_heads(chosen, found[chosen]),
+        name=f"{len(table)} heads of {item.model.name}",
+        shown=lambda: shown.head(2 * PRINTED),
         facts=item.facts(queries=options.queries, strong=options.strong),
-    )  # fmt: skip
+    )
 
 
 def aligned(item: inputs.Input) -> Result:
@@ -138,8 +143,11 @@ def aligned(item: inputs.Input) -> Result:
     table, (distance, precision) = found.frame(), found.offset
     said = f"{len(found.pairs)} pairs; at random: precision {found.chance:.3f}; always {distance:+d} tokens away: "
     return Result(
-        lambda: [table], lambda: {"precision": found.precision, "recall": found.recall},
-        lambda: still.of_heads("precision", found.precision), name=f"{len(table)} heads of {item.model.name}",
+        lambda: [table],
+        lambda: {"precision": found.precision, "recall": found.recall},
+        lambda: still.of_heads("precision", found.precision),
+        name=f"{len(table)} heads of {item.model.name}",
         facts=item.facts(chance=found.chance, offset=distance, offset_precision=precision),
-        shown=lambda: table.head(PRINTED), said=f"{said}precision {precision:.3f}",
-    )  # fmt: skip
+        shown=lambda: table.head(PRINTED),
+        said=f"{said}precision {precision:.3f}",
+    )

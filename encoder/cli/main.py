@@ -125,12 +125,19 @@ def overview(names: Sequence[str] = ()) -> str:
     """The help of all commands, or of some."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {COMMANDS[name].help}" for name in names or COMMANDS]
-    return "\n".join([
-        f"usage: {PROGRAM} COMMAND MODEL (--text TEXT | --texts FILE | --file FILE | -) [--out FILE] [OPTIONS]", "",
-        "See what a transformer encoder does with a sentence.", "", "commands:", *lines, "",
-        f"Without a command `app` runs: `{PROGRAM} --port 8600` is `{PROGRAM} app --port 8600`.",
-        f"`{PROGRAM} COMMAND --help` lists the options of a command, with an example. {EXIT_CODES}",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"usage: {PROGRAM} COMMAND MODEL (--text TEXT | --texts FILE | --file FILE | -) [--out FILE] [OPTIONS]",
+            "",
+            "See what a transformer encoder does with a sentence.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            f"Without a command `app` runs: `{PROGRAM} --port 8600` is `{PROGRAM} app --port 8600`.",
+            f"`{PROGRAM} COMMAND --help` lists the options of a command, with an example. {EXIT_CODES}",
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -47,10 +47,14 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
         function, chosen = partial(effects, outcome=options.outcome, what=options.what), slice(None)
         axes = axes if options.what == "heads" else {"sublayer": model.config.sublayers, "layer": axes["layer"]}
     found = corpus.over(
-        model, source_of(options), function, options.keep, name=f"{function.func.__name__} {function.keywords}",
+        model,
+        source_of(options),
+        function,
+        options.keep,
+        name=f"{function.func.__name__} {function.keywords}",
         cluster=corpus.Cluster(options.model, options.workers) if options.workers else None,
         progress=lambda now: shown(now.done, now.n_texts, now.before),
-    )  # fmt: skip
+    )
     groups = {("", ""): found} | {(by, group): some for by in options.label for group, some in found.by(by).items()}
     table = pd.concat(
         [some.to_pandas(**axes).assign(texts=len(some.values), label=by, value=of) for (by, of), some in groups.items()]
@@ -59,10 +63,11 @@ def over_texts(options: argparse.Namespace) -> Iterator[Result]:
     mean = found.mean[chosen]
     rows = model.config.sublayers if "sublayer" in axes else [f"L{layer}" for layer in axes["layer"]]
     yield Result(
-        lambda: [table], lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
+        lambda: [table],
+        lambda: {"mean": found.mean, "low": found.low, "high": found.high, "values": found.values},
         lambda: still.matrix("mean", mean, rows, list(map(str, range(mean.shape[1]))), signed=bool(mean.min() < 0)),
         name=f"means over {len(found.values):,} texts, by {model.name}",
         facts={"Model": model.name} | {name.capitalize(): value for name, value in function.keywords.items()},
         shown=lambda: printed.sort_values("mean", key=abs, ascending=False, kind="stable").head(20),
         said=f"{len(found.values):,} texts, {len(found.failed):,} left out; low and high: 95% interval of the mean",
-    )  # fmt: skip
+    )

@@ -32,17 +32,22 @@ def site(ports: Sequence[int], listen: str, cache: str = "/var/cache/encoderscop
         by_cookie="\n".join(f"    {number} encoderscope_{number};" for number in range(1, len(ports) + 1)),
         by_answer="\n".join(f"    ~:{port}$ {number};" for number, port in enumerate(ports, 1)),
         servers="\n".join(f"    {one};" for one in servers),
-        upstreams=upstreams, listen=listen, cache=cache, upload=UPLOAD_MB,
-    )  # fmt: skip
+        upstreams=upstreams,
+        listen=listen,
+        cache=cache,
+        upload=UPLOAD_MB,
+    )
 
 
 def whole(folder: Path, ports: Sequence[int], listen: str, most_files: int) -> str:
     """A file for an nginx of our own that keeps everything below `folder`. most_files: that it may have open."""
     files = min(most_files, 2 * CONNECTIONS)
     return _template("nginx.conf").substitute(
-        folder=folder, files=files, connections=min(CONNECTIONS, files // 2),
+        folder=folder,
+        files=files,
+        connections=min(CONNECTIONS, files // 2),
         site=site(ports, listen, f"{folder}/cache"),
-    )  # fmt: skip
+    )
 
 
 def _template(name: str) -> Template:

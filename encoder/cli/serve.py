@@ -48,9 +48,12 @@ class Part:
         """Start it. It gets no Ctrl-C from the terminal: `serve` stops all parts in their order."""
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            self.command, env=dict(self.environment), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL if self.quiet else None, start_new_session=True,
-        )  # fmt: skip
+            self.command,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL if self.quiet else None,
+            start_new_session=True,
+        )
 
     def end(self) -> None:
         """Ask it to end, and insist after a while."""
@@ -117,10 +120,15 @@ def _store(folder: Path) -> tuple[Part, str]:
     place = folder / "store"
     place.mkdir(mode=0o700)
     options = {
-        "port": "0", "unixsocket": f"{place}/socket", "unixsocketperm": "700", "dir": str(place), "save": "",
-        "appendonly": "yes", "appendfsync": "always",  # what it has confirmed survives its crash
+        "port": "0",
+        "unixsocket": f"{place}/socket",
+        "unixsocketperm": "700",
+        "dir": str(place),
+        "save": "",
+        "appendonly": "yes",
+        "appendfsync": "always",  # what it has confirmed survives its crash
         "loglevel": "warning",
-    }  # fmt: skip
+    }
     command = [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
     return Part("the store of rooms", command, os.environ, (place / "socket").exists, True), f"unix://{place}/socket"
 

@@ -48,20 +48,22 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
     else:
         prompt = {"prompt": options.prompt} if isinstance(model, TextEncoder) else {}
         parts = [given[first : first + TOGETHER] for first in range(0, len(given), TOGETHER)]
-        vectors = np.concatenate([
-            model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")
-        ])  # fmt: skip
+        vectors = np.concatenate(
+            [model.embed(part, **prompt).float().cpu().numpy() for part in track(parts, len(parts), "parts")]
+        )
 
     def table() -> pd.DataFrame:
         columns = pd.DataFrame(vectors, columns=[f"v{at}" for at in range(vectors.shape[1])])
         return pd.concat([pd.DataFrame({"text": range(len(names)), "sentence": names}), columns], axis=1)
 
     yield Result(
-        lambda: [table()], lambda: {"vectors": vectors, "sentences": np.array(names)},
+        lambda: [table()],
+        lambda: {"vectors": vectors, "sentences": np.array(names)},
         lambda: _pairs(vectors, names),
-        name=f"{len(names):,} vectors of {vectors.shape[1]} numbers, by {model.name}", facts={"Model": model.name},
+        name=f"{len(names):,} vectors of {vectors.shape[1]} numbers, by {model.name}",
+        facts={"Model": model.name},
         shown=lambda: table().iloc[:PRINTED, :6],
-    )  # fmt: skip
+    )
 
 
 def _cosines(vectors: np.ndarray) -> np.ndarray:
@@ -89,11 +91,13 @@ def search(options: argparse.Namespace) -> Iterator[Result]:
     cosines = np.array(table["cosine"]).reshape(len(options.query), -1)
     ranks = [str(rank) for rank in range(1, cosines.shape[1] + 1)]
     yield Result(
-        lambda: [table], lambda: {"cosines": cosines, "texts": np.array(table["text"]).reshape(cosines.shape)},
+        lambda: [table],
+        lambda: {"cosines": cosines, "texts": np.array(table["text"]).reshape(cosines.shape)},
         lambda: still.matrix("cosine by rank", cosines, options.query, ranks, signed=True),
-        name=f"{len(table)} hits among {len(texts):,} texts", facts={"Model": model.name, "Texts": len(texts)},
+        name=f"{len(table)} hits among {len(texts):,} texts",
+        facts={"Model": model.name, "Texts": len(texts)},
         shown=lambda: table[["cosine", "sentence"] if len(options.query) == 1 else ["query", "cosine", "sentence"]],
-    )  # fmt: skip
+    )
 
 
 def classified(item: inputs.Input) -> Result:
@@ -101,26 +105,38 @@ def classified(item: inputs.Input) -> Result:
     model, trace = item.model, item.trace
     if model.classifier is None and isinstance(model, TextEncoder) and model.mlm_head is not None:
         most = min(LIKELIEST, model.config.vocab_size)
-        table = pd.DataFrame([
-            {"position": mask.position, "word": word, "probability": probability}
-            for mask in model.predict_masked(trace, k=most)
-            for word, probability in zip(mask.tokens, mask.probabilities, strict=True)
-        ])  # fmt: skip
+        table = pd.DataFrame(
+            [
+                {"position": mask.position, "word": word, "probability": probability}
+                for mask in model.predict_masked(trace, k=most)
+                for word, probability in zip(mask.tokens, mask.probabilities, strict=True)
+            ]
+        )
     elif classify.classifier_of(model).config.kind == "token":
-        table = pd.DataFrame([
-            {"position": tag.position, "token": trace.labels[tag.position], "label": tag.label,
-             "probability": tag.probability} for tag in classify.tags(model, trace)
-        ])  # fmt: skip
+        table = pd.DataFrame(
+            [
+                {
+                    "position": tag.position,
+                    "token": trace.labels[tag.position],
+                    "label": tag.label,
+                    "probability": tag.probability,
+                }
+                for tag in classify.tags(model, trace)
+            ]
+        )
     else:
         table = classify.predict(model, trace).table()
     names = table[next(name for name in ("word", "token", "label") if name in table)].astype(str).tolist()
     order = table if "position" in table else table.sort_values("probability", ascending=False, kind="stable")
     values = table["probability"].to_numpy()
     return Result(
-        lambda: [table], lambda: {"probabilities": values, "labels": np.array(table.get("label", names), dtype=str)},
-        lambda: still.matrix("probability", values[None], [""], names), name=f"{len(table)} rows of {model.name}",
-        facts=item.facts(), shown=lambda: order.head(2 * LIKELIEST),
-    )  # fmt: skip
+        lambda: [table],
+        lambda: {"probabilities": values, "labels": np.array(table.get("label", names), dtype=str)},
+        lambda: still.matrix("probability", values[None], [""], names),
+        name=f"{len(table)} rows of {model.name}",
+        facts=item.facts(),
+        shown=lambda: order.head(2 * LIKELIEST),
+    )
 
 
 def generated(item: inputs.Input) -> Result:
@@ -141,13 +157,15 @@ def generated(item: inputs.Input) -> Result:
     log_p = table[["log_probability", "likeliest_log_probability"]].to_numpy().T
     names = ("written", "likeliest")
     return Result(
-        lambda: [table], arrays,
+        lambda: [table],
+        arrays,
         lambda: still.matrix("log probability", log_p, names, [step.label for step in found.steps], signed=True),
-        name=f"{len(found.steps)} tokens of {item.model.name}", shown=lambda: table,
+        name=f"{len(found.steps)} tokens of {item.model.name}",
+        shown=lambda: table,
         facts=item.facts(output=found.text, log_probability=round(found.log_probability, 6)),
         said=f"{found.text}\nlog probability {found.log_probability:.4f}"
         + "".join(f"\n{one.score:.4f}  {one.text}" for one in found.hypotheses[1:]),
-    )  # fmt: skip
+    )
 
 
 def similarity(options: argparse.Namespace) -> Iterator[Result]:
@@ -163,11 +181,13 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
         pairs = [(a, b, cosines[a, b], texts[a], texts[b]) for a, b in combinations(range(len(texts)), 2)]
         table = pd.DataFrame(pairs, columns=["a", "b", "cosine", "sentence_a", "sentence_b"])
         yield Result(
-            lambda: [table], lambda: {"cosines": cosines, "sentences": np.array(texts)},
+            lambda: [table],
+            lambda: {"cosines": cosines, "sentences": np.array(texts)},
             lambda: _pairs(vectors, texts),
-            name=f"{len(table):,} pairs, by {model.name}", facts={"Model": report.model_fact(model)},
+            name=f"{len(table):,} pairs, by {model.name}",
+            facts={"Model": report.model_fact(model)},
             shown=lambda: table.sort_values("cosine", ascending=False, kind="stable").head(PRINTED),
-        )  # fmt: skip
+        )
         return
     layer = model.config.n_layers if options.layer == "output" else options.layer
     found = attribute(model, texts[0], texts[1], layer, options.steps, options.reference, Shown())
@@ -178,12 +198,15 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
         return export.page(model, inputs.spec(options), found, leave_words_out(model, *texts))
 
     yield Result(
-        lambda: [table], lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]),
-                                                    "tokens_b": np.array(found.labels[1])},
-        lambda: still.matrix(f"cosine {found.cosine:.4f}", found.matrix, *found.labels, signed=True), page,
-        f"cosine {found.cosine:.4f} of {model.name}", export.facts(model, found) | {"Text": export.texts(found)},
-        lambda: table.sort_values("value", ascending=False, kind="stable").head(PRINTED), _said(found),
-    )  # fmt: skip
+        lambda: [table],
+        lambda: {"cells": found.matrix, "tokens_a": np.array(found.labels[0]), "tokens_b": np.array(found.labels[1])},
+        lambda: still.matrix(f"cosine {found.cosine:.4f}", found.matrix, *found.labels, signed=True),
+        page,
+        f"cosine {found.cosine:.4f} of {model.name}",
+        export.facts(model, found) | {"Text": export.texts(found)},
+        lambda: table.sort_values("value", ascending=False, kind="stable").head(PRINTED),
+        _said(found),
+    )
 
 
 def _said(found: Attribution) -> str:

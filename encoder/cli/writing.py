@@ -129,8 +129,10 @@ def _json_lines(results: Iterator[Result], file: IO[bytes], _: argparse.Namespac
 def _json(results: Iterator[Result], file: IO[bytes], _: argparse.Namespace) -> None:
     """One object: the facts by name, and the rows."""
     first = next(results)
-    facts = "".join(f"{json.dumps(name.lower().replace(' ', '_'))}: {json.dumps(_plain(value), ensure_ascii=False)},\n"
-                    for name, value in first.facts.items())  # fmt: skip
+    facts = "".join(
+        f"{json.dumps(name.lower().replace(' ', '_'))}: {json.dumps(_plain(value), ensure_ascii=False)},\n"
+        for name, value in first.facts.items()
+    )
     file.write(f"{{{facts}{json.dumps(first.rows)}: [".encode())
     between = ""
     for table in _tables(chain([first], results)):

@@ -311,9 +311,7 @@ def difference(atlas: Atlas, other: Atlas, measure: str, layer: int, head: int) 
     if not (layer < other.n_layers and head < other.n_heads):
         raise AtlasError(f"{other.model_name} has no head L{layer} H{head}: choose another head.")
     value = float(atlas.array(measure)[layer, head] - other.array(measure)[layer, head])
-    error = math.hypot(
-        float(atlas.array(measure, "se")[layer, head]), float(other.array(measure, "se")[layer, head])
-    )  # fmt: skip
+    error = math.hypot(float(atlas.array(measure, "se")[layer, head]), float(other.array(measure, "se")[layer, head]))
     return Difference(value, value - NORMAL_95 * error, value + NORMAL_95 * error)
 
 

@@ -148,9 +148,14 @@ def _check(model: TextEncoder, settings: Settings) -> None:
         if not 0 <= number <= last:
             raise EncoderError(f"No vectors of layer {number} in this model: choose 0 (the embeddings) to {last}.")
     bounds = {
-        "block_texts": (1, MOST_BLOCK_TEXTS), "examples": (1, 100), "replicates": (20, 2_000), "strong": (0, 1),
-        "vector_texts": (1, MOST_TEXTS), "similarity_texts": (0, MOST_TEXTS), "seed": (0, 2**63 - 1),
-    }  # fmt: skip
+        "block_texts": (1, MOST_BLOCK_TEXTS),
+        "examples": (1, 100),
+        "replicates": (20, 2_000),
+        "strong": (0, 1),
+        "vector_texts": (1, MOST_TEXTS),
+        "similarity_texts": (0, MOST_TEXTS),
+        "seed": (0, 2**63 - 1),
+    }
     for name, (low, high) in bounds.items():
         if not low <= getattr(settings, name) <= high:
             raise EncoderError(f"{name}={getattr(settings, name)} is out of range: choose {low:,} to {high:,}.")

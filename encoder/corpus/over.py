@@ -94,10 +94,14 @@ class OverTexts:
         of = self.labels[label]
         parts = {str(value): of == value for value in sorted({one for one in of if one is not None})}
         return {
-            value: replace(self, values=self.values[some], texts=self.texts[some],
-                           labels={name: column[some] for name, column in self.labels.items()})
+            value: replace(
+                self,
+                values=self.values[some],
+                texts=self.texts[some],
+                labels={name: column[some] for name, column in self.labels.items()},
+            )
             for value, some in parts.items()
-        }  # fmt: skip
+        }
 
     def to_pandas(self, **axes: Sequence[object]) -> pd.DataFrame:
         """place_0, place_1, ... in S, mean, low, high. axes: other names of these columns, and their values."""

@@ -62,8 +62,9 @@ class Picture:
 
         others: "layer head" -> what a click on this layer or head shows, in a page without a host.
         """
-        more = "".join(f'<i hidden data-place="{place}" data-block="{one._data()}"></i>'
-                       for place, one in (others or {}).items())  # fmt: skip
+        more = "".join(
+            f'<i hidden data-place="{place}" data-block="{one._data()}"></i>' for place, one in (others or {}).items()
+        )
         return (
             f'<div class="drawing" data-kind="{self.kind}" style="min-height:{self.height}px" '
             f'data-block="{self._data()}">{more}'

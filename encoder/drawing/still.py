@@ -104,8 +104,10 @@ class Still:
         mosaic.save(file, "PNG")
         source = base64.b64encode(file.getvalue()).decode()
         parts = [f'<text x="8" y="{LETTER + 6}" text-anchor="start">{escape(self.title)}</text>'] if self.title else []
-        parts.append(f'<image x="{left}" y="{top}" width="{mosaic.width}" height="{mosaic.height}" '
-                     f'style="image-rendering: pixelated" href="data:image/png;base64,{source}"/>')  # fmt: skip
+        parts.append(
+            f'<image x="{left}" y="{top}" width="{mosaic.width}" height="{mosaic.height}" '
+            f'style="image-rendering: pixelated" href="data:image/png;base64,{source}"/>'
+        )
         for x, y, name, turned in self._names():
             anchor = "start" if turned else "end" if x < left else "middle"
             turn = f' transform="rotate(-90 {x} {y})"' if turned else ""
@@ -113,8 +115,10 @@ class Still:
             parts.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}"{turn}>{escape(name)}</text>')
         if frame := self._frame():
             x, y, right, bottom = frame
-            parts.append(f'<rect x="{x}" y="{y}" width="{right - x}" height="{bottom - y}" fill="none" '
-                         f'stroke="{colour.EMPHASIS}" stroke-width="3"/>')  # fmt: skip
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{right - x}" height="{bottom - y}" fill="none" '
+                f'stroke="{colour.EMPHASIS}" stroke-width="3"/>'
+            )
         (width, height), alt = self.size, escape(self.alt or self.title)
         return (
             f'<svg class="grid" viewBox="0 0 {width} {height}" role="img" aria-label="{alt}" '

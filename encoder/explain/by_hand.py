@@ -151,12 +151,32 @@ def compute(inputs: Inputs) -> Calculation:
     if not pre:
         ffn_norm = _norm(ffn_sum, m["ffn_gain"], m["ffn_shift"], inputs.eps)
     return Calculation(
-        inputs=inputs, x=x, position=position, x_position=stream, attention_norm=norm, attention_input=attention_input,
-        q=q, k=k, v=v, dots=dots, scale=scale, scores=scores, exponentials=exponentials, attention=attention, z=z,
-        attention_output=attention_output, attention_sum=attention_sum, after_attention=after_attention,
-        ffn_norm=ffn_norm, ffn_input=ffn_input, linear=linear, hidden=hidden, ffn_output=ffn_output, ffn_sum=ffn_sum,
+        inputs=inputs,
+        x=x,
+        position=position,
+        x_position=stream,
+        attention_norm=norm,
+        attention_input=attention_input,
+        q=q,
+        k=k,
+        v=v,
+        dots=dots,
+        scale=scale,
+        scores=scores,
+        exponentials=exponentials,
+        attention=attention,
+        z=z,
+        attention_output=attention_output,
+        attention_sum=attention_sum,
+        after_attention=after_attention,
+        ffn_norm=ffn_norm,
+        ffn_input=ffn_input,
+        linear=linear,
+        hidden=hidden,
+        ffn_output=ffn_output,
+        ffn_sum=ffn_sum,
         output=ffn_sum if pre else ffn_norm.output,
-    )  # fmt: skip
+    )
 
 
 def _positions(inputs: Inputs, m: dict[str, Floats]) -> Floats:

@@ -25,11 +25,24 @@ def cross_score(trace: DecoderTrace, place: Place) -> Score:
     context = trace.cross_contexts[place.layer]
     terms = q * k[place.key]
     return Score(
-        place=place, variant=AS_MODEL, q=q, k=k[place.key], terms=terms, dot=float(terms.sum()), of_positions={},
-        scale=context.scale, cap=None, bias=0.0, value=float(terms.sum()) * context.scale,
-        visible=bool(found.allowed[place.key]), dots=k @ q, row=found.scores, allowed=found.allowed,
-        weights=found.weights, has_bias=False,
-    )  # fmt: skip
+        place=place,
+        variant=AS_MODEL,
+        q=q,
+        k=k[place.key],
+        terms=terms,
+        dot=float(terms.sum()),
+        of_positions={},
+        scale=context.scale,
+        cap=None,
+        bias=0.0,
+        value=float(terms.sum()) * context.scale,
+        visible=bool(found.allowed[place.key]),
+        dots=k @ q,
+        row=found.scores,
+        allowed=found.allowed,
+        weights=found.weights,
+        has_bias=False,
+    )
 
 
 def cross_softmax(trace: DecoderTrace, place: Place) -> Softmax:

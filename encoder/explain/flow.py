@@ -45,8 +45,9 @@ class TokenFlow:
 def token_flow(trace: Trace, token: int) -> TokenFlow:
     """The residual stream of one token, from the trace only."""
     token = Place(query=token).checked(trace.config, trace.n_tokens).query
-    stages = [_stage(trace, layer, part, token) for layer in range(trace.config.n_layers)
-              for part in trace.config.sublayers]  # fmt: skip
+    stages = [
+        _stage(trace, layer, part, token) for layer in range(trace.config.n_layers) for part in trace.config.sublayers
+    ]
     if trace.config.final_norm:
         before, after = value(trace, "final_norm.input", token), value(trace, "output", token)
         stages.append(FlowStage(None, None, _norm(before), None, _norm(before), _norm(after), _cosine(before, after)))

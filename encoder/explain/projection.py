@@ -160,9 +160,15 @@ def projected_matrix(trace: Trace, place: Place, which: Which, rows: slice = sli
 
 
 def _rotation(
-    which: Which, token: int, c: int, base: float | None, angle: Floats, before: Floats, after: Floats,
+    which: Which,
+    token: int,
+    c: int,
+    base: float | None,
+    angle: Floats,
+    before: Floats,
+    after: Floats,
     config: EncoderConfig,
-) -> Rotation:  # fmt: skip
+) -> Rotation:
     """base: None where the frequencies are scaled."""
     width = config.rotary_width
     half = width // 2

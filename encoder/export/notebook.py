@@ -108,13 +108,20 @@ def of_trace(trace: Trace, options: Mapping[str, Any], chosen: Mapping[str, Any]
     causal = True if chosen["causal row"] or trace.config.causal else None
     can_check = trace.n_tokens <= LONGEST_CHECK and trace.memory is None
     return with_parts(
-        picture, trace, place, part=chosen["part"], component=chosen["component"], neuron=chosen["neuron"],
-        pooling=options.get("pooling", "own"), variant=Variant(scaled=chosen["scaled"], causal=causal),
+        picture,
+        trace,
+        place,
+        part=chosen["part"],
+        component=chosen["component"],
+        neuron=chosen["neuron"],
+        pooling=options.get("pooling", "own"),
+        variant=Variant(scaled=chosen["scaled"], causal=causal),
         reference=Recomputation(trace) if chosen["check"] and can_check else None,
-        why_not="" if can_check or not chosen["check"] else
-        f"The check is limited to encoders and to {LONGEST_CHECK:,} tokens.",
+        why_not=""
+        if can_check or not chosen["check"]
+        else f"The check is limited to encoders and to {LONGEST_CHECK:,} tokens.",
         source=chosen["source"],
-    )  # fmt: skip
+    )
 
 
 @cache

@@ -26,19 +26,27 @@ class Means:
 
 
 def corpus_map(
-    means: Means, title: str, *, end: float, digits: int = 2, selected: tuple[int, int] | None = None,
+    means: Means,
+    title: str,
+    *,
+    end: float,
+    digits: int = 2,
+    selected: tuple[int, int] | None = None,
     colours: str = "viridis",
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """The mean of each head with its number; a hover label has the interval. NaN stays empty.
 
     title: of the colour bar; end: the value of the last colour; digits: of the numbers; selected: a head with a frame.
     """
     values = as_array(means.mean, name="means", ndim=2)
     cells = heatmap(
-        values, (0.0, end), sequential(colours), colour_bar(title, nticks=5),
+        values,
+        (0.0, end),
+        sequential(colours),
+        colour_bar(title, nticks=5),
         "L%{y} H%{x}: %{z:.3f}<br>95% interval %{customdata[0]:.3f} to %{customdata[1]:.3f}",
         customdata=np.stack([means.low, means.high], -1).astype(np.float32),
-    )  # fmt: skip
+    )
     if values.shape[1] <= MOST_NUMBERED:
         cells.update(texttemplate=f"%{{z:.{digits}f}}", textfont={"size": 10})
     return layer_map(cells, None, selected)
@@ -52,18 +60,23 @@ def text_counts(
     left, right = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     figure = go.Figure(layout=neutral_layout(margin=margin(30), bargap=0, showlegend=False))
     figure.add_bar(
-        x=(left + right) / 2, width=right - left, y=np.asarray(count), marker={"color": colour.NEUTRAL},
+        x=(left + right) / 2,
+        width=right - left,
+        y=np.asarray(count),
+        marker={"color": colour.NEUTRAL},
         customdata=np.stack([left, right], -1),
         hovertemplate="%{customdata[0]:.2f} to %{customdata[1]:.2f}: %{y} texts<extra></extra>",
-    )  # fmt: skip
+    )
     lines = [(mean, "dot", f"mean {mean:.2f}", "top left" if here is not None and here > mean else "top right")]
     if here is not None and np.isfinite(here):
         lines.append((here, "solid", f"here {here:.2f}", "top right" if here > mean else "top left"))
     for at, dash, said, side in lines:
         figure.add_vline(
-            at, line={"color": colour.EMPHASIS, "width": 2, "dash": dash}, annotation_text=said,
+            at,
+            line={"color": colour.EMPHASIS, "width": 2, "dash": dash},
+            annotation_text=said,
             annotation_position=side,
-        )  # fmt: skip
+        )
     room = 1.25 * float(np.max(np.asarray(count), initial=1))  # above the bars, for the names of the lines
     figure.update_layout(xaxis=plain_axis(name), yaxis=plain_axis("texts") | {"range": [0, room]})
     return figure

@@ -62,16 +62,24 @@ def window_bars(edges: object, falls: object, weights: object, fall: str, weight
     shape = {"x": middle, "width": width * 0.92, "customdata": names}
     bars = [
         go.Bar(
-            **shape, y=values, marker={"color": [positive if one >= 0 else negative for one in values]},
-            hovertemplate="%{customdata}: %{y:.3g}<extra></extra>", yaxis="y2",
+            **shape,
+            y=values,
+            marker={"color": [positive if one >= 0 else negative for one in values]},
+            hovertemplate="%{customdata}: %{y:.3g}<extra></extra>",
+            yaxis="y2",
         ),
         go.Bar(
-            **shape, y=shares, marker={"color": colour.KEY}, hovertemplate="%{customdata}: %{y:.3f}<extra></extra>",
+            **shape,
+            y=shares,
+            marker={"color": colour.KEY},
+            hovertemplate="%{customdata}: %{y:.3f}<extra></extra>",
         ),
-    ]  # fmt: skip
+    ]
     layout = neutral_layout(
-        margin=margin(12, right=12), showlegend=False,
+        margin=margin(12, right=12),
+        showlegend=False,
         xaxis=plain_axis("seconds") | {"range": [float(at[0]), float(at[-1])]},
-        yaxis2=plain_axis(fall) | {"domain": [0.45, 1.0]}, yaxis=plain_axis(weight) | {"domain": [0.0, 0.36]},
-    )  # fmt: skip
+        yaxis2=plain_axis(fall) | {"domain": [0.45, 1.0]},
+        yaxis=plain_axis(weight) | {"domain": [0.0, 0.36]},
+    )
     return go.Figure(bars, layout)

@@ -25,18 +25,25 @@ def last_layer_gradients(frame: pd.DataFrame, theory: Mapping[str, tuple[Sequenc
         name, shade = PLACEMENT_NAMES[str(placement)], PLACEMENT_COLOURS[str(placement)]
         means = rows.groupby("depth").gradient_norm.mean()
         figure.add_scatter(
-            x=rows.depth.to_numpy(), y=rows.gradient_norm.to_numpy(), mode="markers", showlegend=False,
+            x=rows.depth.to_numpy(),
+            y=rows.gradient_norm.to_numpy(),
+            mode="markers",
+            showlegend=False,
             marker={"color": colour.faded(shade, 0.45), "symbol": SYMBOLS[str(placement)], "size": 6},
             customdata=rows.seed.to_numpy(),
             hovertemplate=f"{name}, %{{x}} layers, seed %{{customdata}}: %{{y:.4g}}<extra></extra>",
-        )  # fmt: skip
+        )
         hover = f"{name}, %{{x}} layers, mean"
         figure.add_trace(placement_curve(means.index.to_numpy(), means.to_numpy(), str(placement), hover, size=9))
     for placement, (depths, values) in theory.items():
         figure.add_scatter(
-            x=list(depths), y=list(values), name=f"Theorem 1 bound, {PLACEMENT_NAMES[placement]}", mode="lines",
-            line={"color": PLACEMENT_COLOURS[placement], "width": 1.5, "dash": "dot"}, hoverinfo="skip",
-        )  # fmt: skip
+            x=list(depths),
+            y=list(values),
+            name=f"Theorem 1 bound, {PLACEMENT_NAMES[placement]}",
+            mode="lines",
+            line={"color": PLACEMENT_COLOURS[placement], "width": 1.5, "dash": "dot"},
+            hoverinfo="skip",
+        )
     depths = sorted(set(frame.depth))
     figure.update_xaxes(plain_axis("layers L"), type="log", tickvals=depths, ticktext=[str(d) for d in depths])
     figure.update_yaxes(plain_axis("gradient norm, last layer"), **_log_axis(last.gradient_norm))

@@ -61,9 +61,14 @@ def effect_map(
     figure = layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), None, selected)
     for layer, head in switched_off:
         figure.add_annotation(
-            x=head, y=layer, text="✕", showarrow=False, font={"size": 12, "color": "#ffffff"},
-            bgcolor=colour.EMPHASIS_LABEL, borderpad=2,
-        )  # fmt: skip
+            x=head,
+            y=layer,
+            text="✕",
+            showarrow=False,
+            font={"size": 12, "color": "#ffffff"},
+            bgcolor=colour.EMPHASIS_LABEL,
+            borderpad=2,
+        )
     return figure
 
 

@@ -53,9 +53,12 @@ def pair_map(
     down = [short(name) for name in check_labels(rows, n_rows, "rows")]
     across = [short(name) for name in check_labels(columns, n_columns, "columns")]
     drawn = heatmap(
-        cells, limits, colour.sequential(colours), colour_bar(measure, nticks=5),
+        cells,
+        limits,
+        colour.sequential(colours),
+        colour_bar(measure, nticks=5),
         f"%{{y}}, %{{x}}: %{{z:.{digits + 1 if digits else 0}f}}",
-    )  # fmt: skip
+    )
     if n_columns <= WRITTEN_UP_TO:
         drawn.update(text=_written(cells, digits), texttemplate="%{text}", textfont={"size": 11})
     figure = go.Figure(

@@ -18,16 +18,22 @@ def patch_maps(maps: object, titles: Sequence[str], *, colours: str = "viridis",
     values = as_array(maps, name="maps", ndim=3)
     across = min(across, len(values))
     figure = make_subplots(
-        rows=-(-len(values) // across), cols=across, subplot_titles=list(titles), horizontal_spacing=0.02,
+        rows=-(-len(values) // across),
+        cols=across,
+        subplot_titles=list(titles),
+        horizontal_spacing=0.02,
         vertical_spacing=0.12,
-    )  # fmt: skip
+    )
     for index, one in enumerate(values):
         cells = go.Heatmap(
-            z=one[::-1], colorscale=colour.sequential(colours), showscale=False,
-            zmin=0, zmax=max(float(one.max()), 1e-9),
+            z=one[::-1],
+            colorscale=colour.sequential(colours),
+            showscale=False,
+            zmin=0,
+            zmax=max(float(one.max()), 1e-9),
             customdata=[[f"r{row} c{column}" for column in range(one.shape[1])] for row in range(one.shape[0])][::-1],
             hovertemplate="%{customdata}: %{z:.3f}<extra></extra>",
-        )  # fmt: skip
+        )
         figure.add_trace(cells, row=index // across + 1, col=index % across + 1)
     figure.update_xaxes(visible=False, constrain="domain")
     for axis in figure.select_yaxes():
@@ -50,10 +56,14 @@ def norm_dots(norms: object, outliers: object) -> go.Figure:
     figure = go.Figure()
     for name, some, shade, size in (("patch", ~marked, colour.SERIES[0], 6), ("outlier", marked, colour.SERIES[1], 9)):
         figure.add_scatter(
-            x=spread[some], y=values[some], mode="markers", name=name, customdata=layers[some] - 1,
+            x=spread[some],
+            y=values[some],
+            mode="markers",
+            name=name,
+            customdata=layers[some] - 1,
             marker={"size": size, "color": shade, "opacity": 0.6, "symbol": "circle" if name == "patch" else "diamond"},
             hovertemplate=f"{name}, after layer %{{customdata}}: %{{y:.3g}}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(
         **neutral_layout(margin={"l": 50, "r": 10, "t": 30, "b": 40}), legend={"orientation": "h", "y": 1.1}
     )
@@ -79,10 +89,15 @@ def position_grid(similarity: object, rows: int, columns: int) -> go.Figure:
             for other in np.ndindex(rows, columns):
                 names[down + other[0], right + other[1]] = f"r{row} c{column} and r{other[0]} c{other[1]}"
     cells = go.Heatmap(
-        z=tiled[::-1], customdata=names[::-1], colorscale=colour.diverging("position"), hoverongaps=False,
-        zmin=-1, zmax=1,
-        hovertemplate="%{customdata}: %{z:.2f}<extra></extra>", colorbar={"title": "cosine", "thickness": 12},
-    )  # fmt: skip
+        z=tiled[::-1],
+        customdata=names[::-1],
+        colorscale=colour.diverging("position"),
+        hoverongaps=False,
+        zmin=-1,
+        zmax=1,
+        hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
+        colorbar={"title": "cosine", "thickness": 12},
+    )
     figure = go.Figure(cells)
     figure.update_layout(**neutral_layout(margin={"l": 0, "r": 0, "t": 10, "b": 0}))
     figure.update_xaxes(visible=False, constrain="domain")

@@ -65,11 +65,14 @@ def intervals(found: Mapping[str, Mapping[str, Any]], title: str) -> go.Figure:
     figure = go.Figure(layout=neutral_layout(legend=LEGEND, hovermode="closest"))
     for number, (series, values) in enumerate(found.items()):
         figure.add_scatter(
-            x=list(values), y=[one.mean for one in values.values()], name=series, mode="markers",
+            x=list(values),
+            y=[one.mean for one in values.values()],
+            name=series,
+            mode="markers",
             marker={"size": 9, "color": colour.SERIES[number], "symbol": list(SYMBOLS.values())[number % 2]},
             error_y={"type": "data", "array": [one.half for one in values.values()], "thickness": 1.5, "width": 4},
             hovertemplate=f"{series}, %{{x}}: %{{y:.1%}} ± %{{error_y.array:.1%}}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(yaxis=plain_axis(title) | {"range": [0, 1.05], "tickformat": ".0%"})
     return figure
 

@@ -42,14 +42,23 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         shade = colour.SERIES[place % len(colour.SERIES)]
         x = np.arange(len(one.accuracy), dtype=np.int32)
         drawn = curve(
-            x, one.accuracy, one.name, shade, f"{one.name}, %{{text}}: %{{y:.3f}}",
-            symbol=SYMBOLS[place % len(SYMBOLS)], size=9,
-        )  # fmt: skip
+            x,
+            one.accuracy,
+            one.name,
+            shade,
+            f"{one.name}, %{{text}}: %{{y:.3f}}",
+            symbol=SYMBOLS[place % len(SYMBOLS)],
+            size=9,
+        )
         drawn.text = layer_names(len(x) - 1)
         drawn.error_y = {
-            "type": "data", "symmetric": False, "array": one.high - one.accuracy, "arrayminus": one.accuracy - one.low,
-            "thickness": 1, "width": 3,
-        }  # fmt: skip
+            "type": "data",
+            "symmetric": False,
+            "array": one.high - one.accuracy,
+            "arrayminus": one.accuracy - one.low,
+            "thickness": 1,
+            "width": 3,
+        }
         figure.add_trace(drawn)
     for place, one in enumerate(curves):
         shade = colour.SERIES[place % len(colour.SERIES)]
@@ -57,10 +66,11 @@ def probe_curves(curves: Sequence[ProbeCurve], majority: float, selected: tuple[
         drawn = curve(np.arange(len(one.control), dtype=np.int32), one.control, "", shade, hover, size=4, dash="dot")
         figure.add_trace(drawn.update(showlegend=False, text=layer_names(len(one.control) - 1)))
     figure.add_hline(
-        y=majority, line={"color": colour.NEUTRAL, "dash": "dash", "width": 1},
+        y=majority,
+        line={"color": colour.NEUTRAL, "dash": "dash", "width": 1},
         annotation={"text": "always the largest class", "font": {"size": 11}, "yanchor": "top"},
         annotation_position="bottom right",
-    )  # fmt: skip
+    )
     if selected is not None:
         place, layer = selected
         figure.add_trace(ring((layer, curves[place].accuracy[layer])))

@@ -58,10 +58,11 @@ def qk_plane(
     tags = [
         (chosen, at, shade, label, up)
         for chosen, at, shade, label, up in (
-            (chosen_q, q, colour.QUERY, colour.QUERY_LABEL, TAG), (chosen_k, k, colour.KEY, colour.KEY_LABEL, -TAG),
+            (chosen_q, q, colour.QUERY, colour.QUERY_LABEL, TAG),
+            (chosen_k, k, colour.KEY, colour.KEY_LABEL, -TAG),
         )
         if chosen is not None and 0 <= chosen < len(at)
-    ]  # fmt: skip
+    ]
     order = _named(len(q), pairs, chosen_q, chosen_k)
     hovers = [
         f"query of {shown_label(names[first + n])} ({first + n}), strongest key {shown_label(names[int(key)])} "
@@ -109,9 +110,15 @@ def _named(n: int, pairs: list[tuple[int, int]], query: int | None, key: int | N
 def _tag(text: str, at: np.ndarray, up: float, shade: str) -> dict[str, Any]:
     """The name of a selected token, so many pixels above its point."""
     return {
-        "text": text, "x": float(at[0]), "y": float(at[1]), "showarrow": False, "yshift": up, "borderpad": 2,
-        "font": {"size": 12, "color": "#ffffff"}, "bgcolor": shade,
-    }  # fmt: skip
+        "text": text,
+        "x": float(at[0]),
+        "y": float(at[1]),
+        "showarrow": False,
+        "yshift": up,
+        "borderpad": 2,
+        "font": {"size": 12, "color": "#ffffff"},
+        "bgcolor": shade,
+    }
 
 
 def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: str, width: float) -> go.Scatter:
@@ -121,9 +128,14 @@ def _lines(q: np.ndarray, k: np.ndarray, pairs: list[tuple[int, int]], shade: st
         ends[row, 0], ends[row, 1] = q[start], k[goal]
     x, y = ends.reshape(-1, 2).T if pairs else (np.array([]), np.array([]))
     return go.Scatter(
-        x=x, y=y, mode="lines", hoverinfo="skip", showlegend=False, connectgaps=False,
+        x=x,
+        y=y,
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        connectgaps=False,
         line={"color": shade, "width": width},
-    )  # fmt: skip
+    )
 
 
 def _points(

@@ -28,10 +28,14 @@ def text_plane(points: object, texts: Sequence[str], shares: Sequence[float], ne
         ("nearest to the query", found, colour.EMPHASIS, 11),
     ):
         figure.add_scatter(
-            x=at[chosen, 0], y=at[chosen, 1], name=name, mode="markers", marker={"size": size, "color": shade},
+            x=at[chosen, 0],
+            y=at[chosen, 1],
+            name=name,
+            mode="markers",
+            marker={"size": size, "color": shade},
             text=[shown_label(texts[int(place)]) for place in np.flatnonzero(chosen)],
             hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+        )
     names = f"first component, {shares[0]:.0%} of the variance", f"second component, {shares[1]:.0%}"
     figure.update_layout(xaxis=plain_axis(names[0]), yaxis=plain_axis(names[1]))
     return figure

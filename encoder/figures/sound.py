@@ -48,55 +48,109 @@ def sound_picture(
     return go.Figure(
         [
             go.Scatter(
-                x=np.concatenate((places, places[::-1])), y=np.concatenate((high, low[::-1])), fill="toself",
-                mode="lines", line={"width": 0.5, "color": colour.NEUTRAL}, fillcolor=colour.NEUTRAL,
-                hoverinfo="skip", xaxis="x", yaxis="y2",
+                x=np.concatenate((places, places[::-1])),
+                y=np.concatenate((high, low[::-1])),
+                fill="toself",
+                mode="lines",
+                line={"width": 0.5, "color": colour.NEUTRAL},
+                fillcolor=colour.NEUTRAL,
+                hoverinfo="skip",
+                xaxis="x",
+                yaxis="y2",
             ),
             go.Heatmap(
-                z=shown, x=(np.arange(shown.shape[1]) + 0.5) * width - 0.5, y=np.arange(shown.shape[0]),
-                colorscale=colour.sequential("magma"), showscale=False, hoverongaps=False,
-                hovertemplate="mel band %{y}: %{z:.2f}<extra></extra>", xaxis="x", yaxis="y",
+                z=shown,
+                x=(np.arange(shown.shape[1]) + 0.5) * width - 0.5,
+                y=np.arange(shown.shape[0]),
+                colorscale=colour.sequential("magma"),
+                showscale=False,
+                hoverongaps=False,
+                hovertemplate="mel band %{y}: %{z:.2f}<extra></extra>",
+                xaxis="x",
+                yaxis="y",
             ),
             go.Bar(
-                x=np.arange(len(weights)), y=weights, width=1, marker={"color": colour.KEY, "line": {"width": 0}},
+                x=np.arange(len(weights)),
+                y=weights,
+                width=1,
+                marker={"color": colour.KEY, "line": {"width": 0}},
                 customdata=[f"{at * step:.2f}-{(at + 1) * step:.2f} s" for at in range(len(weights))],
-                hovertemplate="%{customdata}: %{y:.3f}<extra></extra>", xaxis="x", yaxis="y3",
+                hovertemplate="%{customdata}: %{y:.3f}<extra></extra>",
+                xaxis="x",
+                yaxis="y3",
             ),
         ],
         neutral_layout(
             margin={**margin(34), "l": 44, "b": 36},
-            xaxis={"range": [-0.5, seconds / step - 0.5], "anchor": "y3", "showgrid": False, "zeroline": False,
-                   "tickmode": "array", "tickvals": [at - 0.5 for at in ticks],
-                   "ticktext": [f"{at * step:.2f} s" for at in ticks]},
-            yaxis2={"domain": [0.80, 1.0], "showticklabels": False, "title": {"text": "wave"}, "showgrid": False,
-                    "zeroline": False, "fixedrange": True},
-            yaxis={"domain": [0.38, 0.77], "showticklabels": False, "title": {"text": "mel bands"}, "showgrid": False,
-                   "range": [-0.5, shown.shape[0] - 0.5], "fixedrange": True},
-            yaxis3={"domain": [0.0, 0.35], "title": {"text": "attention"}, "rangemode": "tozero", "showgrid": False,
-                    "nticks": 4, "fixedrange": True},
+            xaxis={
+                "range": [-0.5, seconds / step - 0.5],
+                "anchor": "y3",
+                "showgrid": False,
+                "zeroline": False,
+                "tickmode": "array",
+                "tickvals": [at - 0.5 for at in ticks],
+                "ticktext": [f"{at * step:.2f} s" for at in ticks],
+            },
+            yaxis2={
+                "domain": [0.80, 1.0],
+                "showticklabels": False,
+                "title": {"text": "wave"},
+                "showgrid": False,
+                "zeroline": False,
+                "fixedrange": True,
+            },
+            yaxis={
+                "domain": [0.38, 0.77],
+                "showticklabels": False,
+                "title": {"text": "mel bands"},
+                "showgrid": False,
+                "range": [-0.5, shown.shape[0] - 0.5],
+                "fixedrange": True,
+            },
+            yaxis3={
+                "domain": [0.0, 0.35],
+                "title": {"text": "attention"},
+                "rangemode": "tozero",
+                "showgrid": False,
+                "nticks": 4,
+                "fixedrange": True,
+            },
             showlegend=False,
             bargap=0,
             annotations=[] if sounds_until > 0.8 * seconds else [_empty((sounds_until + seconds) / 2 / step - 0.5)],
             shapes=[] if selected is None else [_part(selected[0] / step - 0.5, selected[1] / step - 0.5)],
             uirevision=f"{len(weights)}x{seconds:.3f}",
         ),
-    )  # fmt: skip
+    )
 
 
 def _empty(place: float) -> dict[str, object]:
     """What stands where the spectrogram is empty."""
     return {
-        "text": "after the sound:<br>constant frames", "x": place, "y": 0.575, "xref": "x", "yref": "paper",
-        "showarrow": False, "font": {"color": colour.NEUTRAL, "size": 12},
-    }  # fmt: skip
+        "text": "after the sound:<br>constant frames",
+        "x": place,
+        "y": 0.575,
+        "xref": "x",
+        "yref": "paper",
+        "showarrow": False,
+        "font": {"color": colour.NEUTRAL, "size": 12},
+    }
 
 
 def _part(start: float, end: float) -> dict[str, object]:
     """The query's part of the sound, across all three pictures."""
     return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
-        "line": {"color": colour.QUERY, "width": 2}, "fillcolor": "rgba(59,130,230,0.18)", "layer": "above",
-    }  # fmt: skip
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": start,
+        "x1": end,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": colour.QUERY, "width": 2},
+        "fillcolor": "rgba(59,130,230,0.18)",
+        "layer": "above",
+    }
 
 
 def fewer_frames(values: np.ndarray, most: int = MOST_FRAMES) -> np.ndarray:
@@ -137,14 +191,25 @@ def time_map(
         cells,
         neutral_layout(
             margin=margin(62),
-            xaxis={"tickmode": "array", "tickvals": ticks, "ticktext": [f"{times[at]:.2f} s" for at in ticks],
-                   "showgrid": False, "zeroline": False,
-                   "labelalias": {str(at): f"{time:.2f} s" for at, time in enumerate(times)}},
-            yaxis={"tickmode": "array", "tickvals": list(range(0, len(names), rows)), "ticktext": list(names[::rows]),
-                   "title": {"text": title}, "showgrid": False, "zeroline": False,
-                   "range": [len(names) - 0.5, -0.5] if downwards else [-0.5, len(names) - 0.5],
-                   "labelalias": {str(at): name for at, name in enumerate(names)}},
+            xaxis={
+                "tickmode": "array",
+                "tickvals": ticks,
+                "ticktext": [f"{times[at]:.2f} s" for at in ticks],
+                "showgrid": False,
+                "zeroline": False,
+                "labelalias": {str(at): f"{time:.2f} s" for at, time in enumerate(times)},
+            },
+            yaxis={
+                "tickmode": "array",
+                "tickvals": list(range(0, len(names), rows)),
+                "ticktext": list(names[::rows]),
+                "title": {"text": title},
+                "showgrid": False,
+                "zeroline": False,
+                "range": [len(names) - 0.5, -0.5] if downwards else [-0.5, len(names) - 0.5],
+                "labelalias": {str(at): name for at, name in enumerate(names)},
+            },
             shapes=frame,
             uirevision=f"{title}{values.shape}",
         ),
-    )  # fmt: skip
+    )

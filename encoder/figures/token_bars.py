@@ -34,9 +34,14 @@ def signed_token_bars(values: object, labels: Sequence[str], title: str, selecte
 
 
 def word_bars(
-    words: Sequence[str], probabilities: object, *, placement: str | None = None, largest: float | None = None,
-    marked: str | None = None, measure: str = "probability",
-) -> go.Figure:  # fmt: skip
+    words: Sequence[str],
+    probabilities: object,
+    *,
+    placement: str | None = None,
+    largest: float | None = None,
+    marked: str | None = None,
+    measure: str = "probability",
+) -> go.Figure:
     """A bar a word, its probability written at its end, the most probable on top.
 
     words: as a person reads them. probabilities: [k]. placement: "pre" or "post", each with its colour; None: neutral.

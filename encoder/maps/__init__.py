@@ -21,7 +21,7 @@ from encoder.maps.entry import (
     layer_maps,
     small_maps,
     squares,
-)  # fmt: skip
+)
 
 __all__ = [
     "EXACT_TOKENS", "HeadMap", "beyond", "drawn", "followed", "head_map", "is_whole", "layer_maps", "small_maps",

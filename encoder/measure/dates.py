@@ -81,9 +81,10 @@ def tokenizer() -> Tokenizer:
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.Sequence([decoders.Replace("##", ""), decoders.Fuse()])
     backend.post_processor = processors.TemplateProcessing(
-        single=f"{START} $A {END}", pair=f"{START} $A {END} $B:1 {END}:1",
+        single=f"{START} $A {END}",
+        pair=f"{START} $A {END} $B:1 {END}:1",
         special_tokens=[(START, ids[START]), (END, ids[END])],
-    )  # fmt: skip
+    )
     special = {"pad_token": PAD, "unk_token": UNKNOWN, "cls_token": START, "sep_token": END}
     return Tokenizer(backend, special)
 

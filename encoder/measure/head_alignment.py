@@ -45,8 +45,9 @@ class AlignmentScores:
     def frame(self) -> pd.DataFrame:
         """One row a head, the best first."""
         layer, head = (place.ravel() for place in np.indices(self.precision.shape))
-        found = pd.DataFrame({"layer": layer, "head": head, "precision": self.precision.ravel(),
-                              "recall": self.recall.ravel()})  # fmt: skip
+        found = pd.DataFrame(
+            {"layer": layer, "head": head, "precision": self.precision.ravel(), "recall": self.recall.ravel()}
+        )
         return found.sort_values(["precision", "recall"], ascending=False, kind="stable", ignore_index=True)
 
 
@@ -81,9 +82,12 @@ def scores_of_rows(pairs: Sequence[Pair], row: Callable[[int], np.ndarray], usab
         predicted = np.where(usable[place], row(query), -np.inf).argmax(-1)  # [L, H]
         found = found + truth[place][predicted]
     return AlignmentScores(
-        precision=np.asarray(found) / len(queries), recall=np.asarray(found) / len(pairs), pairs=tuple(pairs),
-        chance=float((truth.sum(1) / np.maximum(1, usable.sum(1))).mean()), offset=_best_offset(queries, truth),
-    )  # fmt: skip
+        precision=np.asarray(found) / len(queries),
+        recall=np.asarray(found) / len(pairs),
+        pairs=tuple(pairs),
+        chance=float((truth.sum(1) / np.maximum(1, usable.sum(1))).mean()),
+        offset=_best_offset(queries, truth),
+    )
 
 
 def _best_offset(queries: list[int], truth: np.ndarray) -> tuple[int, float]:

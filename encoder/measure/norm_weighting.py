@@ -57,9 +57,15 @@ def norm_weighted_shares(trace: Trace, layer: int, head: int, queries: slice | N
 
 
 def pooled_norm_weighted(
-    trace: Trace, layer: int, head: int, *, shares: bool = False, size: int = 256,
-    queries: slice | None = None, keys: slice | None = None,
-) -> Tensor:  # fmt: skip
+    trace: Trace,
+    layer: int,
+    head: int,
+    *,
+    shares: bool = False,
+    size: int = 256,
+    queries: slice | None = None,
+    keys: slice | None = None,
+) -> Tensor:
     """`norm_weighted` (or its shares) in at most size x size cells, the largest of each block; never holds [T, T].
 
     Blocks as in `Trace.pooled_attention`; queries, keys: the window, all of the map by default.

@@ -157,8 +157,9 @@ def terms_by_offset(
     row = terms.shape.rows(torch.zeros(1, dtype=torch.long), offsets)[0].to(q.device)
     found = {}
     for name, vectors, x in (
-        ("content to position", terms.keys, q[head, query]), ("position to content", terms.queries, k[head, key]),
-    ):  # fmt: skip
+        ("content to position", terms.keys, q[head, query]),
+        ("position to content", terms.queries, k[head, key]),
+    ):
         if vectors is not None:
             found[name] = (vectors[head].to(x.dtype) @ x * scale)[row].float().cpu().numpy()
     return offsets.numpy(), found

@@ -64,10 +64,17 @@ class Setting:
     def config(self, depth: int, placement: NormPlacement) -> EncoderConfig:
         """The encoder of `depth` layers. Raises ConfigError for a width that the heads cannot share."""
         return EncoderConfig(
-            vocab_size=self.vocab_size, d_model=self.d_model, n_layers=depth, n_heads=self.n_heads,
-            d_ffn=self.d_ffn or self.d_model, max_positions=self.n_tokens, norm_placement=placement,
-            embedding_norm=False, position="none", activation=self.activation,
-        )  # fmt: skip
+            vocab_size=self.vocab_size,
+            d_model=self.d_model,
+            n_layers=depth,
+            n_heads=self.n_heads,
+            d_ffn=self.d_ffn or self.d_model,
+            max_positions=self.n_tokens,
+            norm_placement=placement,
+            embedding_norm=False,
+            position="none",
+            activation=self.activation,
+        )
 
 
 @dataclass(frozen=True)

@@ -108,9 +108,15 @@ class TaskRun:
         # In this order, so that a run that is no longer active has its last status, and a run that is done all numbers.
         active, status, step = self.active, self._status, self._step
         return RunView(
-            settings=self.settings, status=status, active=active, step=step, seconds=self._seconds,
-            losses=tuple(self._losses), curve=tuple(self._curve), frames=tuple(self._frames),
-        )  # fmt: skip
+            settings=self.settings,
+            status=status,
+            active=active,
+            step=step,
+            seconds=self._seconds,
+            losses=tuple(self._losses),
+            curve=tuple(self._curve),
+            frames=tuple(self._frames),
+        )
 
     @property
     def active(self) -> bool:
@@ -257,10 +263,13 @@ class TaskRun:
             mean.append(pattern.mean(0)[:, first:, first:])
         self._frames.append(
             Frame(
-                self._step, torch.stack(sample).numpy(), torch.stack(mean).numpy(), logits[0].argmax(-1).numpy(),
+                self._step,
+                torch.stack(sample).numpy(),
+                torch.stack(mean).numpy(),
+                logits[0].argmax(-1).numpy(),
                 torch.stack(sinks).numpy(),
             )
-        )  # fmt: skip
+        )
 
 
 def sink_numbers(pattern: Tensor, attention: Attention, v: Tensor, gate: Tensor | None = None) -> Tensor:

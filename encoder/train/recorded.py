@@ -67,10 +67,15 @@ def from_bytes(data: bytes) -> Recording:
         frames = zip(*(own[part] for part in _FRAME), strict=True)
         curve = tuple(dict(zip(_COLUMNS, map(float, row), strict=True)) for row in own["curve"])
         views[name] = RunView(
-            settings=TaskSettings(**settings), status="done", active=False, step=len(own["losses"]),
-            seconds=curve[-1]["seconds"], losses=tuple(map(float, own["losses"])), curve=curve,
+            settings=TaskSettings(**settings),
+            status="done",
+            active=False,
+            step=len(own["losses"]),
+            seconds=curve[-1]["seconds"],
+            losses=tuple(map(float, own["losses"])),
+            curve=curve,
             frames=tuple(Frame(int(step), *maps) for step, *maps in frames),
-        )  # fmt: skip
+        )
     return Recording(views, about["made"])
 
 

@@ -42,13 +42,18 @@ def block(
     biased = position == "bias"
     windows = tuple(reach if layer % 3 or n_layers == 1 else None for layer in range(n_layers))
     return {
-        "position": "none" if biased else position, "norm_kind": norm, "norm_bias": norm == "layer",
-        "relative_buckets": 8 if biased else 0, "relative_max_distance": max(4, 4 * reach),
+        "position": "none" if biased else position,
+        "norm_kind": norm,
+        "norm_bias": norm == "layer",
+        "relative_buckets": 8 if biased else 0,
+        "relative_max_distance": max(4, 4 * reach),
         "n_kv_heads": max(1, n_heads // 2) if "grouped" in parts and n_heads % 2 == 0 else 0,
-        "attention_window": windows if "windows" in parts else None, "causal": "causal" in parts,
-        "qk_norm": "head" if "qk-norm" in parts else "none", "output_gate": "gate" in parts,
+        "attention_window": windows if "windows" in parts else None,
+        "causal": "causal" in parts,
+        "qk_norm": "head" if "qk-norm" in parts else "none",
+        "output_gate": "gate" in parts,
         "attention_sinks": "sink" in parts,
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)
@@ -87,9 +92,15 @@ class TaskSettings:
 
     def __post_init__(self) -> None:
         bounds = {
-            "steps": (1, 100_000), "batch_size": (1, 1024), "record_every": (1, 1000), "frames": (1, 200),
-            "warmup_steps": (0, 100_000), "n_layers": (1, 24), "d_model": (2, 512), "trial": (0, 1000),
-        }  # fmt: skip
+            "steps": (1, 100_000),
+            "batch_size": (1, 1024),
+            "record_every": (1, 1000),
+            "frames": (1, 200),
+            "warmup_steps": (0, 100_000),
+            "n_layers": (1, 24),
+            "d_model": (2, 512),
+            "trial": (0, 1000),
+        }
         for name, (least, most) in bounds.items():
             if not least <= getattr(self, name) <= most:
                 raise ConfigError(f"{name}={getattr(self, name)}: choose {least} to {most}.")
@@ -115,12 +126,20 @@ class TaskSettings:
             self.position, self.norm_kind, self.parts, n_layers=self.n_layers, n_heads=self.n_heads, reach=reach
         )
         return EncoderConfig(
-            vocab_size=self.make_task().vocab_size + self.registers, d_model=self.d_model, n_layers=self.n_layers,
-            n_heads=self.n_heads, d_ffn=self.d_ffn or 4 * self.d_model, max_positions=n_tokens, norm_eps=1e-5,
-            norm_placement=self.norm_placement, embedding_norm=False, activation=self.activation,
-            output_norms=self.sandwich, gated=self.gated,
+            vocab_size=self.make_task().vocab_size + self.registers,
+            d_model=self.d_model,
+            n_layers=self.n_layers,
+            n_heads=self.n_heads,
+            d_ffn=self.d_ffn or 4 * self.d_model,
+            max_positions=n_tokens,
+            norm_eps=1e-5,
+            norm_placement=self.norm_placement,
+            embedding_norm=False,
+            activation=self.activation,
+            output_norms=self.sandwich,
+            gated=self.gated,
             **(switches | {"relative_max_distance": max(4, n_tokens)}),
-        )  # fmt: skip
+        )
 
     @property
     def parts(self) -> tuple[str, ...]:

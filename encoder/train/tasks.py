@@ -106,10 +106,16 @@ def brackets(length: int, n_symbols: int) -> Task:
         raise ConfigError(f"length={length}: brackets need an even number of tokens, such as {length + 1}.")
     del n_symbols  # there is one kind of bracket
     return Task(
-        "brackets", "Match brackets", "Each bracket predicts the position of its partner, counted from 0.",
-        length=length, symbols=("(", ")"), classes=tuple(str(place) for place in range(length)),
-        draw=lambda n, generator: balanced(n, length, generator), answer=partners, source=partners,
-    )  # fmt: skip
+        "brackets",
+        "Match brackets",
+        "Each bracket predicts the position of its partner, counted from 0.",
+        length=length,
+        symbols=("(", ")"),
+        classes=tuple(str(place) for place in range(length)),
+        draw=lambda n, generator: balanced(n, length, generator),
+        answer=partners,
+        source=partners,
+    )
 
 
 def balanced(n: int, length: int, generator: torch.Generator) -> Tensor:

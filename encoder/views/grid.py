@@ -33,5 +33,9 @@ def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, col
         "name": "heads",
         "alt": f"All {n_layers} × {n_heads} heads as small maps.",
     }
-    return Picture("head_grid", header, {"thumbnails": maps, "colours": np.asarray(thumbnails_lut(colours), np.uint8)},
-                   PIXELS * n_layers)  # fmt: skip
+    return Picture(
+        "head_grid",
+        header,
+        {"thumbnails": maps, "colours": np.asarray(thumbnails_lut(colours), np.uint8)},
+        PIXELS * n_layers,
+    )

@@ -49,8 +49,9 @@ def beside(
             header |= _image(given)
     elif trace.kind == "sound":
         spans = sound_layout(trace).spans
-        header["spans"] = [None if span is None else [round(span.start, 4), round(span.end, 4), span.band]
-                           for span in spans]  # fmt: skip
+        header["spans"] = [
+            None if span is None else [round(span.start, 4), round(span.end, 4), span.band] for span in spans
+        ]
         if given is not None:
             wave, header["seconds"] = _wave(given)
             arrays["wave"] = wave

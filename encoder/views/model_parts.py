@@ -107,8 +107,16 @@ def with_parts(
     decodes, place = isinstance(trace, DecoderTrace), replace(place, component=0, neuron=0)
     known: dict[str, Any] = dict(picture.header["decoder"] if decodes else picture.header)  # type: ignore[call-overload]
     arrays, parts = dict(picture.arrays), {}
-    chosen = _Parts(trace, place.checked(trace.config, trace.n_tokens), component, neuron,
-                    None if decodes else chosen_pooling(trace, pooling), model, variant, source)  # fmt: skip
+    chosen = _Parts(
+        trace,
+        place.checked(trace.config, trace.n_tokens),
+        component,
+        neuron,
+        None if decodes else chosen_pooling(trace, pooling),
+        model,
+        variant,
+        source,
+    )
     for opened in chosen.all():
         strips = []
         for name, values, role in opened.strips:
@@ -232,7 +240,8 @@ class _Parts:
             "embedding",
             f"Embedding of {self.i}",
             f"Row {step.id:,} of the token table, added component by component to "
-            + (" and ".join(name for name in ("segment", "position") if name in strips) or "nothing else") + ".",
+            + (" and ".join(name for name in ("segment", "position") if name in strips) or "nothing else")
+            + ".",
             float(step.total[c]),
             [step.formula, *([step.position_formula] if step.position_formula else [])],
             f"i is the token {self.i}.",
@@ -241,13 +250,21 @@ class _Parts:
             f"What component {c} is made of",
             rows,
             check=step.check,
-        )  # fmt: skip
+        )
 
     def _ids(self, model: TextEncoder) -> Opened:
         step = explain.text_to_ids(self.trace, self.place.query)
         token, source = step.tokens[self.place.query], self.trace.source
-        rows = [Row(one.label, one.id, f"from “{one.characters}”" if one.characters else "added by the tokenizer",
-                    one.position, "query") for one in step.tokens[:48]]  # fmt: skip
+        rows = [
+            Row(
+                one.label,
+                one.id,
+                f"from “{one.characters}”" if one.characters else "added by the tokenizer",
+                one.position,
+                "query",
+            )
+            for one in step.tokens[:48]
+        ]
         said = f"{self.i} is entry {token.id:,} of {step.vocab_size:,}."
         if source is not None and token.word >= 0:
             members = [at for at, word in enumerate(source.words) if word == token.word]
@@ -256,9 +273,17 @@ class _Parts:
             if len(pieces) > 1:
                 said += f" Its word becomes {len(pieces)} pieces: {' + '.join(pieces)}."
         return Opened(
-            "ids", f"From word to number: {self.i}", said, token.id, [step.formula], heading="Token and its number",
-            rows=rows, full=0.0, chosen=self.place.query, check=lambda _: step.check(model.tokenizer),
-        )  # fmt: skip
+            "ids",
+            f"From word to number: {self.i}",
+            said,
+            token.id,
+            [step.formula],
+            heading="Token and its number",
+            rows=rows,
+            full=0.0,
+            chosen=self.place.query,
+            check=lambda _: step.check(model.tokenizer),
+        )
 
     # --- a layer
 
@@ -296,16 +321,20 @@ class _Parts:
         """Cross-attention of a decoder's layer: its queries are of the target, its keys and values of the input."""
         place = replace(self.place, key=self.source or 0)
         score, labels = explain.cross_score(trace, place), trace.memory_labels
-        parts = [self._score(explain.cross_score(trace, _strongest(place, score.terms, self.component)), labels),
-                 self._softmax(explain.cross_softmax(trace, place), labels)]  # fmt: skip
+        parts = [
+            self._score(explain.cross_score(trace, _strongest(place, score.terms, self.component)), labels),
+            self._softmax(explain.cross_softmax(trace, place), labels),
+        ]
         mixed = _strongest(place, explain.cross_weighted_sum(trace, place).z, self.component)
         parts.append(self._mixing(explain.cross_weighted_sum(trace, mixed), labels))
         for key, one in zip(("cross-scores", "cross", "cross-mixing"), parts, strict=True):
             yield replace(
-                one, key=key, check=None,
+                one,
+                key=key,
+                check=None,
                 formulas=[Formula(of.symbols.replace("T-1", "S-1"), of.numbers) for of in one.formulas],
                 rows=[replace(row, place="source") if row.place == "key" else row for row in one.rows],
-            )  # fmt: skip
+            )
 
     def _projection(self, which: Which, place: Place) -> Opened:
         step = explain.projection(self.trace, place, which)
@@ -355,8 +384,7 @@ class _Parts:
         order = [*np.argsort(-step.weights, kind="stable")[:MOST_ROWS]]
         if step.place.key not in order:
             order[-1] = step.place.key
-        rows = [Row(keys[j], step.weights[j], f"score {three_digits(step.scores[j])}", int(j), "key")
-                for j in order]  # fmt: skip
+        rows = [Row(keys[j], step.weights[j], f"score {three_digits(step.scores[j])}", int(j), "key") for j in order]
         rest = float(step.weights.sum() - step.weights[order].sum())
         if len(step.weights) > len(order):
             rows.append(Row(f"{len(step.weights) - len(order)} other tokens", rest))
@@ -381,8 +409,9 @@ class _Parts:
         if self.variant.scaled:
             return ""
         scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
-        numbers = [three_digits(float(one)) for one in
-                   (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)]  # fmt: skip
+        numbers = [
+            three_digits(float(one)) for one in (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)
+        ]
         return (
             f" Without the division by √dₖ, the largest weight is {numbers[0]} instead of {numbers[1]}, "
             f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
@@ -392,9 +421,12 @@ class _Parts:
         place = step.place
         c = place.component
         rows = _terms(
-            step.terms, lambda j: f"{three_digits(step.weights[j])} × {three_digits(step.values[j, c])}",
-            keys.__getitem__, "key", others="tokens",
-        )  # fmt: skip
+            step.terms,
+            lambda j: f"{three_digits(step.weights[j])} × {three_digits(step.values[j, c])}",
+            keys.__getitem__,
+            "key",
+            others="tokens",
+        )
         return Opened(
             "mixing",
             f"Weighted sum of values for {self.i}: z of head {place.head}",
@@ -415,8 +447,10 @@ class _Parts:
         place = self.at(explain.output_projection(self.trace, self.place).result)
         step = explain.output_projection(self.trace, place)
         c = place.component
-        rows = [Row(f"head {h}", step.norms[h], f"share {step.shares[h]:.0%}", int(h), "head")
-                for h in np.argsort(-step.norms, kind="stable")[:12]]  # fmt: skip
+        rows = [
+            Row(f"head {h}", step.norms[h], f"share {step.shares[h]:.0%}", int(h), "head")
+            for h in np.argsort(-step.norms, kind="stable")[:12]
+        ]
         return Opened(
             "heads",
             f"All heads through W_O for {self.i}",
@@ -425,14 +459,17 @@ class _Parts:
             float(step.result[c]),
             [step.formula],
             f"i is the token {self.i}, h counts heads; ‖ joins vectors.",
-            [("z of this head", step.z[place.head], "v"), ("added by this head", step.contributions[place.head], ""),
-             ("result", step.result, "")],
+            [
+                ("z of this head", step.z[place.head], "v"),
+                ("added by this head", step.contributions[place.head], ""),
+                ("result", step.result, ""),
+            ],
             c,
             "Length of what each head adds, and its share of the result",
             rows,
             place.head,
             step.check,
-        )  # fmt: skip
+        )
 
     def neurons(self, part: Sublayer) -> Opened:
         """The FFN of the layer, or its adapter."""
@@ -445,8 +482,15 @@ class _Parts:
         rows = []
         for n in step.strongest(MOST_ROWS):
             of = "" if (expert := step.expert(n)) is None else f", expert {expert[0]} x {three_digits(expert[1])}"
-            rows.append(Row(f"neuron {n}", step.hidden[n], f"before activation {three_digits(step.linear[n])}{of}",
-                            int(n), "neuron"))  # fmt: skip
+            rows.append(
+                Row(
+                    f"neuron {n}",
+                    step.hidden[n],
+                    f"before activation {three_digits(step.linear[n])}{of}",
+                    int(n),
+                    "neuron",
+                )
+            )
         return Opened(
             part,
             f"{'Feed-forward layer' if part == 'ffn' else 'Adapter'} for {self.i}",
@@ -503,12 +547,17 @@ class _Parts:
             float(step.output[c]),
             [step.formula],
             f"i is the token {self.i}, g is the gain{'' if step.bias is None else ', b the bias'}.",
-            [("input", step.input, ""), ("normalised", step.normalised, ""), ("gain", step.gain, ""),
-             *([] if step.bias is None else [("bias", step.bias, "")]), ("output", step.output, "")],
+            [
+                ("input", step.input, ""),
+                ("normalised", step.normalised, ""),
+                ("gain", step.gain, ""),
+                *([] if step.bias is None else [("bias", step.bias, "")]),
+                ("output", step.output, ""),
+            ],
             c,
             f"Of the {len(step.input)} numbers",
             rows,
-        )  # fmt: skip
+        )
 
     # --- after the layers
 
@@ -573,16 +622,23 @@ class _Parts:
             [("sentence vector", step.vector, "")],
             c,
             f"Weight × component {c}, by token",
-            _terms(step.terms, lambda t: f"weight {three_digits(step.weights[t])}", step.labels.__getitem__, "query",
-                   others="tokens"),
+            _terms(
+                step.terms,
+                lambda t: f"weight {three_digits(step.weights[t])}",
+                step.labels.__getitem__,
+                "query",
+                others="tokens",
+            ),
             check=step.check,
-        )  # fmt: skip
+        )
 
     def _classes(self, found: predicted.Prediction) -> Opened:
         order = sorted(range(len(found.labels)), key=lambda c: -found.probabilities[c])
         best = order[0]
-        rows = [Row(found.labels[c], found.probabilities[c], f"logit {three_digits(found.logits[c])}", c)
-                for c in order[:MOST_ROWS]]  # fmt: skip
+        rows = [
+            Row(found.labels[c], found.probabilities[c], f"logit {three_digits(found.logits[c])}", c)
+            for c in order[:MOST_ROWS]
+        ]
         total = float(np.exp(np.array(found.logits) - max(found.logits)).sum())
         exclusive = abs(1.0 / total - found.probabilities[best]) < 1e-3
         return Opened(

@@ -164,8 +164,10 @@ def _end(classes: Mapping[str, float] | None, pair: OtherEnd | None) -> dict[str
     """What the model is for, with its numbers: the likeliest classes, and the cosine of two towers."""
     ranked = sorted((classes or {}).items(), key=lambda one: -one[1])[:MOST_CLASSES]
     cosine = None if pair is None else float(pair.own @ pair.other)
-    return {"classes": [[str(name), float(share)] for name, share in ranked],
-            "pair": None if pair is None else {"name": pair.name, "cosine": cosine}}  # fmt: skip
+    return {
+        "classes": [[str(name), float(share)] for name, share in ranked],
+        "pair": None if pair is None else {"name": pair.name, "cosine": cosine},
+    }
 
 
 def _vectors(pair: OtherEnd | None) -> dict[str, np.ndarray]:
@@ -183,8 +185,9 @@ def _header(
     model: str,
 ) -> dict[str, object]:
     config = trace.config
-    query, key = (None if at is None or not 0 <= at - found.first < len(labels) else at - found.first
-                  for at in selected)  # fmt: skip
+    query, key = (
+        None if at is None or not 0 <= at - found.first < len(labels) else at - found.first for at in selected
+    )
     return {
         "labels": list(labels),
         "first": found.first,
@@ -236,8 +239,22 @@ def _norms(trace: Trace, layer: int) -> list[str]:
 
 def _arrays(found: Whole) -> dict[str, np.ndarray]:
     """The maps of all heads as bytes, which only small pictures show; every number that is written out in 32 bits."""
-    names = ("tokens", "positions", "stream", "updates", "q", "k", "scores", "weights", "rest", "largest", "total",
-             "hidden", "shares", "vector")  # fmt: skip
+    names = (
+        "tokens",
+        "positions",
+        "stream",
+        "updates",
+        "q",
+        "k",
+        "scores",
+        "weights",
+        "rest",
+        "largest",
+        "total",
+        "hidden",
+        "shares",
+        "vector",
+    )
     arrays = {name: getattr(found, name) for name in names if getattr(found, name) is not None}
     floats = {name: np.asarray(value, dtype=np.float32) for name, value in arrays.items()}
     # JSON and shaders know no masked score but the lowest number of float32, which is finite.

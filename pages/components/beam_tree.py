@@ -24,10 +24,16 @@ def beam_tree(found: Generation, *, key: str, alt: str) -> None:
     decode, best = found.model.decoder.tokenizer.backend.decode, set(found.best_path)
     nodes = [
         {
-            "step": node.step, "parent": node.parent, "label": node.label, "logP": node.log_probability,
-            "kept": node.kept, "ended": node.finished, "best": at in best, "text": decode(found.ids_to(at)),
+            "step": node.step,
+            "parent": node.parent,
+            "label": node.label,
+            "logP": node.log_probability,
+            "kept": node.kept,
+            "ended": node.finished,
+            "best": at in best,
+            "text": decode(found.ids_to(at)),
         }
         for at, node in enumerate(found.nodes)
-    ]  # fmt: skip
+    ]
     most = max(sum(one.step == step for one in found.nodes) for step in {one.step for one in found.nodes})
     _render(key=key, data=wire.pack({"alt": alt, "nodes": nodes}, {}), height=ROW * most + AROUND)

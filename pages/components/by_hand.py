@@ -20,9 +20,12 @@ def by_hand(inputs: Inputs, *, key: str, problem: bool, on_change: Callable[[str
     problem: these inputs do not fit together, so only their tables are drawn.
     """
     header = {
-        "inputs": dataclasses.asdict(inputs), "usual": dataclasses.asdict(Inputs()), "notes": NOTES_POSITIONS,
-        "problem": problem, "heard": events.heard(key),
-    }  # fmt: skip
+        "inputs": dataclasses.asdict(inputs),
+        "usual": dataclasses.asdict(Inputs()),
+        "notes": NOTES_POSITIONS,
+        "problem": problem,
+        "heard": events.heard(key),
+    }
     _render(
         key=key,
         data=wire.pack(header, {}),

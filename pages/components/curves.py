@@ -84,9 +84,15 @@ def curves(
         channel: address of new numbers below the app's root; query: its parameters without those of the reader.
     """
     header = {
-        "runs": [vars(run) for run in runs], "sample": vars(sample), "head": head, "place": place, "channel": channel,
-        "query": query, "name": key, "alt": alt,
-    }  # fmt: skip
+        "runs": [vars(run) for run in runs],
+        "sample": vars(sample),
+        "head": head,
+        "place": place,
+        "channel": channel,
+        "query": query,
+        "name": key,
+        "alt": alt,
+    }
     _render(
         key=key,
         data=wire.pack(header, _named(arrays) | {"colours": np.asarray(colorscale, dtype=np.uint8)}),

@@ -198,9 +198,14 @@ def model_event(name: str, value: object, header: Mapping[str, Any]) -> ModelEve
     if name == "part" and value.get("part") in ("", *PARTS):
         chosen = {"component": at("component", "width"), "neuron": at("neuron", "neuronCount"), "first": first}
         return {
-            "event": "part", "part": value["part"], "query": query, "key": at("key", "count"),
-            "check": value.get("check") is True, **chosen, **there,
-        }  # type: ignore[typeddict-item]  # fmt: skip
+            "event": "part",
+            "part": value["part"],
+            "query": query,
+            "key": at("key", "count"),
+            "check": value.get("check") is True,
+            **chosen,
+            **there,
+        }  # type: ignore[typeddict-item]
     if name == "switch" and isinstance(value.get("name"), str):
         return {"event": "switch", "name": value["name"], "on": value.get("on") is True}
     return {"event": "pan", "first": first} if name == "pan" and first is not None else None

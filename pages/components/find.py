@@ -26,5 +26,8 @@ def find(
         if isinstance(page, str) and isinstance(values, Mapping):
             on_open(page, {name: text for name, text in values.items() if isinstance(text, str)})
 
-    _render(key=key, data=wire.pack({"entries": [dict(one) for one in entries], "opener": OPENER}, {}),
-            on_open_change=opened)  # fmt: skip
+    _render(
+        key=key,
+        data=wire.pack({"entries": [dict(one) for one in entries], "opener": OPENER}, {}),
+        on_open_change=opened,
+    )

@@ -61,10 +61,15 @@ def patch_map(
     rows, columns = weights.shape
     most = float(np.nanmax(np.abs(weights) if signed else weights)) if np.isfinite(weights).any() else 0.0
     header = {
-        "alt": alt, "label": label, "selected": None if selected is None else [int(part) for part in selected],
-        "opacity": float(opacity), "top": most if top is None else float(top), "size": int(size),
-        "signed": signed, "heard": events.heard(key),
-    }  # fmt: skip
+        "alt": alt,
+        "label": label,
+        "selected": None if selected is None else [int(part) for part in selected],
+        "opacity": float(opacity),
+        "top": most if top is None else float(top),
+        "size": int(size),
+        "signed": signed,
+        "heard": events.heard(key),
+    }
     arrays = {"image": image, "weights": weights, "colours": np.asarray(colorscale).astype(np.uint8)}
     _render(
         key=key,

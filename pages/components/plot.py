@@ -82,13 +82,20 @@ def plot(
     """
     header, arrays = _message(figure, selected)
     header |= {
-        "alt": alt, "height": height or MAIN, "name": key, "plotly": assets.plotly_js_url(),
-        "window": plot_window(key, zoom), "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
-        "zoomLinked": zoom is not None, "isHeard": on_event is not None, "modeBar": mode_bar,
-        "fill": fill or height is None, "shows": fade.shown(shows),
+        "alt": alt,
+        "height": height or MAIN,
+        "name": key,
+        "plotly": assets.plotly_js_url(),
+        "window": plot_window(key, zoom),
+        "zoomHeard": events.zoom_heard(events.state(key).get("relayout")),
+        "zoomLinked": zoom is not None,
+        "isHeard": on_event is not None,
+        "modeBar": mode_bar,
+        "fill": fill or height is None,
+        "shows": fade.shown(shows),
         "together": None if together is None else dict(together),
         "nextHead": None if next_head is None else dict(next_head),
-    }  # fmt: skip
+    }
     _render(
         key=key,
         data=wire.pack(header, arrays),

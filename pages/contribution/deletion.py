@@ -75,14 +75,18 @@ def exported(view: View, found: Deletion, figure: go.Figure, params: Params) -> 
 def _controls(view: View) -> None:
     with st.container(key="controls-deletion", horizontal=True, gap="medium"):
         state.segmented(
-            Params.scope, "Hidden", SCOPES,
+            Params.scope,
+            "Hidden",
+            SCOPES,
             help="Hidden: no query of these heads may attend to the token. Its own vector stays.",
-        )  # fmt: skip
+        )
         state.segmented(
-            Params.candidates, "Among", CANDIDATES,
+            Params.candidates,
+            "Among",
+            CANDIDATES,
             help="In many heads special tokens such as [CLS] receive much attention. Hiding one moves that attention "
             "to all other tokens.",
-        )  # fmt: skip
+        )
 
 
 def _run(view: View, params: Params) -> Deletion | None:
@@ -98,9 +102,15 @@ def _run(view: View, params: Params) -> Deletion | None:
 
     def make(trace: Trace) -> Deletion:
         return deletion_test(
-            view.loaded, trace, layer, head, seeds=SEEDS, scope=params.scope, candidates=params.candidates,
+            view.loaded,
+            trace,
+            layer,
+            head,
+            seeds=SEEDS,
+            scope=params.scope,
+            candidates=params.candidates,
             progress=lambda share: bar.progress(share, "Hiding tokens …"),
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # type: ignore[arg-type]
 
     try:
         with TURNS.turn(long=n_tokens > AT_ONCE):

@@ -107,10 +107,12 @@ def _reference(chosen: ChosenClass) -> str:
     if not chosen.model.can_pad:
         return "zero"
     return state.segmented(
-        Params.class_reference, "Reference", REFERENCES,
+        Params.class_reference,
+        "Reference",
+        REFERENCES,
         help="The bars explain the difference between your sentence and its reference. Padding tokens: every word "
         "becomes the padding token at the same position. Zero vectors: all vectors are 0, which the model never sees.",
-    )  # fmt: skip
+    )
 
 
 def _found(view: View, chosen: ChosenClass, reference: str) -> similarity.ClassAttribution | None:

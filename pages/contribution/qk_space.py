@@ -45,9 +45,14 @@ def show(view: View) -> Export:
     )
     st.caption(_about(view, space))
     about.expander(
-        __file__, "How the plane is computed", scale=f"{space.scale:.3f}", correlation=f"{space.correlation:.2f}",
-        vectors=f"{2 * len(space.queries):,}", width=trace.config.d_head, explained=f"{space.explained.sum():.0%}",
-    )  # fmt: skip
+        __file__,
+        "How the plane is computed",
+        scale=f"{space.scale:.3f}",
+        correlation=f"{space.correlation:.2f}",
+        vectors=f"{2 * len(space.queries):,}",
+        width=trace.config.d_head,
+        explained=f"{space.explained.sum():.0%}",
+    )
     return exported(view, space, figure)
 
 

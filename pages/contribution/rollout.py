@@ -51,9 +51,15 @@ def _layer_slider(view: View) -> None:
     n_layers = view.trace.config.n_layers
     if n_layers > 1:
         controlled(
-            st.slider, "After layer", 0, n_layers - 1, key="rollout-layer", value=view.layer,
-            take=lambda layer: state.put(ViewParams.layer, layer), help="Also sets the layer above the page.",
-        )  # fmt: skip
+            st.slider,
+            "After layer",
+            0,
+            n_layers - 1,
+            key="rollout-layer",
+            value=view.layer,
+            take=lambda layer: state.put(ViewParams.layer, layer),
+            help="Also sets the layer above the page.",
+        )
 
 
 def _map(view: View) -> go.Figure:

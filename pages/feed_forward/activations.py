@@ -66,8 +66,13 @@ def draw(selected: Selected) -> NeuronMap:
     part = slice(rows.start, rows.stop)
     plot(
         neuron_heatmap(
-            found.values[part], found.neurons[part], view.trace.labels, block=found.block, token=selected.token,
-            neuron=selected.neuron, first=rows.start,
+            found.values[part],
+            found.neurons[part],
+            view.trace.labels,
+            block=found.block,
+            token=selected.token,
+            neuron=selected.neuron,
+            first=rows.start,
         ),
         key="neuron-map",
         alt=f"Activations of neurons of layer {view.layer}: one row per token, the most active neurons at the left.",
@@ -76,7 +81,7 @@ def draw(selected: Selected) -> NeuronMap:
             row=lambda token: state.put(ViewParams.i, token),
             clear=_clear,
         ),
-    )  # fmt: skip
+    )
     near = "exactly 0" if selected.layer.exactly_zero else f"within {selected.layer.threshold:g} of 0"
     pooled = f" A cell shows the largest of {found.block} neurons." if found.block > 1 else ""
     st.caption(
@@ -102,10 +107,13 @@ def _shown(selected: Selected) -> NeuronMap:
 def controls() -> None:
     """Which neurons the map shows."""
     state.segmented(
-        Params.neurons, "Neurons", NEURONS, label_visibility="collapsed",
+        Params.neurons,
+        "Neurons",
+        NEURONS,
+        label_visibility="collapsed",
         help="Most active: with the largest absolute activation at any token of this input. All: a cell shows the "
         "neuron of its column whose activation is largest in size.",
-    )  # fmt: skip
+    )
 
 
 def _answer(selected: Selected) -> None:

@@ -29,10 +29,12 @@ def draw(view: View, token: int) -> dict[str, go.Figure]:
     rows = token_rows.part(view.trace.n_tokens, token, "experts")
     figure = expert_map(weights[rows], view.trace.labels, token=token, colours=view.colours, first=rows.start)
     plot(
-        figure, key="experts", height=token_rows.height(weights.shape[1], frame=150),
+        figure,
+        key="experts",
+        height=token_rows.height(weights.shape[1], frame=150),
         alt=f"The weight of each expert of layer {view.layer}: experts downwards, tokens to the right.",
         on_event=on_click(column=partial(state.put, ViewParams.i), clear=partial(state.put, ViewParams.i, None)),
-    )  # fmt: skip
+    )
     count, neurons = np.count_nonzero(weights, axis=0), view.loaded.config.d_ffn // weights.shape[1]
     st.caption(
         f"Weight that the router gives an expert; empty: not chosen. Most used: expert {count.argmax()}, by "

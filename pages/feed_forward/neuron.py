@@ -25,9 +25,12 @@ def draw(selected: Selected) -> None:
     off = Zero("ffn.hidden", layer=view.layer, components=(selected.neuron,))
     steps = tuple(step for step in state.get(EditParams.recipe) if step.edit != off)
     links.button(
-        "interventions", "Switch this neuron off in Interventions", "tune", "neuron:off",
+        "interventions",
+        "Switch this neuron off in Interventions",
+        "tune",
+        "neuron:off",
         {"intervention": "ablation", "edits": (*steps, Step(off))},
-    )  # fmt: skip
+    )
 
 
 def _words(selected: Selected) -> None:

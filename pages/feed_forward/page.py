@@ -43,9 +43,13 @@ def exported(selected: activations.Selected, found: NeuronMap, drawn: dict[str, 
 
     def figures() -> dict[str, go.Figure]:
         whole = neuron_heatmap(
-            found.values, found.neurons, view.trace.labels, block=found.block, token=selected.token,
+            found.values,
+            found.neurons,
+            view.trace.labels,
+            block=found.block,
+            token=selected.token,
             neuron=selected.neuron,
-        )  # fmt: skip
+        )
         return {f"Activations of layer {view.layer}, most active neurons first": whole, **drawn}
 
     return Export(

@@ -41,9 +41,13 @@ def sizes(view: View, token: int) -> dict[str, go.Figure]:
     for column, (name, values) in zip(st.columns(len(found), gap="medium"), found.items(), strict=True):
         title = TITLES[name]
         drawn[title] = update_heatmap(
-            values[:, rows], view.trace.labels, largest=largest, colours=view.colours, selected=(view.layer, view.i),
+            values[:, rows],
+            view.trace.labels,
+            largest=largest,
+            colours=view.colours,
+            selected=(view.layer, view.i),
             first=rows.start,
-        )  # fmt: skip
+        )
         with column:
             here, mean = (three_digits(float(one)) for one in (values[view.layer, token], values[view.layer].mean()))
             shown = token_names.quoted(view.trace.labels, token)
@@ -83,9 +87,11 @@ def left_out(view: View) -> tuple[np.ndarray, go.Figure] | None:
     parts = view.trace.config.sublayers
     figure = left_out_bars(found, parts, "change of the outcome")
     plot(
-        figure, height=300, key="left-out",
+        figure,
+        height=300,
+        key="left-out",
         alt="The change of the outcome for each layer without each of its sublayers.",
-    )  # fmt: skip
+    )
     at = largest_cell(np.abs(found))
     st.markdown(
         f"Largest change: **{number(float(found[at]))}**, in L{at[1]} without its {SUBLAYERS[parts[at[0]]]}. "

@@ -17,10 +17,13 @@ def draw(view: View) -> Export | None:
     left, right = st.columns([28, 72], gap="medium")
     with left:
         typed = state.bound(
-            st.text_area, Params.alignment, "Pairs: query,key in each line", height=190,
+            st.text_area,
+            Params.alignment,
+            "Pairs: query,key in each line",
+            height=190,
             help="A token is its number from 0, or its text where that occurs once. You can paste a CSV file. "
             "The example pairs words of the first sentence with the words that they depend on, or mean.",
-        )  # fmt: skip
+        )
     found: AlignmentScores | None = None
     with right, errors_said(st.info, icon=":material/edit:"):
         pairs = tuple(read_pairs(typed, view.trace))
@@ -47,11 +50,16 @@ def _show(view: View, found: AlignmentScores) -> None:
     )
     plot(
         figures.pair_map(
-            found.precision, [f"L{place}" for place in range(n_layers)], [f"H{place}" for place in range(n_heads)],
-            titles=("layer", "head"), measure="precision", colours=view.colours, selected=(view.layer, view.head),
+            found.precision,
+            [f"L{place}" for place in range(n_layers)],
+            [f"H{place}" for place in range(n_heads)],
+            titles=("layer", "head"),
+            measure="precision",
+            colours=view.colours,
+            selected=(view.layer, view.head),
         ),
         key="alignment-map",
         alt=f"Precision of {n_layers} x {n_heads} heads for {len(found.pairs)} pairs.",
         on_event=on_click(cell=selection.open_head),
-    )  # fmt: skip
+    )
     st.caption(about.text(__file__, "Precision of a head"))

@@ -85,9 +85,13 @@ def _figure(found: Opened) -> go.Figure:
     every = Means(*(found.atlas.array(found.measure.name, one) for one in ("mean", "low", "high")))
     largest = float(np.nanmax(every.mean)) if np.isfinite(every.mean).any() else 1.0
     return corpus_map(
-        every, f"{found.measure.title}: mean over the texts", end=1.0 if found.measure.unit == "share" else largest,
-        digits=found.digits, selected=(found.layer, found.head), colours=found.view.colours,
-    )  # fmt: skip
+        every,
+        f"{found.measure.title}: mean over the texts",
+        end=1.0 if found.measure.unit == "share" else largest,
+        digits=found.digits,
+        selected=(found.layer, found.head),
+        colours=found.view.colours,
+    )
 
 
 def said(found: Opened) -> tuple[str, str]:
@@ -215,9 +219,7 @@ def _examples(found: Opened) -> None:
             if opens is None:
                 st.markdown(label)
             else:
-                st.button(
-                    label, key=f"atlas:example:{rank}", type="tertiary", on_click=_open, args=(found, one, opens)
-                )  # fmt: skip
+                st.button(label, key=f"atlas:example:{rank}", type="tertiary", on_click=_open, args=(found, one, opens))
     if opens is None:
         st.caption(f"Choose {plain(found.atlas.model_name)} above to open these texts.")
 
@@ -244,9 +246,11 @@ def _open(found: Opened, example: Example, model: str) -> None:
 def _offsets(found: Opened) -> None:
     rows = found.atlas.profile(found.layer, found.head)
     plot(
-        offset_shares(rows["offset"], rows["share"]), height=250, key="atlas:offsets",
+        offset_shares(rows["offset"], rows["share"]),
+        height=250,
+        key="atlas:offsets",
         alt=f"Share of the attention of {found.name} at each offset of key and query.",
-    )  # fmt: skip
+    )
     st.caption("−1 is the token before. All tokens of all texts count, [CLS] and [SEP] too.")
 
 
@@ -259,8 +263,10 @@ def _spread(found: Opened) -> None:
         text_counts(
             bars["lower"], bars["upper"], bars["count"], found.measure.title, mean=found.at(), here=found.here_at()
         ),
-        height=250, key="atlas:spread", alt=f"How many texts have which value of {found.measure.title}.",
-    )  # fmt: skip
+        height=250,
+        key="atlas:spread",
+        alt=f"How many texts have which value of {found.measure.title}.",
+    )
     st.caption("A wide histogram means: one sentence says little about this head.")
 
 
@@ -295,5 +301,8 @@ def _similar(found: Opened) -> None:
             mean = found.said(found.atlas.array(measure.name)[layer, head])
             st.button(
                 f"**L{layer} H{head}** · divergence {number(divergence)} · {measure.title.lower()} {mean}",
-                key=f"atlas:similar:{layer}.{head}", type="tertiary", on_click=found.open, args=(layer, head),
-            )  # fmt: skip
+                key=f"atlas:similar:{layer}.{head}",
+                type="tertiary",
+                on_click=found.open,
+                args=(layer, head),
+            )

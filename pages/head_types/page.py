@@ -47,9 +47,12 @@ def main(view: View) -> None:
         exported.draw()
     if view.loaded.decoder is not None and view.loaded.decoder.reads:
         links.button(
-            "heads", "Heads of cross-attention: which attend to the right tokens, and which matter", "grid_view",
-            "open-cross", {"stack": "cross"},
-        )  # fmt: skip
+            "heads",
+            "Heads of cross-attention: which attend to the right tokens, and which matter",
+            "grid_view",
+            "open-cross",
+            {"stack": "cross"},
+        )
     next_page("contribution", "Contribution")
 
 

@@ -35,14 +35,22 @@ def strip(view: View) -> None:
     with st.container(key="heads-ask"):
         if len(words) <= BUTTONS:
             state.bound(
-                st.pills, Params.word, "Ask for a word: in which heads does it attend most tellingly?",
-                format_func=names.__getitem__, **look,
-            )  # fmt: skip
+                st.pills,
+                Params.word,
+                "Ask for a word: in which heads does it attend most tellingly?",
+                format_func=names.__getitem__,
+                **look,
+            )
         else:
             state.bound(
-                st.selectbox, Params.word, "Ask for a word", placeholder="Choose a word …", index=None,
-                format_func=lambda place: f"{place} · {names[place]}", **look,
-            )  # fmt: skip
+                st.selectbox,
+                Params.word,
+                "Ask for a word",
+                placeholder="Choose a word …",
+                index=None,
+                format_func=lambda place: f"{place} · {names[place]}",
+                **look,
+            )
 
 
 def _forget_other_text(view: View, words: list[int]) -> None:

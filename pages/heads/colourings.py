@@ -120,9 +120,11 @@ def _up_to(values: np.ndarray) -> tuple[float, float]:
 def _sort_control(definition: Definition) -> str:
     """The order of the heads: by layer, falling or rising."""
     return state.segmented(
-        Params.sort, definition.title, {"place": "By layer", "falling": "↓", "rising": "↑"},
+        Params.sort,
+        definition.title,
+        {"place": "By layer", "falling": "↓", "rising": "↑"},
         help=definition.about,
-    )  # fmt: skip
+    )
 
 
 def _range_control(definition: Definition, low: float, high: float) -> tuple[float, float]:

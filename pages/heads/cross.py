@@ -62,26 +62,36 @@ def _maps(view: View, trace: Trace, target: DecoderTrace) -> Export:
             st.markdown(f"**L{layer} H{head}**: a row is a token that is written, a column a token of the input.")
             plot(
                 figures.attention_heatmap(
-                    maps[layer, head], labels, key_labels=trace.labels, colours=view.colours, square=False,
+                    maps[layer, head],
+                    labels,
+                    key_labels=trace.labels,
+                    colours=view.colours,
+                    square=False,
                     selected=(step, None),
                 ),
-                key="cross-map", height=HEIGHT,
+                key="cross-map",
+                height=HEIGHT,
                 alt=f"Cross-attention of layer {layer}, head {head}: {len(labels)} output tokens downwards, "
                 f"{trace.n_tokens} input tokens to the right.",
                 on_event=on_click(cell=lambda i, _: state.put(Output.step, i), row=lambda i: state.put(Output.step, i)),
-            )  # fmt: skip
+            )
         with right:
             st.markdown(f"**Every head**, for {plain(labels[step])}. Select a row to open its head.")
             heads = [f"L{one // n_heads} H{one % n_heads}" for one in range(maps.shape[0] * n_heads)]
             plot(
                 figures.attention_heatmap(
-                    maps[:, :, step].reshape(len(heads), -1), heads, key_labels=trace.labels, colours=view.colours,
-                    square=False, selected=(layer * n_heads + head, None),
+                    maps[:, :, step].reshape(len(heads), -1),
+                    heads,
+                    key_labels=trace.labels,
+                    colours=view.colours,
+                    square=False,
+                    selected=(layer * n_heads + head, None),
                 ),
-                key="cross-heads", height=HEIGHT,
+                key="cross-heads",
+                height=HEIGHT,
                 alt=f"What each of {len(heads)} heads attends to when the decoder writes token {step}.",
                 on_event=on_click(row=lambda one: selection.open_head(*divmod(one, n_heads))),
-            )  # fmt: skip
+            )
     if view.loaded.decoder is not None:
         _tests(view, trace)
     return _export(view, trace, labels, maps.numpy())
@@ -98,9 +108,13 @@ def choose_token(target: DecoderTrace) -> int:
     if (state.newest(Output.step) or 0) >= len(labels):  # of a longer output
         state.put(Output.step, None)
     chosen = state.bound(
-        st.pills, Output.step, "Output: select a token. The number after it is its probability.",
-        list(range(len(labels))), format_func=names.__getitem__, label_visibility="collapsed",
-    )  # fmt: skip
+        st.pills,
+        Output.step,
+        "Output: select a token. The number after it is its probability.",
+        list(range(len(labels))),
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+    )
     return chosen or 0
 
 
@@ -129,12 +143,20 @@ def _tests(view: View, trace: Trace) -> None:
             st.markdown(name)
             plot(
                 figures.pair_map(
-                    values, rows, columns, titles=("layer", "head"), measure=unit, limits=limits,
-                    selected=(view.layer, view.head), colours=view.colours,
+                    values,
+                    rows,
+                    columns,
+                    titles=("layer", "head"),
+                    measure=unit,
+                    limits=limits,
+                    selected=(view.layer, view.head),
+                    colours=view.colours,
                 ),
-                key=f"cross-{unit}", height=190, alt=f"{name}, for {n_layers} x {n_heads} heads.",
+                key=f"cross-{unit}",
+                height=190,
+                alt=f"{name}, for {n_layers} x {n_heads} heads.",
                 on_event=on_click(cell=selection.open_head),
-            )  # fmt: skip
+            )
     st.caption(
         "One input is not a proof. A head whose weights look right may not matter, since other heads carry the same; "
         "hiding a token also changes what is unusual for the model."
@@ -193,14 +215,23 @@ def _spoken(view: View, target: DecoderTrace) -> Export:
         state.put(Output.step, next((one.places[0] for one in words if at in one.places), None))
     area = answer.area()  # above the words, which may be many
     chosen = state.bound(
-        st.pills, Output.step, "Output: select a word. The time after it has its largest weights.", list(names),
+        st.pills,
+        Output.step,
+        "Output: select a word. The time after it has its largest weights.",
+        list(names),
         format_func=names.__getitem__,
-    )  # fmt: skip
+    )
     word = next((one for one in words if chosen in one.places), words[0])
     found = sound.Heard(
-        sound=view.given, wav=b"", layout=sounds.sound_layout(view.trace), query=0, name=word.text,
-        span=Span(word.most.start, word.most.end), chosen=chosen is not None, over=word.over,
-    )  # fmt: skip
+        sound=view.given,
+        wav=b"",
+        layout=sounds.sound_layout(view.trace),
+        query=0,
+        name=word.text,
+        span=Span(word.most.start, word.most.end),
+        chosen=chosen is not None,
+        over=word.over,
+    )
     weights = sounds.written_by_head(target, word.places)
     with area:
         largest = sounds.pieces(word.over)

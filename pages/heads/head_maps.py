@@ -58,18 +58,28 @@ def head_figure(head: Map, window: ZoomWindow | None, scale: float | None = None
     }
     if head.is_exact:
         figure = figures.attention_spec(
-            shown.weights, shown.query_labels, key_labels=shown.key_labels, square=False, places=shown.places,
-            scale=scale or head.scale(np.asarray(shown.weights), 1), **look,
-        )  # fmt: skip
+            shown.weights,
+            shown.query_labels,
+            key_labels=shown.key_labels,
+            square=False,
+            places=shown.places,
+            scale=scale or head.scale(np.asarray(shown.weights), 1),
+            **look,
+        )
         return figure, " ".join(head.options.map_sentences()) + _range(figure, head)
     n_tokens = head.trace.n_tokens
     queries, keys = zoomed(window, n_tokens)
     weights, block = shown.pooled(EXACT_TOKENS, queries, keys)
     weights = weights.cpu()
     figure = figures.window_spec(
-        weights, shown.key_labels, block=block, row_offset=queries.start, column_offset=keys.start,
-        scale=scale or head.scale(weights.numpy(), block, (queries.start, keys.start)), **look,
-    )  # fmt: skip
+        weights,
+        shown.key_labels,
+        block=block,
+        row_offset=queries.start,
+        column_offset=keys.start,
+        scale=scale or head.scale(weights.numpy(), block, (queries.start, keys.start)),
+        **look,
+    )
     if block == 1:
         caption = (
             f"Rows: tokens {queries.start:,} to {queries.stop - 1:,}. Columns: tokens {keys.start:,} to "

@@ -54,16 +54,25 @@ def _controls(view: View, head: Map) -> tuple[list[Head], float]:
     left, right = st.columns([3, 2], gap="medium", vertical_alignment="bottom")
     with left:
         overlay = state.bound(
-            st.multiselect, Params.overlay, "Overlay heads",
+            st.multiselect,
+            Params.overlay,
+            "Overlay heads",
             [(layer, number) for layer in range(config.n_layers) for number in range(config.n_heads)],
-            format_func=lambda one: f"L{one[0]} H{one[1]}", max_selections=MOST_OVERLAID - 1,
-            placeholder="None", disabled=average,
-        )  # fmt: skip
+            format_func=lambda one: f"L{one[0]} H{one[1]}",
+            max_selections=MOST_OVERLAID - 1,
+            placeholder="None",
+            disabled=average,
+        )
     with right:
         minimum = state.bound(
-            st.slider, Params.minimum, "Minimum weight", min_value=0.0, max_value=1.0, step=0.01,
+            st.slider,
+            Params.minimum,
+            "Minimum weight",
+            min_value=0.0,
+            max_value=1.0,
+            step=0.01,
             help="Hides weaker lines. The numbers next to the tokens still include them.",
-        )  # fmt: skip
+        )
     return [] if average else [one for one in overlay if one != single(head)], minimum
 
 

@@ -111,9 +111,13 @@ def _end_of_colours(head: Map) -> float:
 def _pinned(head: Map, layer: int, number: int, largest: float) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.button(
-            head.name, key=f"open:{layer}.{number}", type="tertiary", help="Open this head",
-            on_click=selection.open_head, args=(layer, number),
-        )  # fmt: skip
+            head.name,
+            key=f"open:{layer}.{number}",
+            type="tertiary",
+            help="Open this head",
+            on_click=selection.open_head,
+            args=(layer, number),
+        )
         button(
             f"Unpin {head.name}",
             "keep_off",

@@ -37,11 +37,15 @@ def stack(view: View) -> View | None:
         chosen = state.segmented(Output.stack, "Attention of", STACKS, label_visibility="collapsed")
         if chosen != "encoder":
             state.bound(
-                st.text_input, Output.target, "Output", placeholder=f"Output: {written(view).text} (the model’s own)",
-                label_visibility="collapsed", width=420,
+                st.text_input,
+                Output.target,
+                "Output",
+                placeholder=f"Output: {written(view).text} (the model’s own)",
+                label_visibility="collapsed",
+                width=420,
                 help="Type another output: the page then shows how probable each of its tokens is, and what it attends "
                 "to.",
-            )  # fmt: skip
+            )
     if chosen == "encoder":
         return view
     return None if chosen == "cross" else _of_decoder(view)
@@ -77,10 +81,17 @@ def choose_view(view: View) -> None:
     """The widget of the open view."""
     titles, usual = VIEWS | {"text": INPUTS[view.trace.kind]}, _usual_view(view)
     controlled(
-        st.segmented_control, "View", list(titles), key="heads-view", value=shown_view(view), required=True,
+        st.segmented_control,
+        "View",
+        list(titles),
+        key="heads-view",
+        value=shown_view(view),
+        required=True,
         take=lambda chosen: state.put(Params.view, "" if chosen == usual else chosen),
-        format_func=titles.get, width="content", label_visibility="collapsed",
-    )  # fmt: skip
+        format_func=titles.get,
+        width="content",
+        label_visibility="collapsed",
+    )
 
 
 def controls(view: View) -> None:
@@ -88,42 +99,60 @@ def controls(view: View) -> None:
     n_tokens, whole, words = view.trace.n_tokens, is_whole(view.trace), words_of(view.trace)
     of_text = view.trace.kind == "text"
     state.segmented(
-        MapParams.special, "Special tokens", _SPECIAL,
+        MapParams.special,
+        "Special tokens",
+        _SPECIAL,
         help="In many heads, special tokens such as [CLS] receive most of the attention. **Set to 0** clears their "
         "rows and columns. **Leave out** also rescales each other row to sum to 1. The model itself attends to them.",
-    )  # fmt: skip
+    )
     left, right = st.columns(2, gap="small")
     with left:
         state.segmented(MapParams.scale, "Colour scale", ["linear", "log"], format_func=str.title)
     with right:
         state.segmented(
-            MapParams.range, "Colour range", words.ranges, help=words.range_help,
-        )  # fmt: skip
+            MapParams.range,
+            "Colour range",
+            words.ranges,
+            help=words.range_help,
+        )
     state.segmented(
-        Params.average, "Average over", _AVERAGE, disabled=n_tokens > AVERAGED_TOKENS,
+        Params.average,
+        "Average over",
+        _AVERAGE,
+        disabled=n_tokens > AVERAGED_TOKENS,
         help="**Heads**: the mean of all heads of this layer. **Layers**: the mean of the heads with this number in "
         "all layers; only their number links them. **Both**: the mean of all heads.",
-    )  # fmt: skip
+    )
     if view.pair is not None:
         state.segmented(
-            Params.between, "Between sentences", _BETWEEN, disabled=not whole,
+            Params.between,
+            "Between sentences",
+            _BETWEEN,
+            disabled=not whole,
             help="A is the first sentence, B the second. A special token belongs to the sentence before it.",
-        )  # fmt: skip
+        )
     left, right = st.columns(2, gap="small")
     with left:
         state.bound(
-            st.toggle, Params.words, "Whole words", disabled=not whole or not of_text,
+            st.toggle,
+            Params.words,
+            "Whole words",
+            disabled=not whole or not of_text,
             help=references.cited(
                 "Sums the weights to the pieces of a word and averages the weights from them. Each row still sums to "
                 "1 (Clark et al. 2019, section 4.1)."
-            ) if of_text else f"Each token of this model is a {words.part}.",
-        )  # fmt: skip
+            )
+            if of_text
+            else f"Each token of this model is a {words.part}.",
+        )
     with right:
         state.bound(
-            st.toggle, Params.badges, "Mark head types",
+            st.toggle,
+            Params.badges,
+            "Mark head types",
             help=f"Marks the heads of the grid that have a type in this {words.text}, such as previous-token or broad. "
             "The page Head types shows the thresholds.",
-        )  # fmt: skip
+        )
     padding.length_control(view)
     if view.trace.kind == "image":
         state.bound(st.slider, Params.opacity, "Opacity of colours over the image", 0.0, 1.0, step=0.05)
@@ -139,12 +168,14 @@ def hide_special(view: View) -> None:
     names = dict.fromkeys(label for label, one in zip(view.trace.labels, special, strict=True) if one)
     if names:
         controlled(
-            st.toggle, f"Hide {' and '.join(map(plain, names))}", key="hide-special",
+            st.toggle,
+            f"Hide {' and '.join(map(plain, names))}",
+            key="hide-special",
             value=state.get(MapParams.special) != "show",
             take=lambda hide: state.put(MapParams.special, "zero" if hide else "show"),
             help="Sets their rows and columns to 0 on this page. The model itself attends to them. Options can also "
             "rescale the other weights.",
-        )  # fmt: skip
+        )
 
 
 def open_head(view: View) -> Map:

@@ -17,11 +17,18 @@ ROUNDING = {"float32": 1e-4, "bfloat16": 0.1}
 def length_control(view: View) -> None:
     """The length of the batch."""
     state.bound(
-        st.number_input, ViewParams.pad, "Pad to length", min_value=1, max_value=view.loaded.config.max_tokens,
-        step=1, value=None, placeholder="no padding", disabled=not view.loaded.can_pad,
+        st.number_input,
+        ViewParams.pad,
+        "Pad to length",
+        min_value=1,
+        max_value=view.loaded.config.max_tokens,
+        step=1,
+        value=None,
+        placeholder="no padding",
+        disabled=not view.loaded.can_pad,
         help="In a batch, shorter texts get padding tokens up to the length of the longest one. Enter that length to "
         "run this text as in such a batch. Empty: no padding.",
-    )  # fmt: skip
+    )
 
 
 def note(view: View) -> None:
@@ -34,9 +41,11 @@ def note(view: View) -> None:
         return
     with st.container(border=True, gap="small"):
         state.bound(
-            st.toggle, ViewParams.padding, "Show rows and columns of padding",
+            st.toggle,
+            ViewParams.padding,
+            "Show rows and columns of padding",
             help="Means, strongest weights and head measures never count the rows of padding.",
-        )  # fmt: skip
+        )
         st.markdown(_description(view, _effect(view)))
 
 

@@ -73,9 +73,10 @@ def draw(view: View) -> Export:
         draw_bands(view, found)
     draw_heads(view, found, _over_time(view, found), (view.layer, view.head))
     st.caption(
-        "The patches of one time are summed in the curve." if found.over.bands is not None else
-        "Each step also receives a little of the sound after it."
-    )  # fmt: skip
+        "The patches of one time are summed in the curve."
+        if found.over.bands is not None
+        else "Each step also receives a little of the sound after it."
+    )
     return _exported(view, found)
 
 
@@ -148,18 +149,25 @@ def draw_bands(view: View, found: Heard) -> None:
     bands, grid = found.over.bands, found.layout
     assert bands is not None
     assert isinstance(grid, SpectrogramGrid)
-    selected = (None, None) if found.span is None else ((found.query - len(grid.before)) // bands.shape[1],
-                                                        (found.query - len(grid.before)) % bands.shape[1])  # fmt: skip
+    selected = (
+        (None, None)
+        if found.span is None
+        else ((found.query - len(grid.before)) // bands.shape[1], (found.query - len(grid.before)) % bands.shape[1])
+    )
     plot(
         time_map(
-            bands, found.over.starts, [f"b{band}" for band in range(len(bands))], title="band", colours=view.colours,
+            bands,
+            found.over.starts,
+            [f"b{band}" for band in range(len(bands))],
+            title="band",
+            colours=view.colours,
             selected=selected,
         ),
         key="sound-bands",
         alt=f"The weight with which {found.name} attends to each patch of the spectrogram.",
         height=260,
         on_event=on_click(cell=lambda band, column: found.choose(column, band), clear=selection.clear),
-    )  # fmt: skip
+    )
     st.caption("Each cell is a patch, low frequencies below. Click a patch to make it the query.")
 
 
@@ -187,9 +195,15 @@ def map_of_heads(
     """The weights over time as a map with a row for each head."""
     names = [f"L{layer} H{head}" for layer in range(weights.shape[0]) for head in range(weights.shape[1])]
     return time_map(
-        weights.reshape(len(names), -1), found.over.starts, names, title="head", colours=view.colours,
-        selected=selected, hover="%{y}, from %{x}: %{z:.3f}", downwards=True,
-    )  # fmt: skip
+        weights.reshape(len(names), -1),
+        found.over.starts,
+        names,
+        title="head",
+        colours=view.colours,
+        selected=selected,
+        hover="%{y}, from %{x}: %{z:.3f}",
+        downwards=True,
+    )
 
 
 def _exported(view: View, found: Heard) -> Export:

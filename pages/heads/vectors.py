@@ -39,9 +39,13 @@ def draw(view: View) -> Export:
         said += "Rotary positions: queries and keys are shown after their rotation, as the scores use them. "
     st.caption(f"{said}A query and a key whose large values share components and signs have a large score.")
     links.button(
-        "model", "How this score is made, component by component", "calculate", "open-scores",
-        {"step": "scores", "i": query, "j": key}, type="tertiary",
-    )  # fmt: skip
+        "model",
+        "How this score is made, component by component",
+        "calculate",
+        "open-scores",
+        {"step": "scores", "i": query, "j": key},
+        type="tertiary",
+    )
     return exported(view)
 
 

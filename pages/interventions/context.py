@@ -25,15 +25,23 @@ def show(view: View) -> None:
     with errors_said(st.info, icon=":material/edit:"):
         with st.container(key="controls-context", horizontal=True, vertical_alignment="bottom"):
             state.bound(
-                st.text_input, Output.target, "Output", placeholder=f"{written(view).text} (the model’s own)",
-                width=300, help="The output whose log probability is compared.",
-            )  # fmt: skip
+                st.text_input,
+                Output.target,
+                "Output",
+                placeholder=f"{written(view).text} (the model’s own)",
+                width=300,
+                help="The output whose log probability is compared.",
+            )
             state.bound(
-                st.text_input, Output.other, "Vectors of another input", placeholder="none", width=360,
+                st.text_input,
+                Output.other,
+                "Vectors of another input",
+                placeholder="none",
+                width=360,
                 disabled=view.loaded.takes != "text",
                 help="The decoder uses the encoder’s vectors of this text: all, or only the one that you select in the "
                 "map. Without a text, a selected vector becomes the mean of all.",
-            )  # fmt: skip
+            )
             st.button("Undo all", icon=":material/restart_alt:", on_click=_undo)
         change, trace = chosen(view), decoded(view)
         with answer.area():
@@ -88,13 +96,20 @@ def _vectors(view: View, change: Change, trace: Trace) -> np.ndarray | None:
     st.markdown("**Fall of each output token’s log probability** when the vector of one input token is replaced")
     plot(
         figures.pair_map(
-            found, labels, trace.labels, titles=("output", "replaced vector"), measure="nats", colours=view.colours,
-            limits=(0.0, max(1.0, float(np.nanmax(found)))), selected=(None, change.vector),
+            found,
+            labels,
+            trace.labels,
+            titles=("output", "replaced vector"),
+            measure="nats",
+            colours=view.colours,
+            limits=(0.0, max(1.0, float(np.nanmax(found)))),
+            selected=(None, change.vector),
         ),
-        key="context-vectors", height=360,
+        key="context-vectors",
+        height=360,
         alt=f"What each of {len(labels)} output tokens loses when one of {trace.n_tokens} vectors is replaced.",
         on_event=on_click(column=lambda s: state.put(Output.vector, None if s == change.vector else s)),
-    )  # fmt: skip
+    )
     return found
 
 
@@ -107,10 +122,12 @@ def _heads(view: View, change: Change, trace: Trace) -> np.ndarray:
     )
     st.markdown("**Change of the output’s log probability** without a head of cross-attention")
     plot(
-        effect_map(found, None, change.off, "nats"), key="context-heads", height=360,
+        effect_map(found, None, change.off, "nats"),
+        key="context-heads",
+        height=360,
         alt=f"Effect of switching off each of {found.shape[0]} x {found.shape[1]} heads of cross-attention.",
         on_event=on_click(cell=lambda layer, head: _toggle((layer, head))),
-    )  # fmt: skip
+    )
     return found
 
 

@@ -62,10 +62,13 @@ def draw(view: View, outcome: causal.Outcome, controls: DeltaGenerator) -> Pair 
     """Draw the controls; None, and a box that says what to do, where the inputs do not align."""
     with controls, st.container(key="controls-where", width="content"):
         where: causal.Where = state.selectbox(
-            Params.where, "Replaced", WHERE, width=270,
+            Params.where,
+            "Replaced",
+            WHERE,
+            width=270,
             help="Residual stream: a token's whole vector before the layer. Attention's or the FFN's output: what the "
             "sublayer adds to it. Heads: what one head passes on, at all tokens.",
-        )  # type: ignore[assignment]  # fmt: skip
+        )  # type: ignore[assignment]
     other = _other_sentence(view) if view.loaded.takes == "text" else _other_input(view)
     if isinstance(outcome, causal.SentenceVector):
         outcome = causal.Similarity(other if view.loaded.takes == "text" else view.about(other).trace)
@@ -85,10 +88,12 @@ def _other_sentence(view: View) -> str:
     with st.container(key="controls-pair", horizontal=True, vertical_alignment="bottom"):
         if state.newest(Params.other).strip():
             other = state.bound(
-                st.text_input, Params.other, "Take vectors from this sentence",
+                st.text_input,
+                Params.other,
+                "Take vectors from this sentence",
                 help="Each vector of your sentence's run can be replaced by the vector of this sentence's run at the "
                 "same layer and position. Empty: your sentence with one word replaced.",
-            )  # fmt: skip
+            )
         else:
             known = {one["text"]: one["patch_with"] for one in examples.read(__file__, group).values()}
             other = choose_counterpart(view, known.get(view.run.input.name))
@@ -100,10 +105,12 @@ def _other_input(view: View) -> str:
     """The same for images and sounds, which are chosen."""
     name = words_of(view.trace).input
     return second_input.choose(
-        view, Params.other_input, f"Take vectors from this {name}",
+        view,
+        Params.other_input,
+        f"Take vectors from this {name}",
         help=f"Your {name} is above the page. Each vector of its run can be replaced by the vector of this {name}'s "
         "run at the same layer and position.",
-    )  # fmt: skip
+    )
 
 
 def outcomes_of_pair(view: View) -> list[str]:
@@ -185,19 +192,31 @@ def choose_counterpart(view: View, known: str | None) -> str:
         other = by or (found[0] if found else "")
     few = len(words) <= MOST_BUTTONS
     controlled(
-        st.pills if few else st.selectbox, "Replace one word", range(len(words)), key="patching:word",
-        value=number, take=_choose, format_func=lambda one: words[one].text,
+        st.pills if few else st.selectbox,
+        "Replace one word",
+        range(len(words)),
+        key="patching:word",
+        value=number,
+        take=_choose,
+        format_func=lambda one: words[one].text,
         **({"required": True, "width": "content"} if few else {}),
-    )  # fmt: skip
+    )
     if number is None:
         return view.text
     word = words[number]
     offered = list(dict.fromkeys(filter(None, (other, *offers(view, word)))))
     controlled(
-        st.selectbox, "by", offered, key="patching:by", value=other or None, take=partial(_replace_by, number),
-        accept_new_options=True, width=160, placeholder="Type a word",
+        st.selectbox,
+        "by",
+        offered,
+        key="patching:by",
+        value=other or None,
+        take=partial(_replace_by, number),
+        accept_new_options=True,
+        width=160,
+        placeholder="Type a word",
         help=f"The other word has as many tokens as “{word.text}”, so that the sentences align.",
-    )  # fmt: skip
+    )
     return word.replaced_by(other, view.text) if other else view.text
 
 

@@ -206,10 +206,12 @@ def draw_map(both: pair.Pair, where: Where, shares: np.ndarray, at: Place | None
 def colours(both: pair.Pair) -> None:
     """The widget for the range of the colours."""
     state.segmented(
-        Params.colours, "Colours end at", COLOURS,
+        Params.colours,
+        "Colours end at",
+        COLOURS,
         help=f"Shared tokens: at the largest share among tokens that both {both.words.inputs} have. Tokens that differ "
         "carry most in the first layers by construction, and would hide the others.",
-    )  # fmt: skip
+    )
 
 
 def _select(layer: int, place: int) -> None:

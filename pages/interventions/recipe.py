@@ -80,9 +80,10 @@ KINDS = {
 
 def _own(name: str) -> Kind:
     return Kind(
-        f"Your function “{name}” of a head’s z", ("layer", "head"),
+        f"Your function “{name}” of a head’s z",
+        ("layer", "head"),
         lambda form: edits.Call("z", name, layer=form.layer, heads=(form.head,)),
-    )  # fmt: skip
+    )
 
 
 KINDS |= {f"own:{name}": _own(name) for name in edits.FUNCTIONS}
@@ -158,9 +159,12 @@ def _form(view: View) -> None:
         if field not in kind.fields:
             return start
         return st.selectbox(
-            label, range(len(labels)), index=start, key=f"add:{field}:{view.run.input.name}",
+            label,
+            range(len(labels)),
+            index=start,
+            key=f"add:{field}:{view.run.input.name}",
             format_func=lambda place: f"{place} · {figures.isolated(labels[place])}",
-        )  # fmt: skip
+        )
 
     value, low, high = kind.value
     form = Form(

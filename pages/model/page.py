@@ -31,9 +31,14 @@ def controls() -> None:
         if kind == "text":
             shown = examples.read(input_row.__file__, input_row.example_group())
             st.pills(
-                "Examples", list(shown)[:3], key=_EXAMPLE, label_visibility="collapsed", on_change=use_example,
-                args=(shown,), width="content",
-            )  # fmt: skip
+                "Examples",
+                list(shown)[:3],
+                key=_EXAMPLE,
+                label_visibility="collapsed",
+                on_change=use_example,
+                args=(shown,),
+                width="content",
+            )
     row = st.container(key="input", horizontal=True, gap="xsmall")  # as above the other pages
     with row, st.container(key="input-itself"):
         if kind == "text":
@@ -107,9 +112,14 @@ def inside(view: View) -> View:
 def sentence() -> None:
     """The field, with the same sentence as in the row above the other pages."""
     state.bound(
-        st.text_area, ViewParams.text, "Sentence", height=68, label_visibility="collapsed",
-        placeholder="Type a sentence and press Enter", on_change=another_text,
-    )  # fmt: skip
+        st.text_area,
+        ViewParams.text,
+        "Sentence",
+        height=68,
+        label_visibility="collapsed",
+        placeholder="Type a sentence and press Enter",
+        on_change=another_text,
+    )
 
 
 def another_text() -> None:

@@ -31,14 +31,30 @@ def draw(view: View, trace: Trace, show: str) -> None:
     reference, why_not = _reference(view, of_decoder) if part and state.get(PlaceParams.check) else (None, "")
     # The same numbers have the same bytes: the browser then keeps what is open.
     picture = views.model(
-        trace, view.layer, view.head, view.i, view.j, model=view.loaded.name, first=state.newest(Params.first),
-        side=state.newest(Params.side), output=decoder.selected(trace), **picture_inputs(view),
-    )  # fmt: skip
+        trace,
+        view.layer,
+        view.head,
+        view.i,
+        view.j,
+        model=view.loaded.name,
+        first=state.newest(Params.first),
+        side=state.newest(Params.side),
+        output=decoder.selected(trace),
+        **picture_inputs(view),
+    )
     picture = with_parts(
-        picture, of_decoder or view.trace, place, part=part, component=state.get(PlaceParams.component),
-        neuron=state.get(PlaceParams.neuron), model=view.loaded if of_decoder is None else of_decoder.model,
-        variant=selected_variant(view, params), reference=reference, why_not=why_not, source=state.get(Params.source),
-    )  # fmt: skip
+        picture,
+        of_decoder or view.trace,
+        place,
+        part=part,
+        component=state.get(PlaceParams.component),
+        neuron=state.get(PlaceParams.neuron),
+        model=view.loaded if of_decoder is None else of_decoder.model,
+        variant=selected_variant(view, params),
+        reference=reference,
+        why_not=why_not,
+        source=state.get(Params.source),
+    )
     said, ending = switches.effect(view)
     more = {"switches": switches.header(view), "off": switches.heads_off(view), "effect": said, "ending": ending}
     more |= {"curves": show == "stream"}

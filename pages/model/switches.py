@@ -52,8 +52,11 @@ def header(view: View) -> dict[str, list[dict[str, object]]]:
 def heads_off(view: View) -> list[int]:
     """The heads of the open layer that are switched off."""
     chosen = edited.active(state.newest(EditParams.recipe))
-    return [h for h in range(view.loaded.config.n_heads)
-            if AblateHead(view.layer, h) in chosen or Zero("attention_out", layer=view.layer) in chosen]  # fmt: skip
+    return [
+        h
+        for h in range(view.loaded.config.n_heads)
+        if AblateHead(view.layer, h) in chosen or Zero("attention_out", layer=view.layer) in chosen
+    ]
 
 
 def _switch(name: str, label: str, title: str, on: bool) -> dict[str, object]:
@@ -92,9 +95,7 @@ def effect(view: View) -> tuple[str, list[str]]:
         best = classify.predict(before_it.loaded, before_it.trace).best
         outcome, said = causal.ClassProbability(best, None, "probability"), f"Probability of “{best}”"
     name = ("effect on the end", before_it.run.of_pass)
-    before, after = view.derived(
-        name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome)
-    )  # fmt: skip
+    before, after = view.derived(name, lambda trace: causal.outcomes_of(view.loaded, before_it.trace, [trace], outcome))
     numbers = f"{three_digits(before)} → {three_digits(after)}"
     difference = ("+" if after > before else "") + three_digits(after - before)
     what = "similarity" if head is None else "probability"

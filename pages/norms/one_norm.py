@@ -22,9 +22,13 @@ def gain_and_bias(selected: Selected) -> Figures:
     st.markdown(selected_in_words(selected))
     if part := part_of_model(selected.norm):
         links.button(
-            "model", "Each step of this norm for this token", "calculate", "open-norm", {**part, "i": selected.token},
+            "model",
+            "Each step of this norm for this token",
+            "calculate",
+            "open-norm",
+            {**part, "i": selected.token},
             type="tertiary",
-        )  # fmt: skip
+        )
     if found.plain:
         st.markdown(plain_in_words(selected, found))
         return {}

@@ -45,9 +45,13 @@ def main(view: View) -> None:
     exported(selected, shown).draw()
     st.caption(placement(view, len(statistics.names)))
     links.button(
-        "pre_post", "Residual stream: pre-norm against post-norm", "compare", "to-stream", {"sides": "stream"},
+        "pre_post",
+        "Residual stream: pre-norm against post-norm",
+        "compare",
+        "to-stream",
+        {"sides": "stream"},
         type="tertiary",
-    )  # fmt: skip
+    )
 
 
 def name_of(view: View) -> str:

@@ -27,14 +27,17 @@ def draw(view: View) -> None:
             figures.patch_maps(
                 found.patches.reshape(layers, grid.rows, grid.columns), titles, colours=view.colours, across=MOST_ACROSS
             ),
-            height=170 * -(-layers // MOST_ACROSS), key="patch-norm-maps",
+            height=170 * -(-layers // MOST_ACROSS),
+            key="patch-norm-maps",
             alt=f"The norm of every patch's vector, {layers} small maps over the image.",
-        )  # fmt: skip
+        )
     with right:
         plot(
-            figures.norm_dots(found.patches, found.outliers), height=300, key="patch-norm-dots",
+            figures.norm_dots(found.patches, found.outliers),
+            height=300,
+            key="patch-norm-dots",
             alt="The norm of every patch's vector by layer, outliers marked.",
-        )  # fmt: skip
+        )
     st.markdown(_said(found, grid))
     _registers(view)
     st.caption(about.text(__file__, "Outlier tokens and registers", times=f"{patches.OUTLIER:g}"))
@@ -71,6 +74,7 @@ def _registers(view: View) -> None:
         figures.patch_maps(
             view.derived("register rows", make), [view.trace.labels[token] for token in tokens], colours=view.colours
         ),
-        height=190 * -(-len(tokens) // MOST_ACROSS), key="register-maps",
+        height=190 * -(-len(tokens) // MOST_ACROSS),
+        key="register-maps",
         alt=f"What {len(tokens)} registers attend to, as small maps over the image.",
-    )  # fmt: skip
+    )

@@ -29,9 +29,11 @@ def overview(selected: Selected) -> Figures:
         moment = state.segmented(Params.moment, "Vectors", MOMENTS)
         statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(
-            MapParams.scale, "Colours", ["linear", "log"],
+            MapParams.scale,
+            "Colours",
+            ["linear", "log"],
             help="Of the standard deviations. Log: small values stay visible next to an outlier.",
-        )  # fmt: skip
+        )
     drawn = {
         (when, what): figure
         for when in MOMENTS

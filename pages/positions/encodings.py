@@ -176,7 +176,9 @@ def patch_positions(view: View) -> None:
     st.markdown(f"Mean cosine of two patches that share a side: **{near:.3f}**; of all other pairs: **{far:.3f}**.")
     similar = view.derived("patch positions", lambda trace: patches.position_similarity(trace).cpu().numpy())
     plot(
-        figures.position_grid(similar, grid.rows, grid.columns), height=440, key="patch-positions",
+        figures.position_grid(similar, grid.rows, grid.columns),
+        height=440,
+        key="patch-positions",
         alt="For each patch, the cosine of its position vector with those of all patches.",
-    )  # fmt: skip
+    )
     references.caption("As in Dosovitskiy et al. (2021, figure 7, centre).")

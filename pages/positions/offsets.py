@@ -22,9 +22,16 @@ OFFSET = "offset j − i, key minus query"
 
 
 def _curve(
-    name: str, places: Iterable[int], values: np.ndarray, unit: str, *, key: str, alt: str, height: int = 340,
+    name: str,
+    places: Iterable[int],
+    values: np.ndarray,
+    unit: str,
+    *,
+    key: str,
+    alt: str,
+    height: int = 340,
     **look: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Draw values by their distance or offset."""
     curve = pd.DataFrame({"distance": places, "mean": values})
     plot(figures.distance_curve({name: curve}, unit=unit, **look), height=height, key=key, alt=alt)
@@ -44,15 +51,27 @@ def rotary(view: View, n_positions: int) -> None:
     )
     base, last = config.rotary_base_of_layer(view.layer), cos.shape[1] - 1
     slowest = base ** (-2 * last / config.d_head)
-    st.caption(about.text(
-        __file__, "Angles", base=f"{base:,.0f}", width=config.d_head, last=last, slowest=formulas.number(slowest),
-        turn=f"{2 * math.pi / slowest:,.0f}",
-    ))  # fmt: skip
+    st.caption(
+        about.text(
+            __file__,
+            "Angles",
+            base=f"{base:,.0f}",
+            width=config.d_head,
+            last=last,
+            slowest=formulas.number(slowest),
+            turn=f"{2 * math.pi / slowest:,.0f}",
+        )
+    )
     products = positions.turned_apart(cos)
     _curve(
-        "rotary", range(n_positions), products, "dot product", key="rotary-curve", height=340,
+        "rotary",
+        range(n_positions),
+        products,
+        "dot product",
+        key="rotary-curve",
+        height=340,
         alt="Dot product of two equal unit vectors by the distance of their positions.",
-    )  # fmt: skip
+    )
     values = {"product": f"{products[-1]:.2f}", "farthest": n_positions - 1}
     st.caption(about.text(__file__, "Equal vectors by distance", **values))
     pair_by_offset(view, min(n_positions, MOST_APART))
@@ -80,10 +99,15 @@ def pair_by_offset(view: View, farthest: int) -> None:
     best = int(products.argmax())
     st.header(f":blue[{query_name}] and :red[{key_name}] at every offset", anchor=False)
     _curve(
-        "q · k", offsets, products, "q · k", across=OFFSET, key="pair-by-distance",
+        "q · k",
+        offsets,
+        products,
+        "q · k",
+        across=OFFSET,
+        key="pair-by-distance",
         alt="Dot product of the selected query and key by their offset.",
         mark=(offset, at_offset[offset], f"{figures.arrow(query_label, key_label)} here"),
-    )  # fmt: skip
+    )
     st.caption(
         f"L{view.layer} H{view.head}, query {query_name} (token {query}), key {key_name} (token {key}). "
         f"q · k at their offset {signed(offset)}: {formulas.number(at_offset[offset])}; "
@@ -134,9 +158,14 @@ def relative_bias(view: View, farthest: int) -> None:
         gestures.caption(f"{kind}{later} {whose} {gestures.CLICK} a row to select a head.")
     with head:
         _curve(
-            f"head {view.head}", offsets, bias, "added to the score", across=OFFSET, key="bias",
+            f"head {view.head}",
+            offsets,
+            bias,
+            "added to the score",
+            across=OFFSET,
+            key="bias",
             alt="The number that the selected head adds to a score, by the offset j − i.",
-        )  # fmt: skip
+        )
 
 
 def grid_bias(view: View) -> None:
@@ -152,12 +181,16 @@ def grid_bias(view: View) -> None:
     )
     plot(
         figures.offset_map(
-            bias, title=f"L{view.layer} H{view.head}", across="columns, key minus query", down="rows, key minus query",
+            bias,
+            title=f"L{view.layer} H{view.head}",
+            across="columns, key minus query",
+            down="rows, key minus query",
             first=(-reach, -reach),
         ),
-        key="grid-bias", height=420,
+        key="grid-bias",
+        height=420,
         alt="The number that the selected head adds to a score, by the rows and columns from query to key.",
-    )  # fmt: skip
+    )
     st.caption("A learned number for each pair of offsets. Three further numbers belong to [CLS].")
 
 
@@ -180,20 +213,28 @@ def disentangled(view: View) -> None:
         with column:
             plot(
                 figures.offset_map(
-                    term, title=name.capitalize(), across="key", down="query", first=(start, start), limit=limit,
-                    labels=trace.labels
+                    term,
+                    title=name.capitalize(),
+                    across="key",
+                    down="query",
+                    first=(start, start),
+                    limit=limit,
+                    labels=trace.labels,
                 ),
-                key=f"terms-{name.replace(' ', '-')}", height=340,
+                key=f"terms-{name.replace(' ', '-')}",
+                height=340,
                 alt=f"{name.capitalize()}: its part of the score of {size} queries and keys.",
-            )  # fmt: skip
+            )
     references.caption("The maps sum to the scores, before the softmax (He et al. 2021). All have the same colours.")
     offsets, curves = positions.terms_by_offset(trace, layer, head, query, key, min(trace.n_tokens, MOST_APART))
     plot(
         figures.distance_curve(
             {name: pd.DataFrame({"distance": offsets, "mean": curve}) for name, curve in curves.items()},
-            unit="part of the score", across=OFFSET,
+            unit="part of the score",
+            across=OFFSET,
         ),
-        key="terms-by-offset", height=340,
+        key="terms-by-offset",
+        height=340,
         alt="What the offset of the selected query and key adds to their score, by the offset j − i.",
-    )  # fmt: skip
+    )
     st.caption(f"The same query and key ({names}) at every offset. Content to position depends on the query only.")

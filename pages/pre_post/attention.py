@@ -66,11 +66,18 @@ def grid(view: View, traces: PairTraces, placement: str, moved: np.ndarray) -> N
     config = traces.trace(placement).config
     name(placement)
     head_grid(
-        traces.small_maps(placement), layers=config.n_layers, heads=config.n_heads, selected=(view.layer, view.head),
-        key=f"grid-{placement}", colorscale=figures.thumbnails_lut(view.colours), on_event=selection.open_from,
-        measure=moved, measure_label="attention placed elsewhere", measure_range=(0.0, 1.0),
+        traces.small_maps(placement),
+        layers=config.n_layers,
+        heads=config.n_heads,
+        selected=(view.layer, view.head),
+        key=f"grid-{placement}",
+        colorscale=figures.thumbnails_lut(view.colours),
+        on_event=selection.open_from,
+        measure=moved,
+        measure_label="attention placed elsewhere",
+        measure_range=(0.0, 1.0),
         alt=f"Attention maps of all heads in {PLACEMENT_NAMES[placement]}, layers downwards, heads to the right.",
-    )  # fmt: skip
+    )
 
 
 def one_head(view: View, traces: PairTraces) -> Export:

@@ -32,17 +32,20 @@ def recorded_training() -> None:
         depth = "all"
         if len(depths) > 1:
             depth = state.segmented(
-                Params.depth, "Depth",
+                Params.depth,
+                "Depth",
                 {name: "All" if name == "all" else f"{shown[name][0]} layers" for name in shown},
-            )  # fmt: skip
+            )
         across = "seconds" if state.bound(st.toggle, Params.clock, "Seconds instead of steps") else "step"
     table = table[table.n_layers.isin(shown[depth])]
     title = ", ".join(CURVES[what])
     figure = drawn.recorded_curves(lines(table, what, across), title, log=what == "gradient_norm", across=across)
     plot(
-        figure, key="recorded", height=420,
+        figure,
+        key="recorded",
+        height=420,
         alt=f"Recorded {CURVES[what][0]} of every run; colour shows the norm placement.",
-    )  # fmt: skip
+    )
     at_common_step(table)
     st.caption(about.text(__file__, "How the twins were trained"))
     chosen = "" if depth == "all" else f"table = table[table.n_layers == {shown[depth][0]}]\n"

@@ -76,14 +76,17 @@ def norms(found: Measures, name: str) -> Pictures:
     )
     return chart(
         drawn.layer_curves(
-            {p: {"": f.length} for p, f in found.items()}, "norm of a token's vector", ticks=ticks, low=0.0,
+            {p: {"": f.length} for p, f in found.items()},
+            "norm of a token's vector",
+            ticks=ticks,
+            low=0.0,
             across="after",
         ),
         "Norm of the residual stream",
         "Mean norm of a token's vector after the embeddings and after each layer, a line for each placement.",
         f"Mean over the tokens: {values}. In pre-norm no {name} rescales the residual stream between the layers.",
         "stream-length",
-    )  # fmt: skip
+    )
 
 
 def updates(found: Measures) -> Pictures:
@@ -96,7 +99,8 @@ def updates(found: Measures) -> Pictures:
     )
     return chart(
         drawn.layer_curves(
-            {p: {"attention": f.attention_update, "FFN": f.ffn_update} for p, f in found.items()}, "|f(x)| / |x|",
+            {p: {"attention": f.attention_update, "FFN": f.ffn_update} for p, f in found.items()},
+            "|f(x)| / |x|",
             low=0.0,
         ),
         "What each sublayer adds",
@@ -104,7 +108,7 @@ def updates(found: Measures) -> Pictures:
         f"Norm of a sublayer's output, divided by the norm of its residual stream: {values}. The same update "
         "changes the direction of a vector with a large norm less.",
         "stream-updates",
-    )  # fmt: skip
+    )
 
 
 def cosines(found: Measures) -> Pictures:

@@ -30,9 +30,11 @@ def show(view: View) -> None:
     names = [f"{span.text or 'no answer'} ({span.first}–{span.last})" for span in found]
     plot(
         figures.caption_bars(names, [span.probability for span in found], marked=names[0]),
-        key="answer-bars", height=60 + 26 * len(names), mode_bar=False,
+        key="answer-bars",
+        height=60 + 26 * len(names),
+        mode_bar=False,
         alt=f"The {len(names)} most probable answers with their tokens. First: {names[0]}.",
-    )  # fmt: skip
+    )
     st.caption(about.text(__file__, "How answers are scored"))
     frame = pd.DataFrame([vars(span) for span in found])
     lines = "from encoder.classify import answers\nanswers(model, trace)"

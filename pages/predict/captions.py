@@ -42,9 +42,13 @@ def fit(model: encoder.JointEncoder) -> None:
 def controls(model: encoder.JointEncoder) -> None:
     """The text area and the examples, and notes about what of them is used."""
     state.bound(
-        st.text_area, CaptionParams.captions, "Captions, one a line", height=150,
-        help=f"At most {MOST} captions of {LONGEST} characters. Ctrl+Enter runs them.", on_change=_forget,
-    )  # fmt: skip
+        st.text_area,
+        CaptionParams.captions,
+        "Captions, one a line",
+        height=150,
+        help=f"At most {MOST} captions of {LONGEST} characters. Ctrl+Enter runs them.",
+        on_change=_forget,
+    )
     examples.draw(__file__, _group(model), "caption-example", then=_forget, placeholder="… or choose examples")
     lines = [line for line in str(state.newest(CaptionParams.captions)).splitlines() if line.strip()]
     if len(set(lines)) > MOST or any(len(line) > LONGEST for line in lines):

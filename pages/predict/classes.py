@@ -27,9 +27,13 @@ def show(view: View) -> None:
     if view.loaded.takes == "text":
         class_head.draw(view)
         links.button(
-            "contribution", "Which tokens raise a class?", "balance", "predict:class", {"beyond": "class"},
+            "contribution",
+            "Which tokens raise a class?",
+            "balance",
+            "predict:class",
+            {"beyond": "class"},
             type="tertiary",
-        )  # fmt: skip
+        )
         if class_head.model_of(view).classifier is not None:
             exported(view, "").draw()
         return
@@ -44,9 +48,13 @@ def show(view: View) -> None:
         with pictures[0]:
             st.audio(wav_bytes(view.given), format="audio/wav")
             links.button(
-                "heads", "What does each part of the sound attend to?", "graphic_eq", "predict:heads", {"view": "text"},
+                "heads",
+                "What does each part of the sound attend to?",
+                "graphic_eq",
+                "predict:heads",
+                {"view": "text"},
                 type="tertiary",
-            )  # fmt: skip
+            )
     exported(view, lines).draw()
 
 

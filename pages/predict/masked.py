@@ -131,9 +131,13 @@ def show(view: View) -> None:
         st.markdown(plain(chosen.text))
     with number:
         top = state.bound(
-            st.slider, Params.top, "Words", min_value=LEAST_WORDS, max_value=MOST_WORDS,
+            st.slider,
+            Params.top,
+            "Words",
+            min_value=LEAST_WORDS,
+            max_value=MOST_WORDS,
             help="Number of words shown for each mask.",
-        )  # fmt: skip
+        )
     predict(chosen, top)
     about.expander(__file__, "How training selects the tokens")
     exported(chosen.view(view), top).draw()
@@ -181,10 +185,15 @@ def choose_word(view: View, chosen: Shown) -> None:
         return
     few = len(words) <= MOST_BUTTONS
     controlled(
-        st.pills if few else st.selectbox, "Hide a word of your sentence", range(len(words)), key="predict:word",
-        value=chosen.word, take=partial(state.put, Params.word), format_func=lambda number: words[number].text,
+        st.pills if few else st.selectbox,
+        "Hide a word of your sentence",
+        range(len(words)),
+        key="predict:word",
+        value=chosen.word,
+        take=partial(state.put, Params.word),
+        format_func=lambda number: words[number].text,
         **({} if few else {"placeholder": "Choose a word"}),
-    )  # fmt: skip
+    )
 
 
 def draw(placements: dict[str, str], by_mask: list[Predictions], top: int, chosen: Shown) -> None:

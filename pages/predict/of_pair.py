@@ -93,10 +93,11 @@ def draw_bars(pair: Pair) -> None:
         alt=f"Probability of each of {len(pair.texts)} captions. Highest: {pair.texts[int(probabilities.argmax())]}.",
         height=AROUND + ROW * len(pair.texts),
         on_event=on_click(
-            point=lambda event: _select(pair, event["point"]), row=lambda i: _select(pair, i),
+            point=lambda event: _select(pair, event["point"]),
+            row=lambda i: _select(pair, i),
             clear=lambda: captions.select(None),
         ),
-    )  # fmt: skip
+    )
     gestures.caption(f"{about.text(__file__, pair.model.compares)} {gestures.CLICK} a bar to select its caption.")
 
 
@@ -113,9 +114,13 @@ def arithmetic(pair: Pair) -> None:
         names = {times: three_digits(trained * float(times)) for times in SCALES}
         names["1"] += " (trained)"
         state.bound(
-            st.select_slider, CaptionParams.scale, "Scale (1 / temperature)", list(SCALES), format_func=names.get,
+            st.select_slider,
+            CaptionParams.scale,
+            "Scale (1 / temperature)",
+            list(SCALES),
+            format_func=names.get,
             help="The model learned one scale. A larger one makes the probabilities more extreme; the order stays.",
-        )  # fmt: skip
+        )
     cosine, logit, probability = (float(values[0, at]) for values in (found.cosines, found.logits, found.probabilities))
     with right:
         st.markdown(
@@ -140,10 +145,17 @@ def draw_words(pair: Pair) -> None:
     view, trace = pair.view, pair.caption.trace
     maps, token = pair.over_patches(), _token(pair)
     over_image.draw(
-        view, maps[token], f"their cosine with {trace.labels[token]}", key="word-map", colorscale=signed_lut(),
-        label=f"cosine with {trace.labels[token]}", opacity=state.newest(CaptionParams.opacity),
-        top=float(np.abs(maps).max()), signed=True, size=300,
-    )  # fmt: skip
+        view,
+        maps[token],
+        f"their cosine with {trace.labels[token]}",
+        key="word-map",
+        colorscale=signed_lut(),
+        label=f"cosine with {trace.labels[token]}",
+        opacity=state.newest(CaptionParams.opacity),
+        top=float(np.abs(maps).max()),
+        signed=True,
+        size=300,
+    )
     names = dict(enumerate(trace.labels))
     control = state.segmented if len(names) <= MOST_BUTTONS else state.selectbox
     control(CaptionParams.word, f"Word of the caption ({plain(trace.labels[-1])}: all of it)", names)

@@ -27,9 +27,16 @@ def main(view: View) -> None:
     task = state.newest(Params.task) or able[0]
     with heading():
         controlled(
-            st.segmented_control, "Predict", list(TASKS), key="predict:task", value=task, required=True,
-            format_func=TASKS.get, label_visibility="collapsed", take=partial(choose, able[0]),
-        )  # fmt: skip
+            st.segmented_control,
+            "Predict",
+            list(TASKS),
+            key="predict:task",
+            value=task,
+            required=True,
+            format_func=TASKS.get,
+            label_visibility="collapsed",
+            take=partial(choose, able[0]),
+        )
     if task in able or task not in BUNDLED:
         SHOW[task](view)
         return

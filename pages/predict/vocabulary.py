@@ -32,10 +32,12 @@ def show(view: View) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         plot(
-            word_bars(words, weights, measure="weight"), key="sparse-words", height=70 + 24 * len(words),
+            word_bars(words, weights, measure="weight"),
+            key="sparse-words",
+            height=70 + 24 * len(words),
             mode_bar=False,
             alt=f"The {len(words)} heaviest of {len(found.ids):,} words, with their weights.",
-        )  # fmt: skip
+        )
     with right:
         rows = pd.DataFrame({"word": words, "weight": weights, "from": labels, "share": found.shares[:SHOWN]})
         st.dataframe(rows, hide_index=True, height=70 + 24 * len(words))

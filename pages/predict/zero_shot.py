@@ -31,16 +31,26 @@ def images_and_captions(pair: Pair) -> None:
     values = (found.probabilities if cells == "probability" else found.cosines).numpy()
     names = list(pair.examples)
     figure = figures.pair_map(
-        values, list(pair.examples.values()), pair.texts, titles=(kind, "caption"), measure=cells,
+        values,
+        list(pair.examples.values()),
+        pair.texts,
+        titles=(kind, "caption"),
+        measure=cells,
         limits=(0.0, 1.0) if cells == "probability" else (float(values.min()), float(values.max())),
-        colours=pair.view.colours, selected=(names.index(pair.view.run.input.name), pair.chosen),
-    )  # fmt: skip
+        colours=pair.view.colours,
+        selected=(names.index(pair.view.run.input.name), pair.chosen),
+    )
     plot(
-        figure, key="pair-map",
+        figure,
+        key="pair-map",
         alt=f"{CELLS[cells]} of {len(names)} {kind}s, downwards, with {len(pair.texts)} captions, to the right.",
-        on_event=on_click(cell=lambda i, j: _open(pair, names[i], j), row=lambda i: pair.source.choose(names[i]),
-                          column=captions.select, clear=lambda: captions.select(None)),
-    )  # fmt: skip
+        on_event=on_click(
+            cell=lambda i, j: _open(pair, names[i], j),
+            row=lambda i: pair.source.choose(names[i]),
+            column=captions.select,
+            clear=lambda: captions.select(None),
+        ),
+    )
     by_row = "Each row sums to 1." if pair.model.compares == "softmax" else "Each cell is a probability of its own."
     said = by_row if cells == "probability" else "Rows and columns sum to nothing in particular."
     gestures.caption(f"{said} {gestures.CLICK} a cell to open its {kind} with its caption.")
@@ -68,13 +78,23 @@ def templates(pair: Pair) -> None:
     values = pair.view.derived(("templates", rows, pair.times), make)
     marked = [row.format(number="{}") + (" *" if row in UNSEEN else "") for row in rows]
     plot(
-        figures.pair_map(values, marked, labels, titles=("template", "label"), measure="probability",
-                         colours=pair.view.colours, selected=(at, None)),
-        key="template-map", height=AROUND + ROW * len(rows),
+        figures.pair_map(
+            values,
+            marked,
+            labels,
+            titles=("template", "label"),
+            measure="probability",
+            colours=pair.view.colours,
+            selected=(at, None),
+        ),
+        key="template-map",
+        height=AROUND + ROW * len(rows),
         alt=f"Probability of {len(labels)} labels, to the right, in {len(rows)} templates, downwards.",
-        on_event=on_click(cell=lambda i, j: _open_label(rows[i], texts[i][j]),
-                          row=lambda i: state.put(CaptionParams.template, rows[i])),
-    )  # fmt: skip
+        on_event=on_click(
+            cell=lambda i, j: _open_label(rows[i], texts[i][j]),
+            row=lambda i: state.put(CaptionParams.template, rows[i]),
+        ),
+    )
     star = "A star marks templates that were in no training caption. " if pair.takes_digits else ""
     gestures.caption(
         f"No class has weights of its own: the captions of a row are the classes, and each row sums to 1. {star}"

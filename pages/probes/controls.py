@@ -20,19 +20,33 @@ def task() -> probe.Task | None:
     """The widgets of the task, and the task; None while a file is missing. Raises EncoderError for a file."""
     with st.container(key="controls-probes", horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = state.bound(
-            st.selectbox, Params.task, "Task", list(TASKS), format_func=TITLES.get, width=390,
+            st.selectbox,
+            Params.task,
+            "Task",
+            list(TASKS),
+            format_func=TITLES.get,
+            width=390,
             help=about.text(__file__, "The tasks", **probe.TITLES),
-        )  # fmt: skip
+        )
         state.bound(
-            st.pills, Params.views, "Vectors", options=list(VIEWS), format_func=VIEWS.get, selection_mode="multi",
+            st.pills,
+            Params.views,
+            "Vectors",
+            options=list(VIEWS),
+            format_func=VIEWS.get,
+            selection_mode="multi",
             help="One token: the marked word, or the first word of a text. The others pool all tokens of the text.",
-        )  # fmt: skip
+        )
         if (options := popover("Models", "probe-models", icon=":material/add:")) is not None:
             with options:
                 state.bound(
-                    st.pills, Params.beside, "Compared with the chosen model", options=list(BESIDE),
-                    format_func=BESIDE.get, selection_mode="multi",
-                )  # fmt: skip
+                    st.pills,
+                    Params.beside,
+                    "Compared with the chosen model",
+                    options=list(BESIDE),
+                    format_func=BESIDE.get,
+                    selection_mode="multi",
+                )
     if not state.get(Params.views):
         state.put(Params.views, Params.views.default)
     return _file() if name == "file" else probe.bundled(name)
@@ -41,11 +55,16 @@ def task() -> probe.Task | None:
 def _file() -> probe.Task | None:
     given = kept_file.upload(
         f"{kept_file.formats('text', 'label')}. With a third column, word, the label belongs to that word.",
-        "probes:file", "probes:task", kept_file.TABLES, limits.PROBE_FILE.value,
-    )  # fmt: skip
-    read = kept_file.read("probes:task", given, make=lambda file: probe.read_task(
-        file.getvalue(), file.name, most=limits.PROBE_ROWS.value
-    ))  # fmt: skip
+        "probes:file",
+        "probes:task",
+        kept_file.TABLES,
+        limits.PROBE_FILE.value,
+    )
+    read = kept_file.read(
+        "probes:task",
+        given,
+        make=lambda file: probe.read_task(file.getvalue(), file.name, most=limits.PROBE_ROWS.value),
+    )
     st.caption("The file stays in the server's memory, for your session only.")
     if read is None:
         return None

@@ -35,10 +35,14 @@ def save(view: View, task: Task, pooled: str, layer: int, subject: work.Subject)
             type="primary",
         )
         st.download_button(
-            "Weights (safetensors)", lambda: classify.head_to_bytes(found, view.loaded.name),
-            f"{file_name(f'probe-{pooled}-{where}-{view.loaded.name}')}.safetensors", "application/octet-stream",
-            key="probes:weights", on_click="ignore", icon=":material/download:",
-        )  # fmt: skip
+            "Weights (safetensors)",
+            lambda: classify.head_to_bytes(found, view.loaded.name),
+            f"{file_name(f'probe-{pooled}-{where}-{view.loaded.name}')}.safetensors",
+            "application/octet-stream",
+            key="probes:weights",
+            on_click="ignore",
+            icon=":material/download:",
+        )
 
 
 def opened(view: View) -> None:

@@ -58,9 +58,9 @@ def curves(subjects: list[Subject], task: Task, views: list[str]) -> dict[tuple[
 
                 features = yield from _features(subject.spec, models[subject.spec], task, name, said)
                 parts = probe.iter_by_layer(features, task, view)  # type: ignore[arg-type]
-                found = yield from gradual.reported(parts, lambda share, view=view, said=said: said(
-                    0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}"
-                ))  # fmt: skip
+                found = yield from gradual.reported(
+                    parts, lambda share, view=view, said=said: said(0.3 + 0.7 * share, f"probes on {probe.VIEWS[view]}")
+                )
                 results.keep(CURVES, (subject.spec, name, view), found, own=not is_bundled(task))
             return True
 
@@ -106,9 +106,13 @@ def head(view: View, task: Task, pooled: str, layer: int) -> Any:
         return probe.fitted_head(features, task, pooled, layer)  # type: ignore[arg-type]
 
     return results.of_work(
-        "probe-head", (view.model, digest(task), pooled, layer), work, label="Train it on all texts",
-        ask="The probe of the selected point, as a head:", own=True,
-    )  # fmt: skip
+        "probe-head",
+        (view.model, digest(task), pooled, layer),
+        work,
+        label="Train it on all texts",
+        ask="The probe of the selected point, as a head:",
+        own=True,
+    )
 
 
 def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | None:
@@ -121,9 +125,10 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
         splits = probe.linear.folds_of(task.labels)
         for number, pooled in enumerate(("cls", "mean", "max")):
             parts = probe.iter_accuracy(features.vectors[pooled][layer], task.labels, splits)  # type: ignore[index]
-            scores[pooled] = yield from gradual.reported(parts, lambda share, n=number, pooled=pooled: (
-                0.2 + 0.1 * (n + share), f"probes on {probe.VIEWS[pooled]}"
-            ))  # fmt: skip
+            scores[pooled] = yield from gradual.reported(
+                parts,
+                lambda share, n=number, pooled=pooled: (0.2 + 0.1 * (n + share), f"probes on {probe.VIEWS[pooled]}"),
+            )
         tokens = yield from gradual.reported(
             probe.iter_token_vectors(model, task, layer), lambda share: (0.5 + 0.1 * share, "processes the texts again")
         )
@@ -132,6 +137,10 @@ def poolings(view: View, task: Task, layer: int) -> dict[str, probe.Score] | Non
         return scores | {"attention": trained.score}
 
     return results.of_work(
-        "poolings", (spec, name, layer), work, label="Compare poolings",
-        ask="[CLS], mean and maximum against attention pooling, which is trained:", own=True,
-    )  # fmt: skip
+        "poolings",
+        (spec, name, layer),
+        work,
+        label="Compare poolings",
+        ask="[CLS], mean and maximum against attention pooling, which is trained:",
+        own=True,
+    )

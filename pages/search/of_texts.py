@@ -66,9 +66,13 @@ def hit(query: str, text: str, rank: int, cosine: float) -> None:
     words.markdown(f"{rank}. **{number(cosine)}** {plain(brief(text))}")
     if links.exists("similarity"):
         way.button(
-            "Why alike?", icon=":material/join_inner:", key=f"search:why:{rank}", type="tertiary",
-            on_click=explain, args=(query, text),
-        )  # fmt: skip
+            "Why alike?",
+            icon=":material/join_inner:",
+            key=f"search:why:{rank}",
+            type="tertiary",
+            on_click=explain,
+            args=(query, text),
+        )
 
 
 def brief(text: str) -> str:
@@ -89,13 +93,23 @@ def files(view: View, found: search.Collection) -> None:
     name = file_name(f"collection-{view.loaded.name}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "Texts (Parquet)", lambda: search.to_parquet(found), f"{name}.parquet", "application/vnd.apache.parquet",
-            key="search:save-texts", on_click="ignore", icon=":material/download:",
-        )  # fmt: skip
+            "Texts (Parquet)",
+            lambda: search.to_parquet(found),
+            f"{name}.parquet",
+            "application/vnd.apache.parquet",
+            key="search:save-texts",
+            on_click="ignore",
+            icon=":material/download:",
+        )
         st.download_button(
-            "Vectors (safetensors)", lambda: search.to_safetensors(found), f"{name}.safetensors",
-            "application/octet-stream", key="search:save-vectors", on_click="ignore", icon=":material/download:",
-        )  # fmt: skip
+            "Vectors (safetensors)",
+            lambda: search.to_safetensors(found),
+            f"{name}.safetensors",
+            "application/octet-stream",
+            key="search:save-vectors",
+            on_click="ignore",
+            icon=":material/download:",
+        )
         st.caption("“A saved collection” above opens these two files.")
 
 
@@ -109,10 +123,11 @@ def draw_plane(found: search.Collection, nearest: list[int]) -> None:
     shown = sorted({*range(0, len(found), -(-len(found) // MOST_POINTS)), *nearest})
     near = [shown.index(place) for place in nearest]
     plot(
-        text_plane(points[shown], [found.texts[place] for place in shown], shares, near), key="search:map",
+        text_plane(points[shown], [found.texts[place] for place in shown], shares, near),
+        key="search:map",
         alt="All texts as points in the plane of their two largest principal components; the nearest to the query have "
         "another colour.",
-    )  # fmt: skip
+    )
     part = "" if len(shown) == len(found) else f"Shown: {len(shown):,} of {len(found):,} texts. "
     st.caption(
         f"{part}Two components have {sum(shares):.0%} of the variance, so near points need not have similar vectors."

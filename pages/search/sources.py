@@ -58,9 +58,12 @@ def choose() -> Given | Collection | None:
         return Given(probe.examples(), is_bundled=True)
     if source == "file":
         given = kept_file.upload(
-            f"TXT with a text a line; {kept_file.formats('text')}", "search:file", "search:texts-of-file",
-            kept_file.ENDINGS, limits.SEARCH_FILE.value,
-        )  # fmt: skip
+            f"TXT with a text a line; {kept_file.formats('text')}",
+            "search:file",
+            "search:texts-of-file",
+            kept_file.ENDINGS,
+            limits.SEARCH_FILE.value,
+        )
         return kept_file.read("search:texts-of-file", given, make=lambda file: _read(file.getvalue(), file.name))
     texts = kept_file.upload("Its texts", "search:texts", "search:saved", ["parquet"], limits.SEARCH_FILE.value)
     vectors = kept_file.upload("Its vectors", "search:vectors", "search:saved", ["safetensors"], vector_bytes())

@@ -141,10 +141,15 @@ def choose_token(view: View) -> int | None:
     names = [figures.isolated(name) for name in figures.disambiguate(view.trace.labels)]
     few = len(words) <= BUTTONS
     return controlled(  # type: ignore[no-any-return]
-        st.pills if few else st.selectbox, "Search for this word, as it is in your sentence", words,
-        key="search:token", value=place, take=partial(state.put, ViewParams.i), **({"required": True} if few else {}),
+        st.pills if few else st.selectbox,
+        "Search for this word, as it is in your sentence",
+        words,
+        key="search:token",
+        value=place,
+        take=partial(state.put, ViewParams.i),
+        **({"required": True} if few else {}),
         format_func=names.__getitem__ if few else lambda place: f"{place} · {names[place]}",
-    )  # fmt: skip
+    )
 
 
 def _usual(view: View, words: list[int]) -> int:
@@ -187,13 +192,22 @@ def choose_filter(view: View) -> Behaves | None:
                 state.bound(place.number_input, param, param.name.capitalize(), min_value=0, max_value=last - 1)
             st.markdown(f"Only tokens of the corpus that, in **{head}**, attend to")
             state.bound(
-                st.selectbox, TokenParams.target, "Attends to", list(TARGETS), format_func=TARGETS.get,
+                st.selectbox,
+                TokenParams.target,
+                "Attends to",
+                list(TARGETS),
+                format_func=TARGETS.get,
                 label_visibility="collapsed",
-            )  # fmt: skip
+            )
             state.bound(
-                st.slider, TokenParams.least, "with a weight of at least", 0.0, 1.0, step=0.05,
+                st.slider,
+                TokenParams.least,
+                "with a weight of at least",
+                0.0,
+                1.0,
+                step=0.05,
                 help="Weights are known to 1/255.",
-            )  # fmt: skip
+            )
     params = state.read(TokenParams)
     return None if params.target == "any" else Behaves(view.layer, view.head, params.target, params.least)
 
@@ -215,9 +229,12 @@ def sentences(query: Query, hits: list[TokenHit]) -> list[str]:
     with st.container(gap=None, key="atlas-lines"):
         for rank, hit in enumerate(hits):
             st.button(
-                f"**{number(hit.cosine, 2)}** {_marked(texts[hit.text], hit)}", key=f"token-hit:{rank}",
-                type="tertiary", on_click=_open, args=(texts[hit.text], hit.position),
-            )  # fmt: skip
+                f"**{number(hit.cosine, 2)}** {_marked(texts[hit.text], hit)}",
+                key=f"token-hit:{rank}",
+                type="tertiary",
+                on_click=_open,
+                args=(texts[hit.text], hit.position),
+            )
     return [texts[hit.text] for hit in hits]
 
 
@@ -255,10 +272,12 @@ def shared(query: Query, hits: list[TokenHit]) -> None:
         (what, value, count) for what in dict.fromkeys(one for one, _ in rows) for value, count in _most(counts, what)
     ]
     st.dataframe(
-        pd.DataFrame(kept, columns=["What", "Value", "Of the hits"]), hide_index=True, width="stretch",
+        pd.DataFrame(kept, columns=["What", "Value", "Of the hits"]),
+        hide_index=True,
+        width="stretch",
         height="content",
         column_config={"Of the hits": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=len(hits))},
-    )  # fmt: skip
+    )
 
 
 def _most(counts: Counter[tuple[str, str]], what: str) -> list[tuple[str, int]]:

@@ -17,18 +17,23 @@ def of_map(view: View) -> None:
     """The layer, and whole words."""
     _layer(view.loaded.config)
     state.bound(
-        st.toggle, Params.words, "Whole words",
+        st.toggle,
+        Params.words,
+        "Whole words",
         help="Adds up the cells of a word's tokens. The sum over all cells stays the same.",
-    )  # fmt: skip
+    )
 
 
 def draw(view: View) -> Params:
     """The other sentence and the options; returns all values."""
     with st.container(key="controls-similarity", horizontal=True, vertical_alignment="bottom"):
         state.bound(
-            st.text_input, Params.other, "Sentence B", placeholder="Type a sentence and press Enter",
+            st.text_input,
+            Params.other,
+            "Sentence B",
+            placeholder="Type a sentence and press Enter",
             help="Sentence A is the one above. The model processes A and B separately, and compares their two vectors.",
-        )  # fmt: skip
+        )
         examples.draw(__file__, "pairs", "similarity:example", width=250)
         if (options := popover("Options", "similarity-options", icon=":material/tune:")) is not None:
             with options:
@@ -55,28 +60,37 @@ def _layer(config: EncoderConfig) -> None:
         return "Vectors: input tokens" if layer == 0 else f"Vectors: input of layer {layer}"
 
     state.selectbox(
-        Params.depth, "Vectors that the map is about", offered, format_func=name, width=250,
+        Params.depth,
+        "Vectors that the map is about",
+        offered,
+        format_func=name,
+        width=250,
         label_visibility="collapsed",
         help="Input tokens: what each word adds before any mixing. Output: the split is exact, but each vector already "
         "contains information from the whole sentence. In between you see how mixing proceeds. A model with experts "
         "has the output only: its router changes experts on the way from the reference to the sentence.",
-    )  # fmt: skip
+    )
 
 
 def _options(model: encoder.TextEncoder) -> None:
     if model.can_pad:
         state.segmented(
-            Params.reference, "Reference", REFERENCES,
+            Params.reference,
+            "Reference",
+            REFERENCES,
             help="The map explains the difference between a sentence and its reference. Padding tokens: every word "
             "becomes the padding token at the same position; special tokens stay. Zero vectors: all vectors are 0, "
             "which the model never sees. Another reference gives another map. The output needs no reference.",
-        )  # fmt: skip
+        )
     state.bound(
-        st.selectbox, Params.steps, "Steps on the path", options=STEPS,
+        st.selectbox,
+        Params.steps,
+        "Steps on the path",
+        options=STEPS,
         format_func=lambda steps: "As many as needed" if steps == "auto" else steps,
         help="The number of points between reference and sentence at which the model is differentiated. As many as "
         "needed: until the error of the sum is below 0.005.",
-    )  # fmt: skip
+    )
 
 
 def reference(params: Params, model: encoder.TextEncoder) -> str:

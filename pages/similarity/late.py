@@ -32,12 +32,18 @@ def draw(view: View, other: str) -> None:
         shown = found.matrix[:MOST, :MOST]
         plot(
             figures.pair_map(
-                shown, found.queries[:MOST], found.keys[:MOST], titles=("sentence A", "sentence B"), measure="cosine",
-                limits=(min(0.0, float(shown.min())), 1.0), colours=view.colours,
+                shown,
+                found.queries[:MOST],
+                found.keys[:MOST],
+                titles=("sentence A", "sentence B"),
+                measure="cosine",
+                limits=(min(0.0, float(shown.min())), 1.0),
+                colours=view.colours,
             ),
-            key="late-map", height=AROUND + ROW * len(shown),
+            key="late-map",
+            height=AROUND + ROW * len(shown),
             alt=f"Cosines of {len(shown)} tokens of sentence A, downwards, with tokens of sentence B, to the right.",
-        )  # fmt: skip
+        )
         trained = (
             "" if found.trained else " This model was not trained for it: its output vectors are compared as they are."
         )

@@ -31,19 +31,26 @@ def show() -> None:
         with errors_said():
             results(setting, sorted(params.depths), range(params.seeds))
     about.expander(
-        __file__, "What is measured, and what it does not show", ":material/help:", width=setting.d_model,
-        rows=setting.n_rows, tokens=setting.n_tokens, share=f"{gradients.MASK_SHARE:.0%}",
-    )  # fmt: skip
+        __file__,
+        "What is measured, and what it does not show",
+        ":material/help:",
+        width=setting.d_model,
+        rows=setting.n_rows,
+        tokens=setting.n_tokens,
+        share=f"{gradients.MASK_SHARE:.0%}",
+    )
 
 
 def controls() -> None:
     """What to measure."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = state.segmented(
-            GradientParams.setting, "Setting", SETTINGS,
+            GradientParams.setting,
+            "Setting",
+            SETTINGS,
             help="As in the theory: one head with uniform attention, an FFN as wide as the residual stream, ReLU. "
             "As in real encoders: random attention weights, an FFN four times as wide, GELU, any number of heads.",
-        )  # fmt: skip
+        )
         state.segmented(GradientParams.width, "Width d", GRADIENT_WIDTHS)
         state.bound(st.number_input, GradientParams.seeds, "Seeds", min_value=1, max_value=MOST_SEEDS, width=110)
         if kind == "real":
@@ -114,9 +121,11 @@ def over_depth(frame: pd.DataFrame, measurements: list[gradients.Measurement], s
             theory[placement] = (depths, gradients.theorem_line(depths, placement, setting.d_model, through))
     st.header("The last layer, by depth", anchor=False)
     plot(
-        drawn.last_layer_gradients(frame, theory), key="gradients-depth", height=380,
+        drawn.last_layer_gradients(frame, theory),
+        key="gradients-depth",
+        height=380,
         alt="Gradient norm of the last layer over the number of layers, both logarithmic, a line for each placement.",
-    )  # fmt: skip
+    )
     st.caption(slopes(measurements, setting))
 
 
@@ -145,15 +154,22 @@ def by_layer(frame: pd.DataFrame, depths: list[int]) -> None:
     depth = int(asked) if asked and int(asked) in depths else depths[-1]
     if len(depths) > 1:
         depth = controlled(
-            st.segmented_control, "Layer by layer, for depth", depths, key="gradients-one-depth", value=depth,
-            take=lambda chosen: state.put(GradientParams.depth, str(chosen)), required=True,
-        )  # fmt: skip
+            st.segmented_control,
+            "Layer by layer, for depth",
+            depths,
+            key="gradients-one-depth",
+            value=depth,
+            take=lambda chosen: state.put(GradientParams.depth, str(chosen)),
+            required=True,
+        )
     rows = frame[frame.depth == depth]
     st.header(f"Gradients in all {depth} layers", anchor=False)
     plot(
-        drawn.layer_gradients(rows), key="gradients-layers", height=320,
+        drawn.layer_gradients(rows),
+        key="gradients-layers",
+        height=320,
         alt=f"Gradient norm of each of {depth} layers on a logarithmic axis, a line for each placement.",
-    )  # fmt: skip
+    )
     st.caption(first_and_last(rows, depth))
 
 

@@ -22,10 +22,14 @@ def show() -> None:
     """The page with this part."""
     opening("What changed in the encoder’s block since 2017, and what does it change on a small task?")
     chosen = state.bound(
-        st.pills, Params.history, "Models", list(blocks.PRESETS), selection_mode="multi",
+        st.pills,
+        Params.history,
+        "Models",
+        list(blocks.PRESETS),
+        selection_mode="multi",
         help="Each has the mechanisms of that model’s block, at the sizes of this page. Data, tokenizer and training "
         "are not the model’s. Nothing selected: the first and the last.",
-    )  # fmt: skip
+    )
     names = chosen or [next(iter(blocks.PRESETS)), list(blocks.PRESETS)[-1]]
     with st.container(horizontal=True, vertical_alignment="center"):
         button(
@@ -65,8 +69,10 @@ def boxes(preset: blocks.Preset) -> str:
 def results() -> None:
     """The recorded accuracies of all presets, with their intervals, and the export."""
     recording = blocks.recorded()
-    found = {make(task).title: {name: blocks.Interval.of(values) for name, values in rows.items()}
-             for task, rows in recording.accuracy.items()}  # fmt: skip
+    found = {
+        make(task).title: {name: blocks.Interval.of(values) for name, values in rows.items()}
+        for task, rows in recording.accuracy.items()
+    }
     st.header("On two small tasks", anchor=False)
     figure = drawn.intervals(found, "held-out accuracy")
     plot(figure, key="block-results", height=380, alt="Held-out accuracy of each model on each task, with intervals.")
@@ -82,7 +88,10 @@ def results() -> None:
         for name, one in of_task.items()
     ]
     Export(
-        None, "The block from 2017 to today", lambda: pd.DataFrame(rows), figures=lambda: {"Accuracy": figure},
+        None,
+        "The block from 2017 to today",
+        lambda: pd.DataFrame(rows),
+        figures=lambda: {"Accuracy": figure},
         program="from encoder.train import blocks\nfound = blocks.recorded().accuracy\n",
         settings={name: value for name, value in dataclasses.asdict(base).items() if isinstance(value, int | float)},
-    ).draw()  # fmt: skip
+    ).draw()

@@ -69,12 +69,17 @@ def described(views: Mapping[str, RunView]) -> list[CurveRun]:
     dashes = runs.dashes({name: view.settings for name, view in views.items()})
     return [
         CurveRun(
-            name=name, colour=drawn.PLACEMENT_COLOURS[view.settings.norm_placement], dash=dashes[name],
-            status=status(view), progress=view.progress, steps=view.settings.steps, active=view.active,
+            name=name,
+            colour=drawn.PLACEMENT_COLOURS[view.settings.norm_placement],
+            dash=dashes[name],
+            status=status(view),
+            progress=view.progress,
+            steps=view.settings.steps,
+            active=view.active,
             registers=view.settings.registers,
         )
         for name, view in views.items()
-    ]  # fmt: skip
+    ]
 
 
 def status(view: RunView) -> str:
@@ -117,9 +122,11 @@ def head_controls(settings: TaskSettings) -> None:
             if count > 1:
                 state.bound(st.number_input, param, title, min_value=0, max_value=count - 1, width=110)
         state.bound(
-            st.toggle, Params.shown_mean, "Mean of all sequences",
+            st.toggle,
+            Params.shown_mean,
+            "Mean of all sequences",
             help="Off: the map of one held-out sequence. On: the mean of the maps of all held-out sequences.",
-        )  # fmt: skip
+        )
 
 
 def answer(identity: str, query: Mapping[str, str]) -> bytes | None:
@@ -181,9 +188,7 @@ def results(shown: Shown) -> str:
     several = {name: one for name, one in accuracies(shown.every).items() if one.n > 1}
     if not several:
         return " ".join([*said, "Each run is one seed: small differences may be chance."])
-    means = "; ".join(
-        f"{name}: {one.mean:.1%} ± {one.half:.1%}" for name, one in several.items()
-    )  # fmt: skip
+    means = "; ".join(f"{name}: {one.mean:.1%} ± {one.half:.1%}" for name, one in several.items())
     n_seeds = next(iter(several.values())).n
     return " ".join([*said, f"Drawn: the first of {n_seeds} seeds. Means and 95% intervals of all seeds: {means}."])
 

@@ -56,14 +56,23 @@ def open_or_save(group: runs.RunGroup) -> None:
             continue
         run = group.runs[name]
         column.button(
-            f"Open in Heads: {name}", icon=":material/grid_view:", key=f"open-{name}",
-            on_click=runs.open_run, args=(name,), width="stretch",
-        )  # fmt: skip
+            f"Open in Heads: {name}",
+            icon=":material/grid_view:",
+            key=f"open-{name}",
+            on_click=runs.open_run,
+            args=(name,),
+            width="stretch",
+        )
         column.download_button(
-            "Save as safetensors", lambda run=run: to_bytes(run.snapshot()), icon=":material/download:",
+            "Save as safetensors",
+            lambda run=run: to_bytes(run.snapshot()),
+            icon=":material/download:",
             file_name=f"{view.settings.task}-{view.settings.norm_placement}-{view.step}.safetensors",
-            mime="application/octet-stream", key=f"save-{name}", on_click="ignore", width="stretch",
-        )  # fmt: skip
+            mime="application/octet-stream",
+            key=f"save-{name}",
+            on_click="ignore",
+            width="stretch",
+        )
     st.caption(about.text(__file__, "Where opened and saved models are"))
     _export(views)
 

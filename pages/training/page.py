@@ -72,9 +72,13 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
             choose_task()
             choose_runs()
         start.button(
-            "Train", type="primary", icon=":material/play_arrow:", key="train", on_click=runs.begin,
+            "Train",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="train",
+            on_click=runs.begin,
             disabled=bool(impossible()),
-        )  # fmt: skip
+        )
 
 
 def show_recording() -> None:
@@ -114,9 +118,13 @@ def settings_of(shown: live.Shown) -> str:
     warm = {view.settings.warmup_steps for view in shown.views.values()}
     positions = {view.settings.position for view in shown.views.values()}
     said = [
-        task.title, f"{task.length} tokens of {len(task.symbols)} symbols", layers, heads, f"width {one.d_model}",
+        task.title,
+        f"{task.length} tokens of {len(task.symbols)} symbols",
+        layers,
+        heads,
+        f"width {one.d_model}",
         f"Adam, learning rate {one.learning_rate:g}",
-    ]  # fmt: skip
+    ]
     if len(positions) == 1:
         said.append("no positions" if positions == {"none"} else f"{one.position} positions")
     if len(warm) == 1:
@@ -127,51 +135,78 @@ def settings_of(shown: live.Shown) -> str:
 def choose_task() -> None:
     """The task."""
     task = state.selectbox(
-        Params.task, "Task", {name: make(name).title for name in TASKS},
+        Params.task,
+        "Task",
+        {name: make(name).title for name in TASKS},
         on_change=lambda: state.put_all(runs.suggested(st.session_state[state.key(Params.task)])),
-    )  # fmt: skip
+    )
     st.caption(make(task).rule)
 
 
 def choose_runs() -> None:
     """What the runs differ in, then sizes, steps and seed."""
     state.bound(
-        st.segmented_control, Params.norms, "Norm placement", list(limits.PLACEMENTS), selection_mode="multi",
+        st.segmented_control,
+        Params.norms,
+        "Norm placement",
+        list(limits.PLACEMENTS),
+        selection_mode="multi",
         format_func=lambda one: PLACEMENT_NAMES.get(one, "sandwich"),
         help="All start from the same weights. Pre-norm has one more norm, after the last layer. Sandwich: pre-norm "
         "with one more norm on what each sublayer adds (Gemma 2).",
-    )  # fmt: skip
+    )
     state.bound(
-        st.segmented_control, Params.warm, "Warm-up", list(limits.WARM), selection_mode="multi",
+        st.segmented_control,
+        Params.warm,
+        "Warm-up",
+        list(limits.WARM),
+        selection_mode="multi",
         help="With: the learning rate rises from 0 over the first steps. Without: it is constant.",
-    )  # fmt: skip
+    )
     state.bound(
-        st.segmented_control, Params.encodings, "Positions", list(limits.ENCODINGS), selection_mode="multi",
+        st.segmented_control,
+        Params.encodings,
+        "Positions",
+        list(limits.ENCODINGS),
+        selection_mode="multi",
         format_func=limits.ENCODINGS.get,
         help="Without positions, the encoder cannot tell the order of the symbols. Bias by distance: T5’s.",
-    )  # fmt: skip
+    )
     for param, title, switch in ((Params.kinds, "Norm", "Norm"), (Params.ffns, "Feed-forward", "FFN")):
         state.bound(st.segmented_control, param, title, list(SWITCHES[switch]), selection_mode="multi")
     titles = {word: title for title, word in ATTENTION.items()}
     state.bound(
-        st.segmented_control, Params.attention, "Attention also has", list(titles), selection_mode="multi",
+        st.segmented_control,
+        Params.attention,
+        "Attention also has",
+        list(titles),
+        selection_mode="multi",
         format_func=titles.get,
         help="Gated output: a factor between 0 and 1 for each token and head (Qiu et al. 2025). Registers: two learned "
         "tokens before the sequence (Darcet et al. 2024). Learned sink: one more score in each softmax (gpt-oss).",
-    )  # fmt: skip
+    )
     state.bound(st.toggle, Params.contrast, "Compare with full attention")
     numbers = (
-        (Params.length, "Length", limits.LENGTHS), (Params.symbols, "Symbols", limits.SYMBOLS),
-        (Params.layers, "Layers", limits.LAYERS), (Params.heads, "Heads", limits.HEADS),
-        (Params.width, "Width", limits.WIDTHS), (Params.steps, "Steps", limits.STEPS),
-        (Params.rise, "Warm-up steps", limits.RISES), (Params.seed, "Seed", limits.SEED),
+        (Params.length, "Length", limits.LENGTHS),
+        (Params.symbols, "Symbols", limits.SYMBOLS),
+        (Params.layers, "Layers", limits.LAYERS),
+        (Params.heads, "Heads", limits.HEADS),
+        (Params.width, "Width", limits.WIDTHS),
+        (Params.steps, "Steps", limits.STEPS),
+        (Params.rise, "Warm-up steps", limits.RISES),
+        (Params.seed, "Seed", limits.SEED),
         (Params.seeds, "Runs with other seeds", (1, SEEDS)),
-    )  # fmt: skip
+    )
     places = itertools.cycle(st.columns(3))
     state.bound(
-        next(places).number_input, Params.rate, "Learning rate", min_value=limits.RATES[0], max_value=limits.RATES[1],
-        format="%g", step=1e-3,
-    )  # fmt: skip
+        next(places).number_input,
+        Params.rate,
+        "Learning rate",
+        min_value=limits.RATES[0],
+        max_value=limits.RATES[1],
+        format="%g",
+        step=1e-3,
+    )
     for param, title, (low, high) in numbers:
         state.bound(next(places).number_input, param, title, min_value=low, max_value=high)
 

@@ -156,10 +156,18 @@ def described(params: Params) -> dict[str, TaskSettings]:
     for position in positions or params.encodings:
         check_width(params.width, params.heads, position, WIDTHS)
     base = TaskSettings(
-        task=params.task, length=params.length, n_symbols=params.symbols, n_layers=params.layers, n_heads=params.heads,
-        d_model=params.width, learning_rate=params.rate, warmup_steps=params.rise, steps=params.steps, seed=params.seed,
+        task=params.task,
+        length=params.length,
+        n_symbols=params.symbols,
+        n_layers=params.layers,
+        n_heads=params.heads,
+        d_model=params.width,
+        learning_rate=params.rate,
+        warmup_steps=params.rise,
+        steps=params.steps,
+        seed=params.seed,
         record_every=max(1, min(10, params.steps // 20)),
-    )  # fmt: skip
+    )
     alike = {name: MODELS[name].settings(base) for name in params.history} or variants(params, base)
     if not alike:
         raise ConfigError("Nothing to train: choose at least one norm placement, one warm-up and one encoding.")
@@ -189,9 +197,12 @@ def variants(params: Params, base: TaskSettings) -> dict[str, TaskSettings]:
         words += [word for word, several in zip(named, choices[1:], strict=True) if len(several) > 1]
         changes = SWITCHES["Norm placement"][placement] | SWITCHES["Norm"][kind] | SWITCHES["FFN"][ffn]
         found[", ".join(words)] = replace(
-            base, position=encoding, warmup_steps=params.rise if warm == "with" else 0, attention=attention[part],
+            base,
+            position=encoding,
+            warmup_steps=params.rise if warm == "with" else 0,
+            attention=attention[part],
             **changes,
-        )  # fmt: skip
+        )
     return found
 
 
@@ -210,9 +221,15 @@ def train_presets(names: list[str]) -> None:
     """Train these models with five seeds each, at the sizes of the recorded comparison. For callbacks."""
     state.put_all(
         {param: param.default for param in _SET}
-        | {Params.history: names, Params.seeds: SEEDS, Params.layers: BASE.n_layers, Params.heads: BASE.n_heads,
-           Params.steps: BASE.steps, Params.part: "runs"}
-    )  # fmt: skip
+        | {
+            Params.history: names,
+            Params.seeds: SEEDS,
+            Params.layers: BASE.n_layers,
+            Params.heads: BASE.n_heads,
+            Params.steps: BASE.steps,
+            Params.part: "runs",
+        }
+    )
     begin()
 
 
@@ -227,9 +244,13 @@ def suggested(task: str) -> Values:
     """The values that learn a task."""
     one = TaskSettings.suggested(task)
     return {
-        Params.layers: one.n_layers, Params.heads: one.n_heads, Params.width: one.d_model, Params.steps: one.steps,
-        Params.rate: one.learning_rate, Params.rise: one.warmup_steps,
-    }  # fmt: skip
+        Params.layers: one.n_layers,
+        Params.heads: one.n_heads,
+        Params.width: one.d_model,
+        Params.steps: one.steps,
+        Params.rate: one.learning_rate,
+        Params.rise: one.warmup_steps,
+    }
 
 
 # --- opening a model --------------------------------------------------------------------------------------------------
@@ -271,10 +292,15 @@ def open_file(task: TrainedTask, identity: str) -> None:
 
 def _open(run: str, text: str, head: tuple[int, int]) -> None:
     input_row.remember_sentence(text)
-    state.put_all({
-        ViewParams.model: "trained", ViewParams.run: run, ViewParams.norm: "trained", ViewParams.text: text,
-        ViewParams.pair: "",
-    })  # fmt: skip
+    state.put_all(
+        {
+            ViewParams.model: "trained",
+            ViewParams.run: run,
+            ViewParams.norm: "trained",
+            ViewParams.text: text,
+            ViewParams.pair: "",
+        }
+    )
     selection.open_head(*head)
     selection.clear()
     st.session_state[_OPENED] = True

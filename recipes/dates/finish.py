@@ -65,11 +65,14 @@ def heads(model: TextEncoder, n: int = SCORED) -> tuple[str, float, float]:
             found.append(score_cross(model, model.decode(trace, right.output), right.pairs))
     precision = np.mean([one.attention.precision for one in found], axis=0)
     off = np.mean([one.without_head for one in found], axis=0)
-    rows = [f"| L{layer} H{head} | {precision[layer, head]:.2f} | {off[layer, head]:.2f} |"
-            for layer, head in np.ndindex(*precision.shape)]  # fmt: skip
-    deletion, chance = (float(np.mean(part)) for part in zip(
-        *((one.deletion.precision[0, 0], one.attention.chance) for one in found), strict=True
-    ))  # fmt: skip
+    rows = [
+        f"| L{layer} H{head} | {precision[layer, head]:.2f} | {off[layer, head]:.2f} |"
+        for layer, head in np.ndindex(*precision.shape)
+    ]
+    deletion, chance = (
+        float(np.mean(part))
+        for part in zip(*((one.deletion.precision[0, 0], one.attention.chance) for one in found), strict=True)
+    )
     return "\n".join(rows), deletion, chance
 
 
@@ -82,14 +85,22 @@ def card(model: TextEncoder, recipe: DatesRecipe, minutes: float) -> str:
         "other": "post" if recipe.norm_placement == "pre" else "pre",
         "final_norm": ", and after the last layer of each" if recipe.norm_placement == "pre" else "",
         "n_parameters": sum(part.n_parameters for part in (model, model.decoder)),
-        "vocabulary": model.config.vocab_size, "minutes": minutes,
-        "most_source": model.config.max_tokens, "most_target": model.decoder.config.max_tokens,
-        "drawn": recipe.epochs * recipe.examples, "measured": MEASURED,
-        "n_date": len(date_phrasings(False)), "n_unseen_date": len(date_phrasings(True)),
-        "n_number": len(number_phrasings(False)), "n_unseen_number": len(number_phrasings(True)),
-        "heads": rows, "deletion": deletion, "chance": chance, "scored": SCORED,
+        "vocabulary": model.config.vocab_size,
+        "minutes": minutes,
+        "most_source": model.config.max_tokens,
+        "most_target": model.decoder.config.max_tokens,
+        "drawn": recipe.epochs * recipe.examples,
+        "measured": MEASURED,
+        "n_date": len(date_phrasings(False)),
+        "n_unseen_date": len(date_phrasings(True)),
+        "n_number": len(number_phrasings(False)),
+        "n_unseen_number": len(number_phrasings(True)),
+        "heads": rows,
+        "deletion": deletion,
+        "chance": chance,
+        "scored": SCORED,
         "wrong": "; ".join(f"“{one.text}” as {one.output or 'nothing'}" for one in unseen.wrong[:8]) or "none",
-    }  # fmt: skip
+    }
     values |= {f"seen_{name}": value for name, value in vars(seen).items()}
     values |= {f"unseen_{name}": value for name, value in vars(unseen).items()}
     return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)

@@ -50,10 +50,16 @@ class DatesRecipe:
     def config(self) -> EncoderConfig:
         """The architecture of the encoder."""
         return EncoderConfig(
-            vocab_size=len(dates.vocabulary()), d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
-            d_ffn=self.d_ffn, max_positions=dates.MOST_SOURCE, norm_placement=self.norm_placement,
-            embedding_norm=False, norm_eps=1e-5,
-        )  # fmt: skip
+            vocab_size=len(dates.vocabulary()),
+            d_model=self.d_model,
+            n_layers=self.n_layers,
+            n_heads=self.n_heads,
+            d_ffn=self.d_ffn,
+            max_positions=dates.MOST_SOURCE,
+            norm_placement=self.norm_placement,
+            embedding_norm=False,
+            norm_eps=1e-5,
+        )
 
     @property
     def decoder_config(self) -> EncoderConfig:

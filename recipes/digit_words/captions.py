@@ -85,8 +85,9 @@ def tokenizer(words: list[str] | None = None) -> Tokenizer:
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation(behavior="removed")]
     )
     backend.post_processor = processors.TemplateProcessing(
-        single=f"{START} $A {END}", pair=f"{START} $A {END} $B {END}",
+        single=f"{START} $A {END}",
+        pair=f"{START} $A {END} $B {END}",
         special_tokens=[(START, ids[START]), (END, ids[END])],
-    )  # fmt: skip
+    )
     special = {"pad_token": PAD, "unk_token": UNKNOWN, "bos_token": START, "eos_token": END}
     return Tokenizer(backend, special)

@@ -42,14 +42,24 @@ def card(model: JointEncoder, recipe: PairRecipe, minutes: float) -> str:
     strokes = {name: accuracy_of_strokes(model, unseen=name == "unseen") for name in ("trained", "unseen")}
     ranges = {name: f"{low:.3f} to {high:.3f}" for name, (low, high) in accuracies(model).items()}
     values = dataclasses.asdict(recipe) | {
-        "n_parameters": model.n_parameters, "vocabulary": model.text.config.vocab_size, "most_tokens": MOST_TOKENS,
-        "n_train": len(dataset()[0]), "n_held_out": len(shown.truth), "minutes": minutes,
-        "n_templates": len(TEMPLATES) + len(PLAIN_TEMPLATES), "n_unseen": len(UNSEEN_TEMPLATES),
-        "start_scale": recipe.scale, "scale": model.scale, "held_out": shown.accuracy,
-        "trained_templates": ranges["trained"], "unseen_templates": ranges["unseen"],
+        "n_parameters": model.n_parameters,
+        "vocabulary": model.text.config.vocab_size,
+        "most_tokens": MOST_TOKENS,
+        "n_train": len(dataset()[0]),
+        "n_held_out": len(shown.truth),
+        "minutes": minutes,
+        "n_templates": len(TEMPLATES) + len(PLAIN_TEMPLATES),
+        "n_unseen": len(UNSEEN_TEMPLATES),
+        "start_scale": recipe.scale,
+        "scale": model.scale,
+        "held_out": shown.accuracy,
+        "trained_templates": ranges["trained"],
+        "unseen_templates": ranges["unseen"],
         "confused": ", ".join(wrong) or "none",
-        "trained_strokes": strokes["trained"][0], "n_trained_strokes": strokes["trained"][1],
-        "unseen_strokes": strokes["unseen"][0], "n_unseen_strokes": strokes["unseen"][1],
+        "trained_strokes": strokes["trained"][0],
+        "n_trained_strokes": strokes["trained"][1],
+        "unseen_strokes": strokes["unseen"][0],
+        "n_unseen_strokes": strokes["unseen"][1],
         "unseen_pairs": ", ".join(sorted(f"{stroke} {WORDS[digit]}" for stroke, digit in UNSEEN_PAIRS)),
-    }  # fmt: skip
+    }
     return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)

@@ -65,9 +65,15 @@ class PairRecipe:
 
     def _config(self, n_layers: int, **fields: object) -> EncoderConfig:
         return EncoderConfig(
-            d_model=self.d_model, n_layers=n_layers, n_heads=self.n_heads, d_ffn=self.d_ffn,
-            norm_placement="pre", embedding_norm=False, norm_eps=1e-5, **fields,  # type: ignore[arg-type]
-        )  # fmt: skip
+            d_model=self.d_model,
+            n_layers=n_layers,
+            n_heads=self.n_heads,
+            d_ffn=self.d_ffn,
+            norm_placement="pre",
+            embedding_norm=False,
+            norm_eps=1e-5,
+            **fields,  # type: ignore[arg-type]
+        )
 
 
 class Pair(nn.Module):

@@ -30,9 +30,12 @@ def write(model: ImageEncoder, recipe: DigitRecipe, seconds: float, out: Path) -
         "other": "post" if recipe.norm_placement == "pre" else "pre",
         "final_norm": " and after the last layer" if recipe.norm_placement == "pre" else "",
         "n_parameters": sum(weight.numel() for weight in weights),
-        "n_train": len(labels), "n_held_out": len(truth), "minutes": seconds / 60, **accuracy,
+        "n_train": len(labels),
+        "n_held_out": len(truth),
+        "minutes": seconds / 60,
+        **accuracy,
         "confused": ", ".join(sorted(confused)) or "none",
-    }  # fmt: skip
+    }
     card = Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)
     (folder / "MODEL_CARD.md").write_text(card, encoding="utf-8")
     return folder

@@ -33,10 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clips, unheard_clips = list(said(trained_on)), list(said(unheard))
     print(f"{time.monotonic() - began:.0f} s; making recordings of them")
     sets = {
-        "train": (features(clips, recipe, recipe.copies, seed=3),
-                  torch.tensor([one.digit for one in trained_on]).repeat_interleave(recipe.copies)),
+        "train": (
+            features(clips, recipe, recipe.copies, seed=3),
+            torch.tensor([one.digit for one in trained_on]).repeat_interleave(recipe.copies),
+        ),
         "held_out": (features(unheard_clips, recipe, 1, seed=4), torch.tensor([one.digit for one in unheard])),
-    }  # fmt: skip
+    }
     print(f"{time.monotonic() - began:.0f} s; training")
     model = train(recipe, *sets["train"], partial(print, flush=True))
     stored = write(model, options.out)

@@ -30,9 +30,14 @@ def write(model: AudioEncoder, folder: Path) -> AudioEncoder:
     prepared = model.preparation
     assert isinstance(prepared, KaldiMel)
     settings = {
-        "feature_extractor_type": "ASTFeatureExtractor", "sampling_rate": prepared.rate, "do_normalize": True,
-        "num_mel_bins": prepared.n_mels, "max_length": prepared.n_frames, "mean": prepared.mean, "std": prepared.std,
-    }  # fmt: skip
+        "feature_extractor_type": "ASTFeatureExtractor",
+        "sampling_rate": prepared.rate,
+        "do_normalize": True,
+        "num_mel_bins": prepared.n_mels,
+        "max_length": prepared.n_frames,
+        "mean": prepared.mean,
+        "std": prepared.std,
+    }
     (folder / "preprocessor_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
     save_file(weights_on_disk(model), folder / "model.safetensors", metadata={"format": "pt"})
     stored = load(folder, device="cpu")
@@ -45,15 +50,25 @@ def config_fields(model: AudioEncoder) -> dict[str, object]:
     config, patches = model.config, model.config.spectrogram
     assert patches is not None
     return {
-        "architectures": ["ASTForAudioClassification"], "model_type": "audio-spectrogram-transformer",
-        "hidden_size": config.d_model, "num_hidden_layers": config.n_layers, "num_attention_heads": config.n_heads,
-        "intermediate_size": config.d_ffn, "hidden_act": "gelu", "layer_norm_eps": config.norm_eps,
-        "hidden_dropout_prob": config.dropout, "attention_probs_dropout_prob": 0.0, "qkv_bias": True,
-        "patch_size": patches.patch_size, "frequency_stride": patches.mel_stride, "time_stride": patches.time_stride,
-        "max_length": patches.n_frames, "num_mel_bins": patches.n_mels,
+        "architectures": ["ASTForAudioClassification"],
+        "model_type": "audio-spectrogram-transformer",
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.n_layers,
+        "num_attention_heads": config.n_heads,
+        "intermediate_size": config.d_ffn,
+        "hidden_act": "gelu",
+        "layer_norm_eps": config.norm_eps,
+        "hidden_dropout_prob": config.dropout,
+        "attention_probs_dropout_prob": 0.0,
+        "qkv_bias": True,
+        "patch_size": patches.patch_size,
+        "frequency_stride": patches.mel_stride,
+        "time_stride": patches.time_stride,
+        "max_length": patches.n_frames,
+        "num_mel_bins": patches.n_mels,
         "id2label": {str(digit): word for digit, word in enumerate(WORDS)},
         "label2id": {word: digit for digit, word in enumerate(WORDS)},
-    }  # fmt: skip
+    }
 
 
 def weights_on_disk(model: AudioEncoder) -> dict[str, Tensor]:
@@ -85,9 +100,12 @@ def choose(said: Sequence[Utterance], clips: Sequence[Array]) -> list[spoken_dig
 
 
 def card(
-    stored: AudioEncoder, recipe: SpokenRecipe, said: Sequence[Utterance], sets: dict[str, tuple[Tensor, Tensor]],
+    stored: AudioEncoder,
+    recipe: SpokenRecipe,
+    said: Sequence[Utterance],
+    sets: dict[str, tuple[Tensor, Tensor]],
     minutes: float,
-) -> str:  # fmt: skip
+) -> str:
     """The model card. sets: "train" and "held_out", each (spectrograms, digits); said: the held-out utterances."""
     right = {name: accuracy(stored, *one) for name, one in sets.items()}
     voices = [
@@ -95,16 +113,24 @@ def card(
         for voice in HELD_OUT_VOICES
     ]
     clean = [stored.probabilities(stored.trace(one.sound)) for one in spoken_digits.held_out()]
-    bundled = [max(one, key=one.__getitem__) == other.word
-               for one, other in zip(clean, spoken_digits.held_out(), strict=True)]  # fmt: skip
+    bundled = [
+        max(one, key=one.__getitem__) == other.word for one, other in zip(clean, spoken_digits.held_out(), strict=True)
+    ]
     weights = [*stored.encoder.parameters(), *(stored.classifier.parameters() if stored.classifier else ())]
     values = dataclasses.asdict(recipe) | {
         "n_parameters": sum(weight.numel() for weight in weights),
-        "n_train": len(sets["train"][1]), "n_held_out": len(said), "minutes": minutes,
-        "n_voices": len(TRAINING_VOICES), "n_held_out_voices": len(HELD_OUT_VOICES), "n_accents": len(ACCENTS),
-        "train": float(right["train"].float().mean()), "held_out": float(right["held_out"].float().mean()),
-        "n_bundled": len(bundled), "bundled": sum(bundled) / len(bundled),
+        "n_train": len(sets["train"][1]),
+        "n_held_out": len(said),
+        "minutes": minutes,
+        "n_voices": len(TRAINING_VOICES),
+        "n_held_out_voices": len(HELD_OUT_VOICES),
+        "n_accents": len(ACCENTS),
+        "train": float(right["train"].float().mean()),
+        "held_out": float(right["held_out"].float().mean()),
+        "n_bundled": len(bundled),
+        "bundled": sum(bundled) / len(bundled),
         "by_voice": ", ".join(f"{voice} {share:.2f}" for voice, share in voices),
-        "seconds": stored.seconds, "n_tokens": stored.config.max_tokens,
-    }  # fmt: skip
+        "seconds": stored.seconds,
+        "n_tokens": stored.config.max_tokens,
+    }
     return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)

@@ -60,8 +60,17 @@ def say(utterance: Utterance) -> Array:
     """The samples [N] at 16 kHz, without the silence around the word. Raises EncoderError without espeak-ng."""
     if shutil.which("espeak-ng") is None:
         raise EncoderError("espeak-ng is not installed: run apt-get install espeak-ng, then try again.")
-    command = ["espeak-ng", "-v", f"{utterance.accent}+{utterance.voice}", "-s", str(utterance.speed), "-p",
-               str(utterance.pitch), "--stdout", WORDS[utterance.digit]]  # fmt: skip
+    command = [
+        "espeak-ng",
+        "-v",
+        f"{utterance.accent}+{utterance.voice}",
+        "-s",
+        str(utterance.speed),
+        "-p",
+        str(utterance.pitch),
+        "--stdout",
+        WORDS[utterance.digit],
+    ]
     run = subprocess.run(command, capture_output=True, check=False)
     if run.returncode or not run.stdout:
         raise EncoderError(f"espeak-ng cannot say {utterance}: {run.stderr.decode(errors='replace')[:200]}")

@@ -54,13 +54,28 @@ def card(
     places = [(*place, int(shown.counts[tuple(place)])) for place in torch.nonzero(shown.counts).tolist()]
     wrong = [f"{WORDS[digit]} as {WORDS[said]} ({n})" for digit, said, n in places if digit != said]
     values = dataclasses.asdict(recipe) | {
-        "n_parameters": model.n_parameters, "vocabulary": model.text.config.vocab_size, "most_tokens": MOST_TOKENS,
-        "sound_layers": model.sound.config.n_layers, "n_tokens": model.sound.config.max_tokens,
-        "seconds": model.sound.seconds, "n_train": n_train, "n_voices": len(TRAINING_VOICES),
-        "n_held_out_voices": len(HELD_OUT_VOICES), "n_accents": len(ACCENTS), "n_held_out": len(held_out[1]),
-        "noisy": accuracy_with_noise(model, *held_out), "n_bundled": len(shown.truth), "bundled": shown.accuracy,
-        "n_templates": len(TEMPLATES), "n_unseen": len(UNSEEN_TEMPLATES), "trained_templates": ranges["trained"],
-        "unseen_templates": ranges["unseen"], "confused": ", ".join(wrong) or "none", "minutes": minutes,
-        "start_scale": recipe.scale, "scale": model.scale, "dropout": recipe.sound.dropout,
-    }  # fmt: skip
+        "n_parameters": model.n_parameters,
+        "vocabulary": model.text.config.vocab_size,
+        "most_tokens": MOST_TOKENS,
+        "sound_layers": model.sound.config.n_layers,
+        "n_tokens": model.sound.config.max_tokens,
+        "seconds": model.sound.seconds,
+        "n_train": n_train,
+        "n_voices": len(TRAINING_VOICES),
+        "n_held_out_voices": len(HELD_OUT_VOICES),
+        "n_accents": len(ACCENTS),
+        "n_held_out": len(held_out[1]),
+        "noisy": accuracy_with_noise(model, *held_out),
+        "n_bundled": len(shown.truth),
+        "bundled": shown.accuracy,
+        "n_templates": len(TEMPLATES),
+        "n_unseen": len(UNSEEN_TEMPLATES),
+        "trained_templates": ranges["trained"],
+        "unseen_templates": ranges["unseen"],
+        "confused": ", ".join(wrong) or "none",
+        "minutes": minutes,
+        "start_scale": recipe.scale,
+        "scale": model.scale,
+        "dropout": recipe.sound.dropout,
+    }
     return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)

@@ -40,9 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--finish-only", action="store_true", help="write the models from the checkpoints, train nothing"
     )
     parser.add_argument(
-        "--save-at", type=int, nargs="+", default=[], metavar="STEP",
+        "--save-at",
+        type=int,
+        nargs="+",
+        default=[],
+        metavar="STEP",
         help="save the model at these steps as WORK/RUN-STEP, and end after the last one; encoder/data stays as it is",
-    )  # fmt: skip
+    )
     parser.add_argument("--one", choices=list(recipes()), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     odd = [step for step in options.save_at if step < 0 or step % RECORD_EVERY]
@@ -143,8 +147,19 @@ def train_side_by_side(names: Sequence[str], options: argparse.Namespace) -> int
 
 def one_command(name: str, options: argparse.Namespace) -> list[str]:
     """The command of one run."""
-    command = [sys.executable, "-m", "recipes.twins", "--one", name, "--work", str(options.work),
-               "--threads", str(options.threads), "--device", options.device]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "recipes.twins",
+        "--one",
+        name,
+        "--work",
+        str(options.work),
+        "--threads",
+        str(options.threads),
+        "--device",
+        options.device,
+    ]
     command += ["--save-at", *map(str, options.save_at)] if options.save_at else []
     return command + (["--wordnet", str(options.wordnet)] if options.wordnet else [])
 

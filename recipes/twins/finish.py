@@ -127,9 +127,15 @@ def measure(model: MaskedWordModel, data: Prepared, run: TrainingRun) -> Figures
     n_masked = sum(len(words) for _, _, words in held_out)
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     return Figures(
-        n_masked=n_masked, loss=loss, accuracy=accuracy, unigram_loss=base_loss, unigram_accuracy=base_accuracy,
-        n_parameters=n_parameters, previous=previous.tolist(), following=following.tolist(),
-    )  # fmt: skip
+        n_masked=n_masked,
+        loss=loss,
+        accuracy=accuracy,
+        unigram_loss=base_loss,
+        unigram_accuracy=base_accuracy,
+        n_parameters=n_parameters,
+        previous=previous.tolist(),
+        following=following.tolist(),
+    )
 
 
 @torch.no_grad()
@@ -170,14 +176,26 @@ def model_card(run: TrainingRun, figures: Figures, answers: dict[str, Any], data
         f"| {row['step']:,} | {row['loss']:.2f} | {row['held_out_loss']:.2f} | {row['held_out_accuracy']:.3f} |"
         for row in thinned([row for row in state.rows if "held_out_accuracy" in row])
     )
-    values = dataclasses.asdict(recipe) | dataclasses.asdict(figures) | {
-        "placement": recipe.norm_placement, "other": "post" if recipe.norm_placement == "pre" else "pre",
-        "final_norm": " and after the last layer" if recipe.norm_placement == "pre" else "",
-        "vocab_size": data.tokenizer.vocab_size, "n_words": data.n_words, "n_train": len(data.train),
-        "n_held_out": len(data.held_out), "fingerprint": data.fingerprint, "step": state.step,
-        "million_tokens": state.tokens / 1e6, "minutes": state.seconds / 60, "curve": curve, "strongest": strongest,
-        "words": words,
-    }  # fmt: skip
+    values = (
+        dataclasses.asdict(recipe)
+        | dataclasses.asdict(figures)
+        | {
+            "placement": recipe.norm_placement,
+            "other": "post" if recipe.norm_placement == "pre" else "pre",
+            "final_norm": " and after the last layer" if recipe.norm_placement == "pre" else "",
+            "vocab_size": data.tokenizer.vocab_size,
+            "n_words": data.n_words,
+            "n_train": len(data.train),
+            "n_held_out": len(data.held_out),
+            "fingerprint": data.fingerprint,
+            "step": state.step,
+            "million_tokens": state.tokens / 1e6,
+            "minutes": state.seconds / 60,
+            "curve": curve,
+            "strongest": strongest,
+            "words": words,
+        }
+    )
     return Path(__file__).with_name("model_card.md").read_text(encoding="utf-8").format(**values)
 
 

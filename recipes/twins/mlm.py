@@ -224,9 +224,13 @@ class TrainingRun:
         recipe, state = self.recipe, self.state
         loss = float(torch.stack(losses).mean())
         row = {
-            "step": state.step, "tokens": state.tokens, "seconds": state.seconds, "loss": loss,
-            "learning_rate": recipe.rate(state.step - 1), "gradient_norm": float(torch.stack(norms).mean()),
-        }  # fmt: skip
+            "step": state.step,
+            "tokens": state.tokens,
+            "seconds": state.seconds,
+            "loss": loss,
+            "learning_rate": recipe.rate(state.step - 1),
+            "gradient_norm": float(torch.stack(norms).mean()),
+        }
         if not math.isfinite(loss):
             state.status = f"diverged at step {state.step}: loss is not finite"
         elif state.step % recipe.evaluate_every == 0 or state.step == recipe.last_step:

@@ -52,10 +52,15 @@ class TrainingRecipe:
     def config(self, tokenizer: Tokenizer) -> EncoderConfig:
         """Learned positions, GELU, LayerNorm after the embeddings; pre-norm also has a final LayerNorm."""
         return EncoderConfig(
-            vocab_size=tokenizer.vocab_size, d_model=self.d_model, n_layers=self.n_layers, n_heads=self.n_heads,
-            d_ffn=self.d_ffn, max_positions=self.max_positions, norm_placement=self.norm_placement,
+            vocab_size=tokenizer.vocab_size,
+            d_model=self.d_model,
+            n_layers=self.n_layers,
+            n_heads=self.n_heads,
+            d_ffn=self.d_ffn,
+            max_positions=self.max_positions,
+            norm_placement=self.norm_placement,
             pad_id=tokenizer.pad_id or 0,
-        )  # fmt: skip
+        )
 
     def rate(self, step: int) -> float:
         """Learning rate of `step`, counted from 0."""
@@ -68,9 +73,16 @@ class TrainingRecipe:
 TWIN = TrainingRecipe(name="twin", norm_placement="pre", steps=15_000, warmup_steps=1_000, learning_rate=1e-3)
 #: Twelve narrower layers, the first 2,500 steps of a schedule of 7,500.
 DEEP = dataclasses.replace(
-    TWIN, name="deep", n_layers=12, d_model=96, d_ffn=384, steps=7_500, stop_after=2_500, warmup_steps=750,
+    TWIN,
+    name="deep",
+    n_layers=12,
+    d_model=96,
+    d_ffn=384,
+    steps=7_500,
+    stop_after=2_500,
+    warmup_steps=750,
     evaluate_every=250,
-)  # fmt: skip
+)
 
 
 def recipes() -> dict[str, TrainingRecipe]:

@@ -115,8 +115,10 @@ def test_of_two_teachers_the_last_one_wins_on_every_screen(visit: Callable[..., 
         settle(page)
     pages = (("Norms", "Positions"), ("Interventions", "Norms"), ("Positions", "Heads"))
     for first, last in pages:
-        links = [page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, include_hidden=True)
-                 for page, name in ((one, first), (other, last))]  # fmt: skip
+        links = [
+            page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, include_hidden=True)
+            for page, name in ((one, first), (other, last))
+        ]
         for link in links:  # at the same moment: neither has heard of the other's click
             link.dispatch_event("click")
         settle_together([one, other, student])

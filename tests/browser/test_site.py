@@ -29,8 +29,14 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("site") / "course"  # as where a site shares its host with others
     folder.mkdir()
-    write(folder, pages(), [one for one in MODELS if one.name != "minilm"], example=SENTENCES[0],
-          hidden=HIDDEN, more=shared())  # fmt: skip
+    write(
+        folder,
+        pages(),
+        [one for one in MODELS if one.name != "minilm"],
+        example=SENTENCES[0],
+        hidden=HIDDEN,
+        more=shared(),
+    )
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder.parent)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

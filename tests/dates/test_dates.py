@@ -46,8 +46,9 @@ def test_both_are_small_and_differ_in_their_norms_only():
 def test_both_placements_begin_with_the_same_weights():
     first, second = (untrained(DatesRecipe(placement)) for placement in NORM_PLACEMENTS)
     weights = dict(second.decoder.encoder.named_parameters())
-    assert all(torch.equal(one, weights[name]) for name, one in first.decoder.encoder.named_parameters()
-               if name in weights)  # fmt: skip
+    assert all(
+        torch.equal(one, weights[name]) for name, one in first.decoder.encoder.named_parameters() if name in weights
+    )
 
 
 @pytest.mark.slow("trains a model")

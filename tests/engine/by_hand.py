@@ -36,9 +36,15 @@ def written(
     n_real = n - n_padding
     assert len(tokens) == n_real
     config = EncoderConfig(
-        vocab_size=1, d_model=1, n_layers=n_layers, n_heads=n_heads, d_ffn=1, d_head=n, attention_scale=1.0,
+        vocab_size=1,
+        d_model=1,
+        n_layers=n_layers,
+        n_heads=n_heads,
+        d_ffn=1,
+        d_head=n,
+        attention_scale=1.0,
         max_positions=n,
-    )  # fmt: skip
+    )
     with np.errstate(divide="ignore"):
         logarithm = np.where(attention > 0, np.log(attention), NOTHING)
     q = torch.from_numpy(logarithm).float()

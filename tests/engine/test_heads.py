@@ -73,9 +73,15 @@ def test_attention_written_by_hand():
 
 def test_types_of_attention_written_by_hand():
     measures = by_hand_measures(
-        by_hand.identity(N), by_hand.to_previous(N), by_hand.to_next(N), by_hand.uniform(N), by_hand.one_hot(N, 0),
-        by_hand.one_hot(N, N - 1), by_hand.one_hot(N, 20), by_hand.random(N, 3, 3.0),
-    )  # fmt: skip
+        by_hand.identity(N),
+        by_hand.to_previous(N),
+        by_hand.to_next(N),
+        by_hand.uniform(N),
+        by_hand.one_hot(N, 0),
+        by_hand.one_hot(N, N - 1),
+        by_hand.one_hot(N, 20),
+        by_hand.random(N, 3, 3.0),
+    )
     assert badges(measures)[0] == ("self", "prev", "next", "broad", "first", "sep", "", "")
 
 

@@ -108,8 +108,19 @@ def test_a_file_of_ones_own_runs_once_and_a_wrong_one_is_said(tmp_path: Path, mo
 
 
 def test_every_name_is_found_and_the_import_is_light():
-    assert {"similarity", "causal", "probe", "search", "classify", "corpus", "export", "edits", "explain", "measure",
-            "gradients"} <= set(dir(encoder))  # fmt: skip
+    assert {
+        "similarity",
+        "causal",
+        "probe",
+        "search",
+        "classify",
+        "corpus",
+        "export",
+        "edits",
+        "explain",
+        "measure",
+        "gradients",
+    } <= set(dir(encoder))
     assert set(dir(encoder)) - {"__version__"} == set(encoder.__all__)
     for name in encoder.__all__:
         assert getattr(encoder, name) is not None

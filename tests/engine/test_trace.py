@@ -68,8 +68,11 @@ def test_norms_come_in_the_order_in_which_they_act():
     ]
     pre = tiny(n_layers=2, norm_placement="pre", first_norm=False, embedding_norm=False)
     assert list(pre.trace("cat").norms) == [
-        "layers.0.ffn_norm", "layers.1.attention_norm", "layers.1.ffn_norm", "final_norm",
-    ]  # fmt: skip
+        "layers.0.ffn_norm",
+        "layers.1.attention_norm",
+        "layers.1.ffn_norm",
+        "final_norm",
+    ]
 
 
 def test_windows_are_slices_of_the_whole(variant: TextEncoder):
@@ -170,13 +173,22 @@ def test_block_max_against_loops():
     x = torch.rand(3, 10, 7, generator=generator)
     for block in (1, 2, 3, 4, 7, 10):
         rows, columns = -(-10 // block), -(-7 // block)
-        expected = torch.stack([
-            torch.stack([
-                torch.stack([
-                    one[r * block : (r + 1) * block, c * block : (c + 1) * block].max() for c in range(columns)
-                ]) for r in range(rows)
-            ]) for one in x
-        ])  # fmt: skip
+        expected = torch.stack(
+            [
+                torch.stack(
+                    [
+                        torch.stack(
+                            [
+                                one[r * block : (r + 1) * block, c * block : (c + 1) * block].max()
+                                for c in range(columns)
+                            ]
+                        )
+                        for r in range(rows)
+                    ]
+                )
+                for one in x
+            ]
+        )
         assert torch.equal(block_max(x, block), expected)
 
 

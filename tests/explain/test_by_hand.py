@@ -30,9 +30,15 @@ def test_with_the_notes_encoding():
 def test_what_agrees_and_what_does_not():
     verdicts = {claim.key: claim.agrees for claim in claims()}
     assert verdicts == {
-        "positions": False, "sum": True, "queries": True, "dot": True, "softmax": False, "eighth": True,
-        "single": False, "sizes": False,
-    }  # fmt: skip
+        "positions": False,
+        "sum": True,
+        "queries": True,
+        "dot": True,
+        "softmax": False,
+        "eighth": True,
+        "single": False,
+        "sizes": False,
+    }
 
 
 def test_each_claim_is_complete():
@@ -61,26 +67,47 @@ def test_number_by_number():
 def test_the_layer_is_the_engines(placement: str, positions: str):
     """The same numbers through encoder.layers.Block, in float64."""
     inputs = Inputs(
-        norm_placement=placement, positions=positions, attention_gain=(0.9, 1.1, 1.2, 0.8),
-        attention_shift=(0.1, 0.0, -0.1, 0.2), ffn_gain=(1.3, 0.7, 1.0, 1.1), ffn_shift=(0.0, 0.3, 0.1, -0.2),
-    )  # fmt: skip
+        norm_placement=placement,
+        positions=positions,
+        attention_gain=(0.9, 1.1, 1.2, 0.8),
+        attention_shift=(0.1, 0.0, -0.1, 0.2),
+        ffn_gain=(1.3, 0.7, 1.0, 1.1),
+        ffn_shift=(0.0, 0.3, 0.1, -0.2),
+    )
     example = compute(inputs)
     config = EncoderConfig(
-        vocab_size=1, d_model=4, n_layers=1, n_heads=1, d_ffn=6, norm_placement=placement, norm_eps=inputs.eps,
-        position="none", embedding_norm=False, final_norm=False, activation="relu", attention_bias=False,
-    )  # fmt: skip
+        vocab_size=1,
+        d_model=4,
+        n_layers=1,
+        n_heads=1,
+        d_ffn=6,
+        norm_placement=placement,
+        norm_eps=inputs.eps,
+        position="none",
+        embedding_norm=False,
+        final_norm=False,
+        activation="relu",
+        attention_bias=False,
+    )
     encoder = Encoder(config, seed=0).double()
     block: Block = encoder.block(0)
     weights = {
-        "attention.w_q": inputs.w_q, "attention.w_k": inputs.w_k, "attention.w_v": inputs.w_v,
-        "attention.w_o": inputs.w_o, "ffn.w_in": inputs.w_in, "ffn.w_out": inputs.w_out,
-    }  # fmt: skip
+        "attention.w_q": inputs.w_q,
+        "attention.w_k": inputs.w_k,
+        "attention.w_v": inputs.w_v,
+        "attention.w_o": inputs.w_o,
+        "ffn.w_in": inputs.w_in,
+        "ffn.w_out": inputs.w_out,
+    }
     state = {f"{name}.weight": torch.tensor(rows, dtype=torch.float64).T for name, rows in weights.items()}
     vectors = {
-        "ffn.w_in.bias": inputs.b_in, "ffn.w_out.bias": inputs.b_out, "attention_norm.weight": inputs.attention_gain,
-        "attention_norm.bias": inputs.attention_shift, "ffn_norm.weight": inputs.ffn_gain,
+        "ffn.w_in.bias": inputs.b_in,
+        "ffn.w_out.bias": inputs.b_out,
+        "attention_norm.weight": inputs.attention_gain,
+        "attention_norm.bias": inputs.attention_shift,
+        "ffn_norm.weight": inputs.ffn_gain,
         "ffn_norm.bias": inputs.ffn_shift,
-    }  # fmt: skip
+    }
     block.load_state_dict(state | {name: torch.tensor(row, dtype=torch.float64) for name, row in vectors.items()})
     x = torch.from_numpy(example.x_position)[None]
     with torch.no_grad():
@@ -109,9 +136,13 @@ def test_the_intermediate_results_fit_together():
 
 def test_other_sizes():
     inputs = Inputs().replace(
-        words=["a", "b"], embeddings=np.ones((2, 4)), positions="formula", w_in=np.ones((4, 3)), b_in=[0, 0, 0],
+        words=["a", "b"],
+        embeddings=np.ones((2, 4)),
+        positions="formula",
+        w_in=np.ones((4, 3)),
+        b_in=[0, 0, 0],
         w_out=np.ones((3, 4)),
-    )  # fmt: skip
+    )
     assert compute(inputs).hidden.shape == (2, 3)
     assert hash(inputs) == hash(inputs.replace())
 

@@ -30,8 +30,14 @@ def test_text_to_ids(minilm: TextEncoder):
 def test_a_pair_keeps_its_segments(minilm: TextEncoder):
     step = explain.text_to_ids(minilm.trace("A river", "The bank"))
     assert [(token.characters, token.segment) for token in step.tokens] == [
-        ("", 0), ("A", 0), ("river", 0), ("", 0), ("The", 1), ("bank", 1), ("", 1),
-    ]  # fmt: skip
+        ("", 0),
+        ("A", 0),
+        ("river", 0),
+        ("", 0),
+        ("The", 1),
+        ("bank", 1),
+        ("", 1),
+    ]
 
 
 @pytest.mark.parametrize(

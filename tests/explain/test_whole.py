@@ -103,9 +103,13 @@ def test_a_window_that_was_moved_keeps_its_place(minilm: encoder.TextEncoder):
 def test_any_size_has_a_small_picture(layers: int, heads: int, width: int, tokens: int):
     tokenizer = tiny_tokenizer()
     config = encoder.EncoderConfig(
-        vocab_size=tokenizer.vocab_size, d_model=width, n_layers=layers, n_heads=heads, d_ffn=64,
+        vocab_size=tokenizer.vocab_size,
+        d_model=width,
+        n_layers=layers,
+        n_heads=heads,
+        d_ffn=64,
         max_positions=512,
-    )  # fmt: skip
+    )
     trace = encoder.build(config, tokenizer, seed=1).trace(" ".join(["word"] * (tokens - 2)))
     picture = model_picture(trace, layers - 1, heads - 1, query=tokens - 1)
     drawn = min(tokens, MOST_TOKENS)

@@ -21,12 +21,20 @@ def named(figure: go.Figure, name: str) -> go.Scatter:
 def gradient_frame(depths: tuple[int, ...] = (2, 4), seeds: tuple[int, ...] = (0, 1)) -> pd.DataFrame:
     rows = [
         {
-            "placement": placement, "depth": depth, "seed": seed, "layer": layer,
+            "placement": placement,
+            "depth": depth,
+            "seed": seed,
+            "layer": layer,
             "gradient_norm": (1 + seed) * (depth**-0.5 if placement == "pre" else 1.0),
-            "squared_norm": 1.5 + (layer if placement == "pre" else 0), "lower": 1 + layer / 2, "upper": 2 + layer,
+            "squared_norm": 1.5 + (layer if placement == "pre" else 0),
+            "lower": 1 + layer / 2,
+            "upper": 2 + layer,
         }
-        for placement in COLOURS for depth in depths for seed in seeds for layer in range(depth)
-    ]  # fmt: skip
+        for placement in COLOURS
+        for depth in depths
+        for seed in seeds
+        for layer in range(depth)
+    ]
     return pd.DataFrame(rows)
 
 

@@ -100,9 +100,13 @@ def server() -> Iterator[Live]:
         log = Path(place) / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                streamlit_command(ROOT / "app.py", "127.0.0.1", port, browser=False), cwd=place,
-                env={**os.environ, "HOME": place}, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+                streamlit_command(ROOT / "app.py", "127.0.0.1", port, browser=False),
+                cwd=place,
+                env={**os.environ, "HOME": place},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
         running = Server(process, f"http://127.0.0.1:{port}", log)
         try:
             running.wait_until_ready()

@@ -42,9 +42,10 @@ def test_files():
 def test_a_hang_is_found_whatever_handles_errors(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checkpoints, "PATIENCE", 1)
     with (
-        pytest.raises(checkpoints.Found, match="more than 1 s"), checkpoints.bounded("a wait"),
+        pytest.raises(checkpoints.Found, match="more than 1 s"),
+        checkpoints.bounded("a wait"),
         contextlib.suppress(Exception),
-    ):  # fmt: skip
+    ):
         time.sleep(30)
 
 
@@ -55,9 +56,10 @@ def test_memory_beyond_the_bound_is_found(monkeypatch: pytest.MonkeyPatch):
     if sys.platform == "linux":
         # Pages of its own: malloc may give memory that earlier tests have freed and the process still has.
         with (
-            pytest.raises(checkpoints.Found, match="GB"), checkpoints.bounded("a hundred million bytes"),
+            pytest.raises(checkpoints.Found, match="GB"),
+            checkpoints.bounded("a hundred million bytes"),
             mmap.mmap(-1, 100_000_000) as block,
-        ):  # fmt: skip
+        ):
             block.write(bytes(len(block)))
 
 

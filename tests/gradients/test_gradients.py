@@ -102,10 +102,14 @@ def test_patching_from_two_passes(model: encoder.TextEncoder, where: Any):
     assert found.estimate.shape == found.exact.shape
     assert found.correlation > 0.5
     near = model.trace(clean, edits=[edits.Noise("embedding", 0.02, seed=1)])
-    grids = [
-        gradients.attribution_patching(model, near, clean, WORD, where),
-        causal.patch(model, near, clean, WORD, where),
-    ] if where == "residual" else []  # fmt: skip
+    grids = (
+        [
+            gradients.attribution_patching(model, near, clean, WORD, where),
+            causal.patch(model, near, clean, WORD, where),
+        ]
+        if where == "residual"
+        else []
+    )
     if grids:
         torch.testing.assert_close(grids[0], grids[1], atol=0.05 * float(grids[1].abs().max()), rtol=0.05)
 

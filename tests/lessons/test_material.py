@@ -80,13 +80,21 @@ def test_a_code_has_the_answers_and_a_bad_one_is_a_sentence() -> None:
     assert answers == {1: 4.0, 5: 1, 7: "Länge und Gewicht."}
     good = code("03b-from-weight-to-output", {"1": 3})
     for bad in (
-        "", "hello", good[:-4], codes.PREFIX + "!!!", codes.PREFIX + "x" * 300_000,
-        code("nowhere", {"1": 3}), code("03b-from-weight-to-output", {"0": 3}),
-        code("03b-from-weight-to-output", {"1": "three"}), code("03b-from-weight-to-output", {"99": 3}),
-        code("03b-from-weight-to-output", [3]), code("03b-from-weight-to-output", {"one": 3}),
+        "",
+        "hello",
+        good[:-4],
+        codes.PREFIX + "!!!",
+        codes.PREFIX + "x" * 300_000,
+        code("nowhere", {"1": 3}),
+        code("03b-from-weight-to-output", {"0": 3}),
+        code("03b-from-weight-to-output", {"1": "three"}),
+        code("03b-from-weight-to-output", {"99": 3}),
+        code("03b-from-weight-to-output", [3]),
+        code("03b-from-weight-to-output", {"one": 3}),
         code("03b-from-weight-to-output", {"7": "x" * 5_000}),
-        codes.PREFIX + base64.b64encode(b"[1, 2]").decode(), codes.PREFIX + base64.b64encode(b"\xff").decode(),
-    ):  # fmt: skip
+        codes.PREFIX + base64.b64encode(b"[1, 2]").decode(),
+        codes.PREFIX + base64.b64encode(b"\xff").decode(),
+    ):
         with pytest.raises(EncoderError):
             codes.read(bad)
 
@@ -102,8 +110,10 @@ def test_a_file_of_codes_becomes_a_table(tmp_path: Path, capsys: pytest.CaptureF
     assert command.main(["answers", str(file)]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["student"], row["step"], row["right"]) for row in rows] == [
-        ("1", "1", "1"), ("1", "7", ""), ("3", "1", "0"),
-    ]  # fmt: skip
+        ("1", "1", "1"),
+        ("1", "7", ""),
+        ("3", "1", "0"),
+    ]
     assert rows[1]["answer"] == "'=SUM(A1)"
     file.write_text("nonsense", encoding="utf-8")
     assert command.main(["answers", str(file)]) == 1

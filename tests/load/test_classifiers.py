@@ -179,8 +179,10 @@ def test_entities_are_joined_words(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(classify.predicted, "tags", lambda model, trace: by_token)
     found = classify.entities(minilm, trace)
     assert [(text[one.start : one.end], one.label) for one in found] == [
-        ("Marie Curie", "PER"), ("New York", "LOC"), ("unbelievably", "VERB"),
-    ]  # fmt: skip
+        ("Marie Curie", "PER"),
+        ("New York", "LOC"),
+        ("unbelievably", "VERB"),
+    ]
     assert found[0].positions == tuple(place for place, word in enumerate(trace.source.words) if word in (0, 1))
     second = trace.source.words.index(1)
     assert found[0].probability == pytest.approx(1 - second / 100)

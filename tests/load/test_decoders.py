@@ -107,9 +107,12 @@ def test_the_settings_of_generation_hold(settings: dict[str, Any], pair: Callabl
 
 def test_whisper_begins_with_the_language_that_it_hears(pair: Callable):
     told = {
-        "lang_to_id": {"<|en|>": 50, "<|fr|>": 51, "<|de|>": 52}, "task_to_id": {"transcribe": 60, "translate": 61},
-        "no_timestamps_token_id": 70, "is_multilingual": True, "forced_decoder_ids": [[1, None], [2, 60]],
-    }  # fmt: skip
+        "lang_to_id": {"<|en|>": 50, "<|fr|>": 51, "<|de|>": 52},
+        "task_to_id": {"transcribe": 60, "translate": 61},
+        "no_timestamps_token_id": 70,
+        "is_multilingual": True,
+        "forced_decoder_ids": [[1, None], [2, 60]],
+    }
     both = pair("whisper", **told)
     for seed in range(INPUTS):
         sound = both.text(seed)
@@ -239,11 +242,14 @@ def test_edits_of_cross_attention_are_the_same_in_a_batch_and_alone(pair: Callab
     model, text = pair("t5").ours, reference.sentence(8)
     plain, other = model.trace(text, target=TARGET), model.trace(reference.sentence(8, 5), target=TARGET)
     variants = [
-        (edits.MaskKeys((3,), cross=True),), (edits.MaskKeys((2,), layer=1, head=0, query=1, cross=True),),
-        (edits.SetWeight(0, 1, 2, 3, 0.5, cross=True),), (edits.Temperature(2.0, layer=0, cross=True),),
-        (edits.Zero("cross_out", layer=1),), (edits.Replace("cross.v", other.decoder, positions=(4,)),),
+        (edits.MaskKeys((3,), cross=True),),
+        (edits.MaskKeys((2,), layer=1, head=0, query=1, cross=True),),
+        (edits.SetWeight(0, 1, 2, 3, 0.5, cross=True),),
+        (edits.Temperature(2.0, layer=0, cross=True),),
+        (edits.Zero("cross_out", layer=1),),
+        (edits.Replace("cross.v", other.decoder, positions=(4,)),),
         (edits.Scale("cross.q", 0.5, heads=(1,)), edits.AblateHead(0, 0)),
-    ]  # fmt: skip
+    ]
     outcome = causal.TargetProbability()
     work = causal.iter_effects(model.decoder, plain.decoder, variants, outcome, (len(variants),))
     for variant, effect in zip(variants, gradual.result(work), strict=True):
@@ -431,9 +437,12 @@ def test_a_new_decoder_is_checked():
     fits = EncoderConfig(**sizes, causal=True, memory_width=24)
     assert with_decoder(model, fits, tokenizer, start).generate("a", 3).ids
     for config, settings in (
-        (fits.replace(causal=False), start), (fits.replace(memory_width=8), start), (fits, GenerationSettings()),
-        (fits, GenerationSettings(start=(10**6,))), (fits, GenerationSettings(start=(1,), begin=(-1,))),
-    ):  # fmt: skip
+        (fits.replace(causal=False), start),
+        (fits.replace(memory_width=8), start),
+        (fits, GenerationSettings()),
+        (fits, GenerationSettings(start=(10**6,))),
+        (fits, GenerationSettings(start=(1,), begin=(-1,))),
+    ):
         with pytest.raises(ConfigError):
             with_decoder(model, config, tokenizer, settings)
     with pytest.raises(ConfigError):

@@ -102,10 +102,13 @@ def cases(subject: Subject) -> dict[str, tuple[tuple[Edit, ...], dict[tuple[str,
     noise = torch.randn(n_tokens, width, generator=torch.Generator().manual_seed(7 * 10_000 + 2))
     later = torch.ones(n_tokens, n_tokens).triu(1).bool()
     others = subject.others(
-        ("after_ffn", 0), ("z", 1), ("ffn_out", 2), *((name, layer) for layer in layers for name in ("pattern", "v"))
+        ("after_ffn", 0),
+        ("z", 1),
+        ("ffn_out", 2),
+        *((name, layer) for layer in layers for name in ("pattern", "v"))
         if "v" in PLACES[subject.family]
         else (("pattern", layer) for layer in layers),
-    )  # fmt: skip
+    )
     first_heads = (slice(None), slice(2, 5))
     found: dict[str, tuple[tuple[Edit, ...], dict[tuple[str, int], Any]]] = {
         "nothing": ((), {}),

@@ -223,8 +223,11 @@ def test_each_missing_weight_is_named(family: str, head: str, checkpoint: Callab
     for index, name in enumerate(load_file(folder / "model.safetensors")):
         if "pooler" in name or name.startswith("classifier"):
             continue  # together they may be missing
-        path = changed(folder, tmp_path / str(index), lambda weights, name=name: {
-            key: weight for key, weight in weights.items() if key != name})  # fmt: skip
+        path = changed(
+            folder,
+            tmp_path / str(index),
+            lambda weights, name=name: {key: weight for key, weight in weights.items() if key != name},
+        )
         assert name in refused(path, "lacks the weight")
 
 
@@ -365,8 +368,13 @@ def test_fields_that_contradict_each_other(field: str, value: Any, folder: Path,
 
 def test_a_word_beyond_the_table_is_named_when_it_is_typed(checkpoint: Callable, tmp_path: Path):
     folder = reconfigured(checkpoint("bert").folder, tmp_path / "small", vocab_size=90)
-    path = changed(folder, tmp_path / "cut", lambda weights: weights | {
-        "embeddings.word_embeddings.weight": weights["embeddings.word_embeddings.weight"][:90].clone()})  # fmt: skip
+    path = changed(
+        folder,
+        tmp_path / "cut",
+        lambda weights: (
+            weights | {"embeddings.word_embeddings.weight": weights["embeddings.word_embeddings.weight"][:90].clone()}
+        ),
+    )
     model = encoder.load(path, device="cpu")
     assert model.trace("w89").n_tokens == 3
     with pytest.raises(encoder.TextError, match=r"'w95' the id 95\b.* 0 to 89\b"):

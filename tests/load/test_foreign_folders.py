@@ -144,9 +144,14 @@ def test_weights_that_do_not_fit_into_memory(tmp_path: Path):
     config["encoder"] |= {"vocab_size": MOST, "embedding_width": 1 << 12}
     (folder / "config.json").write_text(json.dumps(config))
     with torch.device("meta"):
-        weights = encoder.Encoder(EncoderConfig(**{
-            name: tuple(value) if isinstance(value, list) else value for name, value in config["encoder"].items()
-        })).state_dict()  # fmt: skip
+        weights = encoder.Encoder(
+            EncoderConfig(
+                **{
+                    name: tuple(value) if isinstance(value, list) else value
+                    for name, value in config["encoder"].items()
+                }
+            )
+        ).state_dict()
         if config["mlm_head"]:
             from encoder.model.mlm import MLMHead, MLMHeadConfig
 

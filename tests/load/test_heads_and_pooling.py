@@ -79,9 +79,12 @@ STEPS: dict[str, Callable[[], list[Any]]] = {
 @pytest.mark.parametrize("width", [None, 7], ids=["whole", "matryoshka"])
 def test_vectors_are_those_of_sentence_transformers(name: str, width: int | None, folder: Path):
     theirs = reference.SentenceTransformer(
-        modules=[Transformer(str(folder)), *STEPS[name]()], prompts=PROMPTS, default_prompt_name="query",
-        truncate_dim=width, device="cpu",
-    )  # fmt: skip
+        modules=[Transformer(str(folder)), *STEPS[name]()],
+        prompts=PROMPTS,
+        default_prompt_name="query",
+        truncate_dim=width,
+        device="cpu",
+    )
     for ours in everywhere(theirs, folder):
         if ours.truncate_dim != width:  # sentence-transformers does not save it
             ours = dataclasses.replace(ours, truncate_dim=width)
@@ -168,8 +171,9 @@ def test_late_interaction(expansion: str, folder: Path):
     first = Transformer(str(folder), query_expansion=EXPANSIONS[expansion], document_length=11)
     steps = [
         randomised(Dense(40, 13, bias=False, activation_function=nn.Identity(), module_input_name="token_embeddings")),
-        Normalize("token_embeddings"), MultiVectorMask(["w17", "w5"]),
-    ]  # fmt: skip
+        Normalize("token_embeddings"),
+        MultiVectorMask(["w17", "w5"]),
+    ]
     theirs = reference.MultiVectorEncoder(modules=[first, *steps], prompts=PROMPTS, device="cpu")
     for ours in everywhere(theirs, folder):
         assert ours.late is not None

@@ -35,9 +35,15 @@ def joint(kind: str = "clip", **fields) -> JointEncoder:
         text = dataclasses.replace(text, tokenizer=text.tokenizer.filled_to(9))
     patches = Patches(8, 4, 1, cls=kind == "clip", bias=kind != "clip")
     config = EncoderConfig(
-        vocab_size=0, d_model=10, n_layers=2, n_heads=2, d_ffn=14, max_positions=5, norm_placement="pre",
+        vocab_size=0,
+        d_model=10,
+        n_layers=2,
+        n_heads=2,
+        d_ffn=14,
+        max_positions=5,
+        norm_placement="pre",
         patches=patches,
-    )  # fmt: skip
+    )
     tower, head = Encoder(config), VectorHead(10, HEADS[kind])
     randomised(tower, 4), randomised(head, 5)
     preparation = Preparation((0.5,), (0.5,))

@@ -129,11 +129,13 @@ def test_a_dense_map(activation: str, function: Callable, bias: bool, folder: Pa
             "modules.json": modules(*entries),
             "1_Pooling/config.json": {"pooling_mode": "cls"},
             "2_Dense/config.json": {
-                "in_features": 40, "out_features": 23, "bias": bias,
+                "in_features": 40,
+                "out_features": 23,
+                "bias": bias,
                 "activation_function": f"torch.nn.modules.activation.{activation}",
             },
         },
-    )  # fmt: skip
+    )
     save_file(weights, folder / "2_Dense" / "model.safetensors")
     model = encoder.load(folder, device="cpu")
     mapped = torch.stack(

@@ -102,9 +102,12 @@ def test_clips_vocab_json_and_merges_txt(tmp_path: Path):
     backend.normalizer, backend.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.ByteLevel(False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=700, initial_alphabet=alphabet, end_of_word_suffix="</w>", show_progress=False,
+        vocab_size=700,
+        initial_alphabet=alphabet,
+        end_of_word_suffix="</w>",
+        show_progress=False,
         special_tokens=["<|startoftext|>", "<|endoftext|>"],
-    )  # fmt: skip
+    )
     backend.train_from_iterator([*CORPUS, *TEXTS], trainer)
     backend.model.save(str(tmp_path))
     ours = read_tokenizer(tmp_path, "clip")

@@ -75,8 +75,10 @@ def test_swapping_the_sequences_mirrors_the_alignment(first: list[str], second: 
     found, swapped = align.align(first, second), align.align(second, first)
     mirror = {"same": "same", "replaced": "replaced", "first": "second", "second": "first"}
     steps = set(zip(found.first, found.second, found.kinds, strict=True))
-    mirrored = {(one, other, mirror[kind]) for other, one, kind in zip(
-        swapped.first, swapped.second, swapped.kinds, strict=True)}  # fmt: skip
+    mirrored = {
+        (one, other, mirror[kind])
+        for other, one, kind in zip(swapped.first, swapped.second, swapped.kinds, strict=True)
+    }
     assert steps == mirrored
 
 

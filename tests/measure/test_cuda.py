@@ -30,12 +30,15 @@ def test_every_measure(minilm: TextEncoder, prose: str, monkeypatch: pytest.Monk
     )
     torch.testing.assert_close(
         weighted.pooled_norm_weighted(found, 3, 4, size=16).cpu(),
-        weighted.pooled_norm_weighted(exact, 3, 4, size=16), **close,
-    )  # fmt: skip
+        weighted.pooled_norm_weighted(exact, 3, 4, size=16),
+        **close,
+    )
     torch.testing.assert_close(rollouts(found).cpu(), rollouts(exact), **close)
     torch.testing.assert_close(rollout(found, 4, slice(2, 5)).cpu(), rollout(exact, 4, slice(2, 5)), **close)
     assert qk_space(found, 0, 2).strongest.tolist() == qk_space(exact, 0, 2).strongest.tolist()
-    tests = [deletion_test(model, trace, 3, 4, counts=(1, 2), seeds=(0,)) for model, trace in
-             ((on_gpu, found), (minilm, exact))]  # fmt: skip
+    tests = [
+        deletion_test(model, trace, 3, 4, counts=(1, 2), seeds=(0,))
+        for model, trace in ((on_gpu, found), (minilm, exact))
+    ]
     np.testing.assert_allclose(tests[0].by_attention, tests[1].by_attention, **close)
     np.testing.assert_allclose(tests[0].random, tests[1].random, **close)

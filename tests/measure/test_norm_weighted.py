@@ -65,8 +65,10 @@ def test_contributions_add_up_to_what_the_layer_writes(variant: TextEncoder):
         z = trace.values[f"layers.{layer}.z"].transpose(0, 1).flatten(1)
         torch.testing.assert_close(
             (together + (0 if attention.w_o.bias is None else attention.w_o.bias.double()))[: trace.n_real].detach(),
-            attention.w_o(z).double()[: trace.n_real].detach(), atol=2e-5, rtol=1e-4,
-        )  # fmt: skip
+            attention.w_o(z).double()[: trace.n_real].detach(),
+            atol=2e-5,
+            rtol=1e-4,
+        )
 
 
 def test_lengths_and_shares(minilm: TextEncoder):

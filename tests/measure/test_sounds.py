@@ -35,9 +35,13 @@ def patches() -> AudioEncoder:
 def steps() -> AudioEncoder:
     front = Convolutions(1, (8, 16), (10, 4), (80, 4), norm="group")
     config = EncoderConfig(
-        **SIZES, max_positions=front.n_tokens(480_000), convolutions=front, position="convolutional",
-        position_kernel=8, position_groups=2,
-    )  # fmt: skip
+        **SIZES,
+        max_positions=front.n_tokens(480_000),
+        convolutions=front,
+        position="convolutional",
+        position_kernel=8,
+        position_groups=2,
+    )
     return AudioEncoder("steps", Encoder(config, seed=0), Samples())
 
 

@@ -31,9 +31,8 @@ def expected(trace, query: int, keys: str) -> np.ndarray:
     """[L, H] in float64, pair by pair, by the formula."""
     words, of_word = is_word(trace), tokens.words(trace)
     others = [
-        j for j in range(trace.n_tokens)
-        if words[j] and of_word[j] != of_word[query] and (keys == "all" or j < query)
-    ]  # fmt: skip
+        j for j in range(trace.n_tokens) if words[j] and of_word[j] != of_word[query] and (keys == "all" or j < query)
+    ]
     near = [q for q in range(trace.n_real) if words[q] and q != query and abs(q - query) <= NEIGHBOURS]
     found = np.empty((trace.config.n_layers, trace.config.n_heads))
     for layer, head in np.ndindex(found.shape):
@@ -64,9 +63,13 @@ def test_the_formula_pair_by_pair(minilm: TextEncoder, text: str, keys: str) -> 
 def test_what_tells_nothing_about_a_word_has_no_gain() -> None:
     """[SEP], the word itself, all words alike, the previous token, the next one, a key that every word attends to."""
     dull = [
-        by_hand.one_hot(N, N - 1), by_hand.identity(N), by_hand.uniform(N), by_hand.to_previous(N), by_hand.to_next(N),
+        by_hand.one_hot(N, N - 1),
+        by_hand.identity(N),
+        by_hand.uniform(N),
+        by_hand.to_previous(N),
+        by_hand.to_next(N),
         by_hand.one_hot(N, OTHER),
-    ]  # fmt: skip
+    ]
     trace = by_hand.written(np.stack([dull]))
     np.testing.assert_allclose(information_gain(trace, QUERY), np.zeros((1, len(dull))), atol=1e-6)
 

@@ -50,12 +50,26 @@ def test_the_browser_computes_what_python_does(placement: str, positions: str, s
     inputs = CHANGED.replace(norm_placement=placement, positions=positions, scaled=scaled)
     found, ours = in_browser("layerByHand(inputs, notes)", inputs, tmp_path), compute(inputs)
     names = {
-        "position": "position", "stream": "x_position", "attentionInput": "attention_input", "q": "q", "k": "k",
-        "v": "v", "dots": "dots", "scores": "scores", "exponentials": "exponentials", "attention": "attention",
-        "z": "z", "attentionOutput": "attention_output", "attentionSum": "attention_sum",
-        "afterAttention": "after_attention", "ffnInput": "ffn_input", "hidden": "hidden", "ffnOutput": "ffn_output",
-        "ffnSum": "ffn_sum", "output": "output",
-    }  # fmt: skip
+        "position": "position",
+        "stream": "x_position",
+        "attentionInput": "attention_input",
+        "q": "q",
+        "k": "k",
+        "v": "v",
+        "dots": "dots",
+        "scores": "scores",
+        "exponentials": "exponentials",
+        "attention": "attention",
+        "z": "z",
+        "attentionOutput": "attention_output",
+        "attentionSum": "attention_sum",
+        "afterAttention": "after_attention",
+        "ffnInput": "ffn_input",
+        "hidden": "hidden",
+        "ffnOutput": "ffn_output",
+        "ffnSum": "ffn_sum",
+        "output": "output",
+    }
     for theirs, name in names.items():
         np.testing.assert_allclose(found[theirs], getattr(ours, name), rtol=1e-12, atol=1e-12, err_msg=name)
     for theirs, norm in (("attentionNorm", ours.attention_norm), ("ffnNorm", ours.ffn_norm)):
@@ -169,8 +183,9 @@ def test_a_links_epsilon_may_be_a_whole_number() -> None:
 def test_what_a_browser_sends_is_what_a_link_holds(tmp_path: Path) -> None:
     usual = json.dumps(dataclasses.asdict(Inputs()))
     inputs = CHANGED.replace(scaled=False)
-    text = json.dumps({name: value for name, value in dataclasses.asdict(inputs).items()
-                       if value != getattr(Inputs(), name)})  # fmt: skip
+    text = json.dumps(
+        {name: value for name, value in dataclasses.asdict(inputs).items() if value != getattr(Inputs(), name)}
+    )
     assert numbers_in_link.decode(text) == inputs
     # Where no server checks a link, the same numbers are read, and others are left out.
     for given, expected in (

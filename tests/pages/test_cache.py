@@ -56,9 +56,7 @@ def test_two_sessions_compute_a_key_once() -> None:
         return "value"
 
     results: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(store.get("k", make, lambda _: 1))) for _ in range(8)
-    ]  # fmt: skip
+    threads = [threading.Thread(target=lambda: results.append(store.get("k", make, lambda _: 1))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -250,7 +248,9 @@ def test_numbers_of_16_bits_are_what_runs(kind: str) -> None:
         key = ModelSpec(TRAINED + trained.keep_model(model_store.model(key)), device="cpu")
     full, half = model_store.model(key), model_store.model(replace(key, dtype="bfloat16"))
     assert sizes.model_bytes(half) * 2 == sizes.model_bytes(full) == 4 * full.n_parameters
-    weights, here = (cache.trace(Run(replace(key, dtype=name), Text("one two three"))).attention(1, 1)
-                     for name in ("float32", "bfloat16"))  # fmt: skip
+    weights, here = (
+        cache.trace(Run(replace(key, dtype=name), Text("one two three"))).attention(1, 1)
+        for name in ("float32", "bfloat16")
+    )
     np.testing.assert_allclose(here, weights, atol=0.01)
     assert not np.array_equal(here, weights)

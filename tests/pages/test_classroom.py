@@ -263,9 +263,11 @@ def test_answers_without_a_server_and_late_ones_reach_the_teachers_table(school:
     assert "late" in words(teacher.run().app)
     rows = list(csv.DictReader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert [(row["who"], row["answer"], row["right"], row["late"]) for row in rows] == [
-        ("Ada", "street", "0", "0"), ("Eve", "animal", "1", "1"), ("Ada", "0.5", "0", "1"),
+        ("Ada", "street", "0", "0"),
+        ("Eve", "animal", "1", "1"),
+        ("Ada", "0.5", "0", "1"),
         ("Ada", "Softmax of scores.", "", "1"),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.slow("a class of several visitors votes twice")
@@ -274,9 +276,12 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     teacher.open("heads")
     students = [school.student(code) for _ in range(3)]
     definition = {
-        "kind": "number", "ask": "?", "quantity": {"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}},
-        "within": 0.01, "mistakes": [{"answer": 4, "says": "Took the largest weight."}],
-    }  # fmt: skip
+        "kind": "number",
+        "ask": "?",
+        "quantity": {"weighted_sum": {"weights": [0.75, 0.25], "values": [4, 0]}},
+        "within": 0.01,
+        "mistakes": [{"answer": 4, "says": "Took the largest weight."}],
+    }
     first = school.store.change(code, lambda room: ask(room, definition, hides=True)).question
     assert first
 
@@ -308,9 +313,14 @@ def test_a_class_votes_discusses_and_votes_again(school: School) -> None:
     assert "50% of those who voted twice" in words(teacher.app)
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert sorted(row[3:6] for row in rows[1:]) == sorted(
-        [["1", "1", ""], ["0", "1", "Took the largest weight."], ["0", "1", "Took the largest weight."],
-         ["1", "2", ""], ["0", "2", "Took the largest weight."]]
-    )  # fmt: skip
+        [
+            ["1", "1", ""],
+            ["0", "1", "Took the largest weight."],
+            ["0", "1", "Took the largest weight."],
+            ["1", "2", ""],
+            ["0", "2", "Took the largest weight."],
+        ]
+    )
     assert {row[1] for row in rows[1:] if row[4] == "2"} < {row[1] for row in rows[1:] if row[4] == "1"}
 
 
@@ -330,8 +340,11 @@ def test_a_class_takes_the_concept_test_before_and_after(school: School) -> None
             for number, true in enumerate(truth):
                 chosen = true if number < right else (true + 1) % 3
                 student.app.radio(key=f"{key}:item:{number}").set_value(chosen)
-            student.run(lambda student=student: next(
-                one for one in student.app.button if one.label == "Send all answers").click().run())  # fmt: skip
+            student.run(
+                lambda student=student: (
+                    next(one for one in student.app.button if one.label == "Send all answers").click().run()
+                )
+            )
             assert "sent" in words(student.app)
         assert len(school.store.answers(code, asked.id)) == 3
         teacher.run()
@@ -426,9 +439,11 @@ def test_a_reload_takes_the_same_seat(school: School) -> None:
     assert again.values()["text"] == TEXT
     assert [one.nickname for one in school.store.members(code).values()] == ["Ada"]
     for kept_seat in (
-        {"code": code, "key": "guess", "member": "../../x"}, {"code": code, "member": "x" * 22},
-        {"code": "ACD347", "member": member}, {},
-    ):  # fmt: skip
+        {"code": code, "key": "guess", "member": "../../x"},
+        {"code": code, "member": "x" * 22},
+        {"code": "ACD347", "member": member},
+        {},
+    ):
         stranger = Person(school, "heads", room=code, seat=kept_seat)
         assert not stranger.line.get("key")
         assert stranger.app.text_input(key="classroom:nickname") is not None
@@ -641,8 +656,9 @@ def test_rooms_can_be_switched_off(school: School) -> None:
 
 
 def test_many_different_numbers_become_a_histogram() -> None:
-    question = read_question({"kind": "number", "ask": "?", "quantity": {"softmax": {"scores": [0, 0], "at": 0}},
-                              "within": 0.05})  # fmt: skip
+    question = read_question(
+        {"kind": "number", "ask": "?", "quantity": {"softmax": {"scores": [0, 0], "at": 0}}, "within": 0.05}
+    )
     answers = [round(0.3 + k / 100, 2) for k in range(40)] + [1e9]
     look = look_of({})
     bars = results.bars(question, look, answers)

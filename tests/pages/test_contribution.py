@@ -151,8 +151,10 @@ def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
         app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (
-            "previous", "log", "head",
-        ), page  # fmt: skip
+            "previous",
+            "log",
+            "head",
+        ), page
 
 
 @pytest.mark.parametrize(

@@ -125,8 +125,10 @@ def test_an_edit_of_the_same_cell_takes_its_place(monkeypatch) -> None:
     edited.add(SetWeight(2, 9, 3, 6, 1.0))
     edited.add(AblateHead(0, 1))
     assert [step.edit for step in kept["edits"]] == [
-        SetWeight(2, 9, 3, 5, 1.0), SetWeight(2, 9, 3, 6, 1.0), AblateHead(0, 1),
-    ]  # fmt: skip
+        SetWeight(2, 9, 3, 5, 1.0),
+        SetWeight(2, 9, 3, 6, 1.0),
+        AblateHead(0, 1),
+    ]
 
 
 def test_a_text_in_an_edit_is_no_markdown() -> None:

@@ -74,6 +74,8 @@ def test_a_chosen_entry_opens_and_anything_else_is_left_out(monkeypatch: pytest.
     assert_well(app)
     assert app.title[0].value == "Positions"
     assert {name: app.query_params[name] for name in ("text", "layer", "head")} == {
-        "text": "one two", "layer": "4", "head": "3",
-    }  # fmt: skip
+        "text": "one two",
+        "layer": "4",
+        "head": "3",
+    }
     assert "colours" not in app.query_params

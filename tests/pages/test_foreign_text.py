@@ -135,9 +135,11 @@ def test_every_error_on_a_page_goes_through_one_function():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in boxes:
                 bare = [
-                    name for argument in node.args for name in ast.walk(argument)
+                    name
+                    for argument in node.args
+                    for name in ast.walk(argument)
                     if isinstance(name, ast.Name) and name.id in {"error", "problem"} and not _escaped(argument)
-                ]  # fmt: skip
+                ]
                 assert not bare, f"{path}:{node.lineno}: use say_error"
 
 

@@ -156,10 +156,18 @@ def test_every_mechanism_of_an_untrained_encoder_is_a_switch(
     made: list[Untrained] = []
     monkeypatch.setattr(view, "untrained", lambda own=view.untrained: made.append(own()) or made[-1])
     app = visit(
-        page, model="scratch", norm="pre", positions=positions, untrained_norm="rms", untrained_sandwich="1",
-        untrained_attention="grouped,windows,qk-norm,gate,sink,causal", gated="1", activation="silu", layers="3",
+        page,
+        model="scratch",
+        norm="pre",
+        positions=positions,
+        untrained_norm="rms",
+        untrained_sandwich="1",
+        untrained_attention="grouped,windows,qk-norm,gate,sink,causal",
+        gated="1",
+        activation="silu",
+        layers="3",
         text="a b c d",
-    )  # fmt: skip
+    )
     assert_well(app)
     if page == "norms":
         assert "RMSNorm" in written(app)
@@ -450,8 +458,10 @@ def test_a_former_address_opens_its_page_with_its_values(monkeypatch: pytest.Mon
 def test_the_first_step_opens_unless_a_former_address_names_another() -> None:
     assert current({"page": "steps"}) == {"page": "model", "step": "ids"}
     assert current({"page": "forward_pass", "step": "norm", "part": "ffn", "stage": "2"}) == {
-        "page": "model", "step": "norm", "part": "ffn",
-    }  # fmt: skip
+        "page": "model",
+        "step": "norm",
+        "part": "ffn",
+    }
 
 
 def test_a_part_that_is_gone_opens_its_page() -> None:

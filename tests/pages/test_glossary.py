@@ -51,8 +51,9 @@ def test_only_the_first_use_of_a_term_is_linked() -> None:
 
 def test_a_longer_term_is_one_link() -> None:
     assert linked("an attention sink, and the attention weights on it") == [
-        ("attention sink", "sink"), ("attention weights", "attention-weight"),
-    ]  # fmt: skip
+        ("attention sink", "sink"),
+        ("attention weights", "attention-weight"),
+    ]
 
 
 def test_names_formulas_code_and_links_stay_as_they_are() -> None:

@@ -42,9 +42,12 @@ def ask(app: Any, path: str = "/", method: str = "GET", kind: str = "http", body
         sent.append(message)
 
     scope = {
-        "type": kind, "method": method, "path": path, "query_string": b"",
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": b"",
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
-    }  # fmt: skip
+    }
     asyncio.run(app(scope, receive, send))
     first = sent[0]
     found = {name.decode(): value.decode() for name, value in first.get("headers", [])}
@@ -145,9 +148,12 @@ def test_metrics_are_for_the_operator():
 def test_refusals_have_the_headers_too():
     app = Guard(ok, OWN)
     answers = [
-        ask(app, host="localhost"), ask(app, host="rebind.test"), ask(app, "/_stcore/metrics", host="localhost"),
-        ask(app, "/oauth2callback", host="localhost"), ask(app, "/", "POST", host="localhost", origin="http://a.test"),
-    ]  # fmt: skip
+        ask(app, host="localhost"),
+        ask(app, host="rebind.test"),
+        ask(app, "/_stcore/metrics", host="localhost"),
+        ask(app, "/oauth2callback", host="localhost"),
+        ask(app, "/", "POST", host="localhost", origin="http://a.test"),
+    ]
     assert [status for status, _ in answers] == [200, 403, 404, 404, 403]
     for _, headers in answers:
         assert "default-src 'self'" in headers["content-security-policy"]

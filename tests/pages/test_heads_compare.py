@@ -58,8 +58,7 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
     first, second = minilm.trace(RIVER), minilm.trace(MONEY)
     steps = align.align_traces(first, second)
     bank = first.labels.index("bank"), second.labels.index("bank")
-    app = beside(compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8",
-                i=str(bank[0]), j="0")  # fmt: skip
+    app = beside(compare="sentences", text=RIVER, text_b=MONEY, layer="1", head="8", i=str(bank[0]), j="0")
     assert_well(app)
     ours, theirs = (float(trace.attention(1, 8)[token, 0]) for trace, token in zip((first, second), bank, strict=True))
     in_a, in_b = (re.escape(three_digits(weight)) for weight in (ours, theirs))
@@ -69,14 +68,31 @@ def test_one_selection_in_both_sentences(minilm: encoder.TextEncoder):
 
 
 def test_a_small_difference_is_not_written_as_0():
-    app = beside(compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="0",
-head_b="2", i="1", j="2", special="renormalise")  # fmt: skip
+    app = beside(
+        compare="heads",
+        text="the cat sat on the mat",
+        layer="0",
+        head="2",
+        layer_b="0",
+        head_b="2",
+        i="1",
+        j="2",
+        special="renormalise",
+    )
     assert "B − A: **0**" in written(app)
     trace = cache.trace(Run(input=Text("the cat sat on the mat")))
     change = (trace.attention(4, 1) - trace.attention(0, 2))[5]
     least = int(change.abs().argmin())
-    app = beside(compare="heads", text="the cat sat on the mat", layer="0", head="2", layer_b="4",
-                head_b="1", i="5", j=str(least))  # fmt: skip
+    app = beside(
+        compare="heads",
+        text="the cat sat on the mat",
+        layer="0",
+        head="2",
+        layer_b="4",
+        head_b="1",
+        i="5",
+        j=str(least),
+    )
     said = re.search(r"B − A: \*\*([+−])([0-9.e-]+)\*\*", written(app))
     assert said is not None
     assert float(said[1].replace("−", "-") + said[2]) == pytest.approx(float(change[least]), rel=5e-3)

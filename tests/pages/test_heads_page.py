@@ -227,9 +227,16 @@ def test_options_apply_while_their_part_is_closed() -> None:
 
 def test_values_of_the_url_come_back_as_they_went() -> None:
     values = {
-        "hold": [3, 5], "pins": [(0, 2), (1, 8)], "overlay": [(5, 11)], "keep": (0.25, 1.5), "least": 0.05,
-        "words": True, "measure": "entropy", "sort": "rising", "role_broad": 0.6,
-    }  # fmt: skip
+        "hold": [3, 5],
+        "pins": [(0, 2), (1, 8)],
+        "overlay": [(5, 11)],
+        "keep": (0.25, 1.5),
+        "least": 0.05,
+        "words": True,
+        "measure": "entropy",
+        "sort": "rising",
+        "role_broad": 0.6,
+    }
     params = registered()
     for name, value in values.items():
         assert params[name].parse(params[name].format(value)) == value

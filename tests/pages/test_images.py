@@ -56,8 +56,11 @@ def test_a_page_that_needs_text_opens_with_a_model_of_text_and_the_chosen_one_re
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert {name: app.query_params[name] for name in ("model", "layer", "head", "image")} == {
-        "model": "digits-pre", "layer": "1", "head": "3", "image": "8",
-    }  # fmt: skip
+        "model": "digits-pre",
+        "layer": "1",
+        "head": "3",
+        "image": "8",
+    }
     assert not [one for one in app.caption if "swap_horiz" in one.value]
 
 

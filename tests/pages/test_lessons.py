@@ -25,8 +25,15 @@ def test_the_list_starts_a_lesson_with_its_first_view() -> None:
 
 
 def test_a_reader_predicts_and_then_sees_the_picture_and_the_truth() -> None:
-    app = visit("heads", lesson="03-one-weight-by-hand", lesson_step="4", layer="3", head="1", i="10",
-                text="The animal didn't cross the street because it was too tired.")  # fmt: skip
+    app = visit(
+        "heads",
+        lesson="03-one-weight-by-hand",
+        lesson_step="4",
+        layer="3",
+        head="1",
+        i="10",
+        text="The animal didn't cross the street because it was too tired.",
+    )
     assert not [one for one in app.get("component") if "map" in str(one)]
     key = "lesson:03-one-weight-by-hand:4"
     assert app.button(key=f"{key}:give").disabled

@@ -212,9 +212,7 @@ def test_switches_make_the_edits_of_every_page_and_say_what_they_cause(minilm: e
     assert_well(app)
     header = picture(app)
     on = {one["name"]: one["on"] for kind in header["switches"].values() for one in kind}
-    assert on == {
-        "norm": False, "causal": True, "positions": True, "attention": True, "head": False, "ffn": True
-    }  # fmt: skip
+    assert on == {"norm": False, "causal": True, "positions": True, "attention": True, "head": False, "ffn": True}
     edited = minilm.trace(text, edits=[AblateHead(3, 4), CausalMask()])
     before, after = causal.outcomes_of(minilm, minilm.trace(text), [edited], "sentence")
     assert f"{three_digits(before)} → {three_digits(after)}" in header["effect"]

@@ -180,9 +180,17 @@ def test_the_words_of_a_sound_have_the_times_of_their_weights(over: str, folder,
     monkeypatch.setattr(visitors, "for_one_person", lambda: True)
     source = folder("whisper")
     app = visit(
-        "heads", model="other", source=source, sound="two", stack="cross", layer="1", head="2", output="w7 w8 w9",
-        output_token="1", sound_weights=over,
-    )  # fmt: skip
+        "heads",
+        model="other",
+        source=source,
+        sound="two",
+        stack="cross",
+        layer="1",
+        head="2",
+        output="w7 w8 w9",
+        output_token="1",
+        sound_weights=over,
+    )
     assert_well(app)
     model = encoder.load(source, device="cpu")
     trace = model.trace(spoken_digits.examples()["two"].sound, target="w7 w8 w9")

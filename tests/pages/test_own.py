@@ -36,7 +36,11 @@ def test_the_pages_offer_a_users_own_names(tmp_path: Path):
     file = tmp_path / "mine.py"
     file.write_text(MINE, encoding="utf-8")
     answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=os.environ | {own.FILE: str(file)}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env=os.environ | {own.FILE: str(file)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stderr

@@ -47,9 +47,11 @@ def few(module_monkeypatch: pytest.MonkeyPatch) -> probe.Task:
     whole = probe.bundled("word_pos")
     places = [n for label in whole.classes for n in [m for m, one in enumerate(whole.labels) if one == label][:10]]
     task = probe.Task(
-        tuple(whole.texts[n] for n in places), tuple(whole.labels[n] for n in places),
-        tuple(whole.spans[n] for n in places), whole.title,
-    )  # fmt: skip
+        tuple(whole.texts[n] for n in places),
+        tuple(whole.labels[n] for n in places),
+        tuple(whole.spans[n] for n in places),
+        whole.title,
+    )
     module_monkeypatch.setattr(probe, "bundled", lambda name: task)
     return task
 
@@ -125,9 +127,14 @@ def test_a_checkpoints_own_head_is_an_outcome(
         model = classify.with_head(minilm, head)
         encoder.save(model, tmp_path / kind)
         app = visit(
-            "interventions", model="other", source=kind, outcome="class", text="A dog barked",
-            edits=edits.format((AblateHead(1, 3),)), outcome_token="2",
-        )  # fmt: skip
+            "interventions",
+            model="other",
+            source=kind,
+            outcome="class",
+            text="A dog barked",
+            edits=edits.format((AblateHead(1, 3),)),
+            outcome_token="2",
+        )
         assert_well(app)
         trace = model.trace("A dog barked")
         if kind == "sequence":

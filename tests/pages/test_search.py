@@ -134,9 +134,16 @@ def test_the_hits_are_those_of_the_engine(minilm: encoder.TextEncoder) -> None:
     assert names["hits"] == hits
     where = corpus.Behaves(2, 11, "previous", 0.6)
     app = visit(
-        "search", search_for="words", text=TEXT, i="3", layer="2", head="11", token_target="previous",
-        token_least="0.6", token_others="1",
-    )  # fmt: skip
+        "search",
+        search_for="words",
+        text=TEXT,
+        i="3",
+        layer="2",
+        head="11",
+        token_target="previous",
+        token_least="0.6",
+        token_others="1",
+    )
     assert_well(app)
     some = tokens.nearest(vector, 10, where, without="dog")
     assert len(some) > 0

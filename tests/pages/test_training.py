@@ -316,9 +316,11 @@ def test_switches_make_a_run_for_each_combination() -> None:
     )
     made = training.described(params)
     assert list(made) == [
-        "sandwich norms, LayerNorm, full attention", "sandwich norms, LayerNorm, with gate",
-        "sandwich norms, RMSNorm, full attention", "sandwich norms, RMSNorm, with gate",
-    ]  # fmt: skip
+        "sandwich norms, LayerNorm, full attention",
+        "sandwich norms, LayerNorm, with gate",
+        "sandwich norms, RMSNorm, full attention",
+        "sandwich norms, RMSNorm, with gate",
+    ]
     assert all(one.config().output_norms for one in made.values())
     assert [one.config().output_gate for one in made.values()] == [False, True] * 2
 

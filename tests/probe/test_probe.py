@@ -22,9 +22,11 @@ def test_vectors_are_those_of_the_trace(minilm: TextEncoder, task: Task, feature
         for layer in (0, 3, 6):
             stream = trace.before_layer(layer).numpy()
             for view, expected in (
-                ("cls", stream[0]), ("mean", stream.mean(axis=0)), ("max", stream.max(axis=0)),
+                ("cls", stream[0]),
+                ("mean", stream.mean(axis=0)),
+                ("max", stream.max(axis=0)),
                 ("token", stream[marked]),
-            ):  # fmt: skip
+            ):
                 np.testing.assert_allclose(features.vectors[view][layer, place], expected, atol=1e-5)
     without_word = dataclasses.replace(task, spans=None, texts=task.texts[:2], labels=task.labels[:2])
     found = probe.extract(minilm, without_word).vectors["token"][6, 1]

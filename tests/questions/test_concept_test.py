@@ -84,8 +84,9 @@ def test_the_table_has_numbers_in_place_of_persons(look: Look) -> None:
     assert b"secret" not in table
     rows = list(csv.DictReader(io.StringIO(table.decode("utf-8-sig"))))
     assert [(row["student"], row["when"], row["score"]) for row in rows if row["student"] == "1"] == [
-        ("1", "before", "10"), ("1", "after", "10"),
-    ]  # fmt: skip
+        ("1", "before", "10"),
+        ("1", "after", "10"),
+    ]
     before, after = concept_test.both(answers, look)
     assert before.shape == after.shape == (1, 10)
     assert before.all()

@@ -151,9 +151,12 @@ def test_a_sentence_is_run(look: Look) -> None:
 
     example = "She sat on the bank of the river."
     definition = {
-        "kind": "sentence", "ask": "?", "quantity": {"weight": {"query": "sat", "key": "she", "layer": 0, "head": 2}},
-        "than": weight(example) / 2, "example": example,
-    }  # fmt: skip
+        "kind": "sentence",
+        "ask": "?",
+        "quantity": {"weight": {"query": "sat", "key": "she", "layer": 0, "head": 2}},
+        "than": weight(example) / 2,
+        "example": example,
+    }
     question = read_question(definition)
     assert question.grade(question.truth(look).value, look).right
     below = "In the very long and cold winter of that year she often sat alone."
@@ -223,8 +226,13 @@ def test_options_of_which_one_holds(look: Look) -> None:
     two = read_question({"kind": "concept", "ask": "?", "options": [CONCEPT[1], CONCEPT[1]]})
     with pytest.raises(QuestionError, match="exactly one"):
         two.truth(look)
-    for options in ([CONCEPT[0]], [{"says": ""}, {"says": "x"}], [*CONCEPT, {"says": "x", "colour": 1}], "ab",
-                    [*CONCEPT, {"says": "x", "misconception": "none"}]):  # fmt: skip
+    for options in (
+        [CONCEPT[0]],
+        [{"says": ""}, {"says": "x"}],
+        [*CONCEPT, {"says": "x", "colour": 1}],
+        "ab",
+        [*CONCEPT, {"says": "x", "misconception": "none"}],
+    ):
         with pytest.raises(QuestionError):
             read_question({"kind": "concept", "ask": "?", "options": options})
 
@@ -318,9 +326,18 @@ def test_quantities_of_a_decoder_against_its_trace() -> None:
 
 def test_every_kind_and_quantity_is_tested() -> None:
     assert set(KINDS) == {
-        "token", "head", "number", "order", "true or false", "draw", "sentence", "choice", "concept", "conclusion",
+        "token",
+        "head",
+        "number",
+        "order",
+        "true or false",
+        "draw",
+        "sentence",
+        "choice",
+        "concept",
+        "conclusion",
         "test",
-    }  # fmt: skip
+    }
     assert len(QUANTITIES) == 34
 
 

@@ -51,9 +51,7 @@ def test_finite_differences_give_the_same_numbers(
     model = with_head(make_tiny(), kind, layer)
     source = model.tokenize(TEXT)
     found = similarity.attribute_class(model, source, "b", position)
-    pad = [
-        one if special else model.tokenizer.pad_id for one, special in zip(source.ids, source.special, strict=True)
-    ]  # fmt: skip
+    pad = [one if special else model.tokenizer.pad_id for one, special in zip(source.ids, source.special, strict=True)]
     with torch.no_grad():
         end, start = (model.encoder.embedding(torch.tensor([ids]), None, None) for ids in (list(source.ids), pad))
     expected = np.zeros(len(source))

@@ -130,8 +130,13 @@ def test_switches_make_the_edits_of_python(tmp_path: Path) -> None:
         ({"placement": "post"}, []),
     ]
     one = "async (edits) => Array.from((await model.read(given.text, edits)).trace.output)"
-    found = in_browser("twin-pre", f"await Promise.all(given.edits.map({one}))", tmp_path,
-                       text=text, edits=[edits for edits, _ in cases])  # fmt: skip
+    found = in_browser(
+        "twin-pre",
+        f"await Promise.all(given.edits.map({one}))",
+        tmp_path,
+        text=text,
+        edits=[edits for edits, _ in cases],
+    )
     model = encoder.load("twin-pre")
     for output, (edits, ours) in zip(found, cases, strict=True):
         close(output, model.with_norm_placement(edits.get("placement", "pre")).trace(text, edits=ours).output)
@@ -166,9 +171,11 @@ def test_a_drawn_digit_is_prepared_and_classified_as_in_python(tmp_path: Path) -
     assert drawn == expected
     model = encoder.load("digits-pre")
     found = in_browser(
-        "digits-pre", "Array.from(classes(model.encoder, model.about.classifier, model.look(given.pixels, {}).trace))",
-        tmp_path, pixels=digits.decode(expected).ravel().tolist(),
-    )  # fmt: skip
+        "digits-pre",
+        "Array.from(classes(model.encoder, model.about.classifier, model.look(given.pixels, {}).trace))",
+        tmp_path,
+        pixels=digits.decode(expected).ravel().tolist(),
+    )
     from encoder.classify import predict
 
     close(found, torch.tensor(predict(model, model.trace(digits.decode(expected))).probabilities))
@@ -179,11 +186,12 @@ def test_bytes_are_those_of_the_wire_format(tmp_path: Path) -> None:
 
     arrays = {"a": np.arange(3, dtype=np.float32), "b": np.array([[1, 2]], np.uint8)}
     found = evaluated(
-        BROWSER / "pack.js", "pack",
+        BROWSER / "pack.js",
+        "pack",
         'Array.from(pack({ "name": "é" }, { a: { data: new Float32Array([0, 1, 2]), shape: [3] },'
         " b: { data: new Uint8Array([1, 2]), shape: [1, 2] } }))",
         tmp_path,
-    )  # fmt: skip
+    )
     ours = wire.pack({"name": "é"}, arrays)
     length = int.from_bytes(bytes(found[:4]), "little")
     header = json.loads(bytes(found[4 : 4 + length]))
@@ -201,8 +209,9 @@ def test_minilm_is_as_close_as_its_page_says(tmp_path: Path) -> None:
 
 def test_a_text_loads_the_word_vectors_that_it_needs_once(tmp_path: Path) -> None:
     text = "The cat sat on the mat."
-    asked = in_browser("twin-pre", "(await model.read(given.text), await model.read(given.text), blocks)", tmp_path,
-                       text=text)  # fmt: skip
+    asked = in_browser(
+        "twin-pre", "(await model.read(given.text), await model.read(given.text), blocks)", tmp_path, text=text
+    )
     needed = {number // BLOCK for number in encoder.load("twin-pre").tokenize(text).ids}
     assert sorted(asked) == sorted(needed)
     everything = in_browser("twin-pre", "(await model.words.need(), blocks)", tmp_path)

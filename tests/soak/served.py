@@ -73,10 +73,13 @@ def serve(workers: int) -> Iterator[Served]:
         log = Path(place) / "log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", program, "serve", *words], cwd=place, stdout=out,
-                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                [sys.executable, "-P", "-c", program, "serve", *words],
+                cwd=place,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
                 env={**os.environ, "HOME": place, **STORES},
-            )  # fmt: skip
+            )
         server = Server(process, f"http://127.0.0.1:{port}", log)
         try:
             server.wait_until_ready()

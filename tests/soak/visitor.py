@@ -139,12 +139,15 @@ class Visitor(Session):
         border = "encoderscope-soak"
         body = (
             f'--{border}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode()
-            + content + f"\r\n--{border}--\r\n".encode()
-        )  # fmt: skip
+            + content
+            + f"\r\n--{border}--\r\n".encode()
+        )
         headers = {
-            **self.headers, "Origin": self.origin, "X-Xsrftoken": self._cookies["_streamlit_xsrf"],
+            **self.headers,
+            "Origin": self.origin,
+            "X-Xsrftoken": self._cookies["_streamlit_xsrf"],
             "Content-Type": f"multipart/form-data; boundary={border}",
-        }  # fmt: skip
+        }
         asked = urllib.request.Request(self.origin + place, body, headers, method="PUT")
         with urllib.request.urlopen(asked, timeout=PATIENCE):
             pass

@@ -41,8 +41,11 @@ def test_the_theory_in_a_small_setting():
 def test_the_benchmark_is_in_its_expected_ranges():
     result = benchmark.run(gradients.DEPTHS, (0, 1, 2), Setting(), quiet=True)
     assert result["ok"] == {
-        "pre slope": True, "post slope": True, "post squared norm": True, "pre squared norm": True,
-    }  # fmt: skip
+        "pre slope": True,
+        "post slope": True,
+        "post squared norm": True,
+        "pre squared norm": True,
+    }
 
 
 def test_the_gradient_is_that_of_the_loss():

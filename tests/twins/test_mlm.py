@@ -17,9 +17,21 @@ from recipes.twins.corpus import CorpusError, Prepared
 from recipes.twins.recipe import TrainingRecipe
 
 TINY = TrainingRecipe(
-    name="tiny", norm_placement="pre", steps=12, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,
-    batch_tokens=128, learning_rate=5e-3, warmup_steps=4, record_every=2, evaluate_every=6, checkpoint_every=4,
-)  # fmt: skip
+    name="tiny",
+    norm_placement="pre",
+    steps=12,
+    n_layers=2,
+    n_heads=2,
+    d_model=16,
+    d_ffn=24,
+    max_positions=32,
+    batch_tokens=128,
+    learning_rate=5e-3,
+    warmup_steps=4,
+    record_every=2,
+    evaluate_every=6,
+    checkpoint_every=4,
+)
 
 
 def test_rows_of_a_batch_are_whole_sentences_of_one_length(prepared: Prepared):

@@ -54,9 +54,19 @@ def work(wordnet: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tiny() -> TrainingRecipe:
     return dataclasses.replace(
-        recipe.TWIN, steps=8, warmup_steps=2, n_layers=2, n_heads=2, d_model=16, d_ffn=24, max_positions=32,
-        batch_tokens=128, record_every=2, checkpoint_every=4, evaluate_every=4,
-    )  # fmt: skip
+        recipe.TWIN,
+        steps=8,
+        warmup_steps=2,
+        n_layers=2,
+        n_heads=2,
+        d_model=16,
+        d_ffn=24,
+        max_positions=32,
+        batch_tokens=128,
+        record_every=2,
+        checkpoint_every=4,
+        evaluate_every=4,
+    )
 
 
 def test_finished_twins_load(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -166,8 +176,11 @@ def test_the_command_ends_after_a_whole_checkpoint_when_it_is_interrupted(work: 
             (target / "corpus" / path.name).write_bytes(path.read_bytes())
     process = subprocess.Popen(
         arguments(target, "--one", "twin-post-no-warmup", "--device", "cpu", "--save-at", "0", "2500"),
-        cwd=ROOT, text=True, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline().endswith("twin-post-no-warmup-0\n")

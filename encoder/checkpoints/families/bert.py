@@ -211,25 +211,39 @@ ALBERT = BERT.but(
 MPNET = ROBERTA.but(
     {
         "relative_bias.weight": "encoder.relative_attention_bias.weight",
-        **layer(LAYER, "attention.attn.q attention.attn.k attention.attn.v attention.attn.o",
-                norms="attention.LayerNorm output.LayerNorm"),
+        **layer(
+            LAYER,
+            "attention.attn.q attention.attn.k attention.attn.v attention.attn.o",
+            norms="attention.LayerNorm output.LayerNorm",
+        ),
     },
     config=STANDARD.but(
-        n_segments=0, pad_id=1, position_offset=2, pad_position=1, relative_max_distance=128,
+        n_segments=0,
+        pad_id=1,
+        position_offset=2,
+        pad_position=1,
+        relative_max_distance=128,
         relative_buckets=Key("relative_attention_num_buckets", 32),
     ).refusing(relative_attention_num_buckets=(32, "choose 32, as in the reference")),
     prefixes=("mpnet.", ""),
-)  # fmt: skip
+)
 
 #: Sanh et al. 2019: BERT without segments and pooler. Sinusoidal positions, where it has them, are in the table.
 DISTILBERT = BERT.but(
     layer(
-        "transformer.layer.{l}", "attention.q_lin attention.k_lin attention.v_lin attention.out_lin",
-        "ffn.lin1 ffn.lin2", "sa_layer_norm output_layer_norm",
+        "transformer.layer.{l}",
+        "attention.q_lin attention.k_lin attention.v_lin attention.out_lin",
+        "ffn.lin1 ffn.lin2",
+        "sa_layer_norm output_layer_norm",
     ),
     config=STANDARD.but(
-        d_model=Key("dim"), n_layers=Key("n_layers"), n_heads=Key("n_heads"), d_ffn=Key("hidden_dim"), norm_eps=1e-12,
-        activation=Key("activation", "gelu"), dropout=Key("dropout", 0.1),
+        d_model=Key("dim"),
+        n_layers=Key("n_layers"),
+        n_heads=Key("n_heads"),
+        d_ffn=Key("hidden_dim"),
+        norm_eps=1e-12,
+        activation=Key("activation", "gelu"),
+        dropout=Key("dropout", 0.1),
         attention_dropout=Key("attention_dropout", 0.1),
     ),
     prefixes=("distilbert.", ""),
@@ -245,7 +259,7 @@ DISTILBERT = BERT.but(
         "token": TAGGER,
     },
     dropped=HEADS_DROPPED,
-)  # fmt: skip
+)
 
 #: Karpukhin et al. 2020: an encoder of questions or one of passages.
 DPR = BERT.but(
@@ -304,12 +318,10 @@ def full_attention(fields: Fields) -> dict[str, Any]:
 
 BIG_BIRD = BERT.but(
     both("pooler", "pooler"),
-    config=BERT_CONFIG.but(
-        full_attention, activation=Key("hidden_act", "gelu_new"), qkv_bias=Key("use_bias", True)
-    ),
+    config=BERT_CONFIG.but(full_attention, activation=Key("hidden_act", "gelu_new"), qkv_bias=Key("use_bias", True)),
     dropped={**BERT.dropped, r"(qa_classifier|sequence_summary)\..*": "a head"},
     classifiers={"sequence": DENSE_CLASSIFIER, "token": TAGGER},
-)  # fmt: skip
+)
 #: Su et al. 2021: neighbouring components rotate together.
 ROFORMER = BERT.but(
     both("embedding.projection", "embeddings_project"),

@@ -51,9 +51,11 @@ def siglip_image_head(fields: Fields, config: EncoderConfig) -> nn.Module:
 
 
 LAYERS = layer(
-    "encoder.layers.{l}", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "mlp.fc1 mlp.fc2",
+    "encoder.layers.{l}",
+    "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj",
+    "mlp.fc1 mlp.fc2",
     "layer_norm1 layer_norm2",
-)  # fmt: skip
+)
 
 CLIP_TEXT = Family(
     config=TEXT_CONFIG.but(causal=True).taking(

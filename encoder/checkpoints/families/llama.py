@@ -104,18 +104,32 @@ def ultrabert_rotary(fields: Fields) -> dict[str, Any]:
 
 
 DECODER = STANDARD.but(
-    heads, norm_eps=Key("rms_norm_eps", 1e-6), norm_kind="rms", norm_bias=False, causal=True, gated=True,
-    activation=Key("hidden_act", "silu"), attention_bias=Key("attention_bias", False), ffn_bias=Key("mlp_bias", False),
-    dropout=0.0, attention_dropout=Key("attention_dropout", 0.0), **PRE,
-).refusing(pretraining_tp=(1, "choose a checkpoint whose matrices are whole"))  # fmt: skip
+    heads,
+    norm_eps=Key("rms_norm_eps", 1e-6),
+    norm_kind="rms",
+    norm_bias=False,
+    causal=True,
+    gated=True,
+    activation=Key("hidden_act", "silu"),
+    attention_bias=Key("attention_bias", False),
+    ffn_bias=Key("mlp_bias", False),
+    dropout=0.0,
+    attention_dropout=Key("attention_dropout", 0.0),
+    **PRE,
+).refusing(pretraining_tp=(1, "choose a checkpoint whose matrices are whole"))
 LLAMA_CONFIG = DECODER.but(rotary_fields)
 GEMMA_CONFIG = LLAMA_CONFIG.but(gemma_fields).taking(head_dim=256)
 GEMMA2_CONFIG = GEMMA_CONFIG.but(gemma2_fields, output_norms=True)
 #: Decoders with LayerNorm and biases, an FFN without a gate: Phi, GPT-NeoX, OPT.
 PLAIN = DECODER.but(
-    norm_kind="layer", norm_bias=True, norm_eps=Key("layer_norm_eps", 1e-5), gated=False, attention_bias=True,
-    ffn_bias=True, activation=Key("hidden_act", "gelu"),
-)  # fmt: skip
+    norm_kind="layer",
+    norm_bias=True,
+    norm_eps=Key("layer_norm_eps", 1e-5),
+    gated=False,
+    attention_bias=True,
+    ffn_bias=True,
+    activation=Key("hidden_act", "gelu"),
+)
 
 LAYER = "layers.{l}"
 NORMS = {
@@ -195,11 +209,15 @@ GEMMA3 = GEMMA2.but(config=GEMMA2_CONFIG.but(gemma3_fields, qk_norm="head").taki
 STARCODER2 = LLAMA.but(
     layer(LAYER, ffn="mlp.c_fc mlp.c_proj"),
     config=MISTRAL_CONFIG.but(
-        norm_kind="layer", norm_bias=True, norm_eps=Key("norm_epsilon", 1e-5), gated=False,
-        attention_bias=Key("use_bias", True), ffn_bias=Key("use_bias", True),
+        norm_kind="layer",
+        norm_bias=True,
+        norm_eps=Key("norm_epsilon", 1e-5),
+        gated=False,
+        attention_bias=Key("use_bias", True),
+        ffn_bias=Key("use_bias", True),
         activation=Key("hidden_act", "gelu_pytorch_tanh"),
     ).taking(num_key_value_heads=2),
-)  # fmt: skip
+)
 #: Phi-1.5 and Phi-2 (Li et al. 2023): attention and FFN side by side, with one norm for both.
 PHI = LLAMA.but(
     {

@@ -123,12 +123,21 @@ def sequence_options(fields: Fields) -> dict[str, Any]:
 
 
 MODERN = STANDARD.but(
-    rotary_by_kind, norm_placement="pre", first_norm=False, final_norm=True, norm_eps=Key("norm_eps", 1e-5),
-    norm_bias=Key("norm_bias", False), max_positions=Key("max_position_embeddings", 8192),
-    activation=Key("hidden_activation", "gelu"), gated=True, attention_bias=Key("attention_bias", False),
-    ffn_bias=Key("mlp_bias", False), dropout=Key("mlp_dropout", 0.0), pad_id=Key("pad_token_id", 50_283),
+    rotary_by_kind,
+    norm_placement="pre",
+    first_norm=False,
+    final_norm=True,
+    norm_eps=Key("norm_eps", 1e-5),
+    norm_bias=Key("norm_bias", False),
+    max_positions=Key("max_position_embeddings", 8192),
+    activation=Key("hidden_activation", "gelu"),
+    gated=True,
+    attention_bias=Key("attention_bias", False),
+    ffn_bias=Key("mlp_bias", False),
+    dropout=Key("mlp_dropout", 0.0),
+    pad_id=Key("pad_token_id", 50_283),
     attention_dropout=Key("attention_dropout", 0.0),
-)  # fmt: skip
+)
 #: Warner et al. 2024: pre-norm, rotary positions, windows in most layers, gates, no biases.
 MODERNBERT = Family(
     config=MODERN.but(windows),

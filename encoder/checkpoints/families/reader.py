@@ -225,6 +225,10 @@ STANDARD = Reader(
 PRE: dict[str, Any] = {"norm_placement": "pre", "embedding_norm": False, "final_norm": True}
 #: Encoders of images and sounds.
 SIGNAL = STANDARD.but(
-    vocab_size=0, max_positions=1, pad_id=0, dropout=Key("hidden_dropout_prob", 0.0),
-    attention_dropout=Key("attention_probs_dropout_prob", 0.0), **PRE,
-)  # fmt: skip
+    vocab_size=0,
+    max_positions=1,
+    pad_id=0,
+    dropout=Key("hidden_dropout_prob", 0.0),
+    attention_dropout=Key("attention_probs_dropout_prob", 0.0),
+    **PRE,
+)

@@ -114,11 +114,19 @@ def sines(fields: Fields) -> dict[str, Any]:
 
 
 MARIAN_CONFIG = NEXT_TO_DECODER.but(
-    d_model=Key("d_model"), n_layers=Key("encoder_layers"), n_heads=Key("encoder_attention_heads"),
-    d_ffn=Key("encoder_ffn_dim"), max_positions=Key("max_position_embeddings", 1024), norm_eps=1e-5,
-    embedding_scale=scale_of, activation=Key("activation_function", "gelu"), dropout=Key("dropout", 0.1),
-    attention_dropout=Key("attention_dropout", 0.0), pad_id=Key("pad_token_id", 58_100), embedding_norm=False,
-)  # fmt: skip
+    d_model=Key("d_model"),
+    n_layers=Key("encoder_layers"),
+    n_heads=Key("encoder_attention_heads"),
+    d_ffn=Key("encoder_ffn_dim"),
+    max_positions=Key("max_position_embeddings", 1024),
+    norm_eps=1e-5,
+    embedding_scale=scale_of,
+    activation=Key("activation_function", "gelu"),
+    dropout=Key("dropout", 0.1),
+    attention_dropout=Key("attention_dropout", 0.0),
+    pad_id=Key("pad_token_id", 58_100),
+    embedding_norm=False,
+)
 #: What the decoder of a family has other than its encoder.
 WRITES: dict[str, Any] = {
     "n_layers": Key("decoder_layers"), "n_heads": Key("decoder_attention_heads"), "d_ffn": Key("decoder_ffn_dim"),

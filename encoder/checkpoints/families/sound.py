@@ -263,13 +263,16 @@ WAVLM = WAV2VEC2.but(
 POSITIONS = "encoder.pos_conv_embed.layers"
 #: Baevski et al. 2022: norms in each convolution, and several convolutions for positions.
 DATA2VEC_AUDIO = WAV2VEC2.but(
-    {f"embedding.positions.convolution.layers.{index}.{kind}": f"{POSITIONS}.{index}.conv.{kind}"
-     for index in range(16) for kind in ("weight", "bias")},
+    {
+        f"embedding.positions.convolution.layers.{index}.{kind}": f"{POSITIONS}.{index}.conv.{kind}"
+        for index in range(16)
+        for kind in ("weight", "bias")
+    },
     config=WAV2VEC2.config.but(
         position_kernel=Key("conv_pos_kernel_size", 19), position_layers=Key("num_conv_pos_embeddings", 5)
     ).taking(feat_extract_norm="layer"),
     prefixes=("data2vec_audio.", ""),
-)  # fmt: skip
+)
 
 
 def three_convolutions(fields: Fields) -> dict[str, Any]:

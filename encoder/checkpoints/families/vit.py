@@ -206,9 +206,7 @@ DINOV3 = Family(
     dropped={r"embeddings\.(mask_token|register_tokens)": ""},  # without registers the file has a table of none
     images=True,
 )  # fmt: skip
-DINOV3_GATED = DINOV3.but(
-    {**both(IN_GATE[0], f"{V3}.mlp.gate_proj"), **both(IN_GATE[1], f"{V3}.mlp.up_proj")}
-)  # fmt: skip
+DINOV3_GATED = DINOV3.but({**both(IN_GATE[0], f"{V3}.mlp.gate_proj"), **both(IN_GATE[1], f"{V3}.mlp.up_proj")})
 
 
 def detection(fields: Fields) -> dict[str, Any]:

@@ -139,10 +139,12 @@ def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> 
             input_row.tower_controls()
         with place_of_input:
             input_row.input_controls()
-        slots = Slots(norm=st.container(key="input-norm", horizontal=True, gap="xsmall", vertical_alignment="center"),
-                      head=st.container(key="input-place", horizontal=True),
-                      settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
-                      windows=area.container(key="input-windows"))  # fmt: skip
+        slots = Slots(
+            norm=st.container(key="input-norm", horizontal=True, gap="xsmall", vertical_alignment="center"),
+            head=st.container(key="input-place", horizontal=True),
+            settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
+            windows=area.container(key="input-windows"),
+        )
         with slots.settings:
             input_row.options()
     view = _view(area, entry, slots)

@@ -60,9 +60,13 @@ def example_group() -> str:
 def sentence_controls() -> None:
     """The field of the sentence, and of a second one where there is one."""
     state.bound(
-        st.text_area, ViewParams.text, "Sentence", height="content", label_visibility="collapsed",
+        st.text_area,
+        ViewParams.text,
+        "Sentence",
+        height="content",
+        label_visibility="collapsed",
         placeholder="Type a sentence and press Enter",
-    )  # fmt: skip
+    )
     if state.newest(ViewParams.pair):
         _second_sentence()
     if state.too_long_for_url(ViewParams.text):
@@ -71,9 +75,13 @@ def sentence_controls() -> None:
 
 def _second_sentence() -> None:
     state.bound(
-        st.text_area, ViewParams.pair, "Second sentence", height="content", label_visibility="collapsed",
+        st.text_area,
+        ViewParams.pair,
+        "Second sentence",
+        height="content",
+        label_visibility="collapsed",
         placeholder="Second sentence (segment B)",
-    )  # fmt: skip
+    )
 
 
 def options() -> None:
@@ -126,9 +134,14 @@ def model_controls() -> None:
     has_trained = state.get(ViewParams.model) == "trained" or state.get(ViewParams.run)
     offered = [name for name in SOURCES if name != "trained" or has_trained]
     kind = state.bound(
-        st.selectbox, ViewParams.model, "Model", offered, format_func=SOURCES.get, on_change=_another_model,
+        st.selectbox,
+        ViewParams.model,
+        "Model",
+        offered,
+        format_func=SOURCES.get,
+        on_change=_another_model,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     if kind == "other":
         state.bound(
             st.text_input,
@@ -199,16 +212,22 @@ def _untrained_controls() -> None:
         state.bound(left.number_input, own.layers, "Layers", min_value=1, max_value=24)
         state.bound(right.number_input, own.heads, "Heads", min_value=1, max_value=16)
         state.bound(
-            left.number_input, own.width, "Width", min_value=LEAST_WIDTH, max_value=MOST_WIDTH,
+            left.number_input,
+            own.width,
+            "Width",
+            min_value=LEAST_WIDTH,
+            max_value=MOST_WIDTH,
             help="d_model, a multiple of the number of heads",
-        )  # fmt: skip
+        )
         state.bound(right.number_input, own.ffn, "FFN width", min_value=4, max_value=3072)
         state.bound(st.selectbox, own.positions, "Positions", list(ENCODINGS), format_func=ENCODINGS.get)
         state.bound(st.selectbox, own.norm_kind, "Norm", list(NORM_NAMES), format_func=NORM_NAMES.get)
         state.bound(
-            st.toggle, own.sandwich, "Sandwich norms",
+            st.toggle,
+            own.sandwich,
+            "Sandwich norms",
             help="One more norm on what each sublayer adds (Gemma 2, with pre-norm).",
-        )  # fmt: skip
+        )
         titles = {word: title for title, word in UNTRAINED_ATTENTION.items()}
         state.bound(
             st.pills, own.attention, "Attention also has", list(titles), selection_mode="multi", format_func=titles.get

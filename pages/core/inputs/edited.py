@@ -125,7 +125,12 @@ def mark(view: View) -> None:
         st.badge("Edited", icon=":material/tune:", color="orange")
         st.markdown(f"{'; '.join(said)}{more}.{where}", width="content")
         links.button(
-            "interventions", "Show the recipe", "tune", "edited:open", {"intervention": "ablation"}, type="tertiary",
+            "interventions",
+            "Show the recipe",
+            "tune",
+            "edited:open",
+            {"intervention": "ablation"},
+            type="tertiary",
             width="content",
-        )  # fmt: skip
+        )
         button("Undo all edits", "restart_alt", "edited:clear", take_back, type="tertiary")

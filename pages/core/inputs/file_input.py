@@ -139,9 +139,12 @@ class FileInput(Input):
             return
         if way == "file":
             given = st.file_uploader(
-                f"{self.kind.capitalize()} file", type=self.endings(), key=f"{self.kind}-file",
-                label_visibility="collapsed", max_upload_size=self.most_bytes // 1_000_000,
-            )  # fmt: skip
+                f"{self.kind.capitalize()} file",
+                type=self.endings(),
+                key=f"{self.kind}-file",
+                label_visibility="collapsed",
+                max_upload_size=self.most_bytes // 1_000_000,
+            )
             self.take(model, given)
         else:
             self.take_otherwise(model, way)
@@ -151,9 +154,14 @@ class FileInput(Input):
         known = {**({} if name in self.examples(model) else {name: self.title(name)}), **self.examples(model)}
         key = f"{self.kind}-example:{name}"
         st.selectbox(
-            "Example", list(known), index=list(known).index(name), key=key, format_func=known.get,
-            label_visibility="collapsed", on_change=lambda: self.choose(st.session_state[key]),
-        )  # fmt: skip
+            "Example",
+            list(known),
+            index=list(known).index(name),
+            key=key,
+            format_func=known.get,
+            label_visibility="collapsed",
+            on_change=lambda: self.choose(st.session_state[key]),
+        )
 
     def choose(self, name: str) -> None:
         """Show another input on every page. For callbacks, and before the input is read in a run."""

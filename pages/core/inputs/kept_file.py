@@ -26,9 +26,12 @@ def upload(label: str, key: str, of: str, endings: Sequence[str], most: int) -> 
     Raises EncoderError for a file of more than `most` bytes: the browser's own check can be passed by.
     """
     given = st.file_uploader(
-        label, key=key, type=list(endings), max_upload_size=-(-most // 10**6),
+        label,
+        key=key,
+        type=list(endings),
+        max_upload_size=-(-most // 10**6),
         on_change=lambda: st.session_state.pop(_name(of), None),
-    )  # fmt: skip
+    )
     if given is not None and given.size > most:
         raise EncoderError(f"{given.name[:80]} has {given.size:,} bytes, and at most {most:,} are read: split it.")
     return given

@@ -47,10 +47,16 @@ def _window_controls(run: Run) -> Text:
     st.session_state[state.key(ViewParams.window)] = state.limit(ViewParams.window, 0, last, "this text has windows")
     window = state.bound(st.slider, ViewParams.window, "Window", min_value=0, max_value=last)
     state.bound(
-        st.number_input, ViewParams.stride, "Tokens between windows", min_value=least, max_value=size, step=1,
-        value=None, placeholder=f"half a window: {max(1, size // 2)}",
+        st.number_input,
+        ViewParams.stride,
+        "Tokens between windows",
+        min_value=least,
+        max_value=size,
+        step=1,
+        value=None,
+        placeholder=f"half a window: {max(1, size // 2)}",
         help=f"A window holds {size:,} tokens of this text. A smaller number gives more overlap.",
-    )  # fmt: skip
+    )
     return run.but(window=window).of_text
 
 

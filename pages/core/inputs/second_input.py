@@ -48,9 +48,16 @@ def select(
     for one in (view.run.input.name, name):
         known.setdefault(one, input_kinds.of(view.loaded).title(one))
     controlled(
-        st.selectbox, label, list(known), key=f"{key}:{len(known)}", value=name, take=take, format_func=known.get,
-        width=width, help=help or None,
-    )  # fmt: skip
+        st.selectbox,
+        label,
+        list(known),
+        key=f"{key}:{len(known)}",
+        value=name,
+        take=take,
+        format_func=known.get,
+        width=width,
+        help=help or None,
+    )
     return name
 
 

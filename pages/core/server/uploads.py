@@ -82,6 +82,7 @@ def kept_by_streamlit(session: str) -> tuple[int, int]:
     manager = get_instance().uploaded_file_mgr
     if not isinstance(manager, MemoryUploadedFileManager):
         return 0, 0
-    sizes = {name: sum(len(file.data) for file in list(files.values()))
-             for name, files in list(manager.file_storage.items())}  # fmt: skip
+    sizes = {
+        name: sum(len(file.data) for file in list(files.values())) for name, files in list(manager.file_storage.items())
+    }
     return sizes.get(session, 0), sum(sizes.values())

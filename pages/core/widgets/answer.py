@@ -69,9 +69,14 @@ def draw(
             st.markdown(first, width="content")
             if cell is not None:
                 links.button(
-                    "model", "How this weight is made", "calculate", "open-softmax",
-                    {"step": "softmax", **cell}, type="tertiary", width="content",
-                )  # fmt: skip
+                    "model",
+                    "How this weight is made",
+                    "calculate",
+                    "open-softmax",
+                    {"step": "softmax", **cell},
+                    type="tertiary",
+                    width="content",
+                )
                 _edit(cell)
             if clear is not None:
                 with st.container(key="answer-clear", width="content"):
@@ -100,9 +105,11 @@ def draw_row(view: View, rows: Callable[[slice], Mapping[str, Weights]], by: str
         return
     weights = ", ".join(f"{name} {weight(row, view.j)}".strip() for name, row in found.items())
     draw(
-        f"{by}{query} attends to {token_names.bold(labels, view.j)}: {weights}.", f"Largest in this row: {best}.",
-        cell={} if linked else None, clear=clear,
-    )  # fmt: skip
+        f"{by}{query} attends to {token_names.bold(labels, view.j)}: {weights}.",
+        f"Largest in this row: {best}.",
+        cell={} if linked else None,
+        clear=clear,
+    )
 
 
 def _edit(cell: Mapping[str, Any]) -> None:
@@ -115,13 +122,21 @@ def _edit(cell: Mapping[str, Any]) -> None:
         return
     with part:
         value = st.slider(
-            "Weight, 0 to 1", 0.0, 1.0, 0.0, 0.05, key="answer-edit:value",
+            "Weight, 0 to 1",
+            0.0,
+            1.0,
+            0.0,
+            0.05,
+            key="answer-edit:value",
             help="0 cuts the weight. The other weights of the row share the rest as before, so the row sums to 1.",
-        )  # fmt: skip
+        )
         st.button(
-            "Cut this weight" if value == 0 else f"Set it to {value:g}", type="primary", key="answer-edit:go",
-            on_click=edited.add, args=(SetWeight(*place, value=value),),
-        )  # fmt: skip
+            "Cut this weight" if value == 0 else f"Set it to {value:g}",
+            type="primary",
+            key="answer-edit:go",
+            on_click=edited.add,
+            args=(SetWeight(*place, value=value),),
+        )
 
 
 def weight(weights: Weights, place: int) -> str:

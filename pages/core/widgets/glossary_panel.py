@@ -23,12 +23,18 @@ def find(chosen: str, take: Callable[[str], None], key: str = "words") -> str:
     titles |= {name: f"{one.name}: {one.title}" for name, one in references.BY_KEY.items()}
     return (  # type: ignore[no-any-return]
         controlled(
-            st.selectbox, "Find a term or a reference", list(titles), key=f"{key}:find", value=chosen or None,
-            format_func=titles.get, placeholder="Type a word or an author", width=480,
+            st.selectbox,
+            "Find a term or a reference",
+            list(titles),
+            key=f"{key}:find",
+            value=chosen or None,
+            format_func=titles.get,
+            placeholder="Type a word or an author",
+            width=480,
             take=lambda found: take(found or ""),
         )
         or ""
-    )  # fmt: skip
+    )
 
 
 def show(key: str) -> None:

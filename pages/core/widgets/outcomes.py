@@ -67,14 +67,20 @@ def choose(view: View, kinds: Collection[str] = tuple(OUTCOMES)) -> causal.Outco
         if kind == "word":
             likeliest = view.derived("likeliest word", partial(causal.likeliest_word, view.loaded))
             word = state.bound(
-                st.text_input, own.word, "Word at the first mask", placeholder=likeliest, width=180,
+                st.text_input,
+                own.word,
+                "Word at the first mask",
+                placeholder=likeliest,
+                width=180,
                 help="Empty: the most probable word in the unedited run.",
-            )  # fmt: skip
+            )
             minus = state.bound(st.text_input, own.minus, "Minus (optional)", placeholder="she", width=180)
             scale = state.segmented(
-                own.scale, "Scale", SCALES,
+                own.scale,
+                "Scale",
+                SCALES,
                 help="Log-odds: log(p / (1 − p)). With a second word: the difference of both log probabilities.",
-            )  # fmt: skip
+            )
             return causal.MaskedWord(word.strip() or likeliest, minus.strip() or None, scale)  # type: ignore[arg-type]
     return causal.as_outcome(kind)
 
@@ -115,10 +121,15 @@ def _token(view: View) -> int:
     place = state.get(OutcomeParams.token)
     place = min(1 if place is None else place, view.trace.n_tokens - 1)
     controlled(
-        st.selectbox, "Token", range(len(labels)), key="outcome:token", value=place, width=200,
+        st.selectbox,
+        "Token",
+        range(len(labels)),
+        key="outcome:token",
+        value=place,
+        width=200,
         take=partial(state.put, OutcomeParams.token),
         format_func=lambda one: f"{one} · {figures.isolated(labels[one])}",
-    )  # fmt: skip
+    )
     return place
 
 

@@ -46,8 +46,15 @@ def weights_of(view: View, overlay: str) -> tuple[Weights, np.ndarray]:
 def draw_weights(view: View, over: np.ndarray, what: str, key: str = "patch-map", **look: Any) -> None:
     """The image with the weights [R, C] of the token over it. what: the name of the weights; look: of `patch_map`."""
     name = view.trace.labels[token(view)]
-    draw(view, over, f"what {name} attends to", key=key, label=f"{what} of {name}",
-         colorscale=figures.thumbnails_lut(view.colours), **look)  # fmt: skip
+    draw(
+        view,
+        over,
+        f"what {name} attends to",
+        key=key,
+        label=f"{what} of {name}",
+        colorscale=figures.thumbnails_lut(view.colours),
+        **look,
+    )
 
 
 def answer_falls(view: View, covered: Occlusion, falls: np.ndarray) -> None:
@@ -66,8 +73,16 @@ def answer_falls(view: View, covered: Occlusion, falls: np.ndarray) -> None:
 def draw_falls(view: View, covered: Occlusion, falls: np.ndarray, key: str = "patch-falls", **look: Any) -> None:
     """The image with the fall [P] for each patch. look: of `patch_map`."""
     grid = patches.grid(view.trace)
-    draw(view, falls.reshape(grid.rows, grid.columns), "the fall when each is covered", key=key,
-         label=f"Fall of the {covered.measured}", colorscale=signed_lut(), signed=True, **look)  # fmt: skip
+    draw(
+        view,
+        falls.reshape(grid.rows, grid.columns),
+        "the fall when each is covered",
+        key=key,
+        label=f"Fall of the {covered.measured}",
+        colorscale=signed_lut(),
+        signed=True,
+        **look,
+    )
 
 
 def draw(view: View, over: np.ndarray, what: str, **look: Any) -> None:

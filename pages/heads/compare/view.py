@@ -95,17 +95,22 @@ def _side_b(view: View, params: SideB) -> None:
     if params.what == "sentences" and view.loaded.takes != "text":
         second_input.picture(view, view.run.input.name, "A")
         other = second_input.choose(
-            view, SideB.input_b, f"{words.input.capitalize()} B",
+            view,
+            SideB.input_b,
+            f"{words.input.capitalize()} B",
             help=f"{words.input.capitalize()} A is the open one. Both run through the same model; the same head "
             "is shown.",
-        )  # fmt: skip
+        )
         second_input.picture(view, other, "B")
         return
     if params.what == "sentences":
         state.bound(
-            st.text_input, SideB.text_b, "Sentence B", placeholder="Type a sentence and press Enter",
+            st.text_input,
+            SideB.text_b,
+            "Sentence B",
+            placeholder="Type a sentence and press Enter",
             help="Sentence A is the open one. Both run through the same model; the same head is shown.",
-        )  # fmt: skip
+        )
         return
     if params.what == "models":
         params = _choose_model(view)
@@ -120,14 +125,21 @@ def _choose_model(view: View) -> SideB:
     offered = [name for name in MODELS if name not in BUNDLED or kind in BUNDLED[name].kinds]
     offered = [name for name in offered if name != "scratch" or kind == "text"]
     chosen = state.selectbox(
-        SideB.model_b, "Model B", {name: title(name) for name in offered}, width=270,
+        SideB.model_b,
+        "Model B",
+        {name: title(name) for name in offered},
+        width=270,
         help=f"Model A is the open one. Both read the same {words_of(view.trace).input}.",
-    )  # fmt: skip
+    )
     if chosen == "other":
         state.bound(
-            st.text_input, SideB.source_b, "Folder or Hub id of B", placeholder="org/name",
-            help=model_access.source_help(), width=270,
-        )  # fmt: skip
+            st.text_input,
+            SideB.source_b,
+            "Folder or Hub id of B",
+            placeholder="org/name",
+            help=model_access.source_help(),
+            width=270,
+        )
     return state.read(SideB)
 
 
@@ -146,6 +158,12 @@ def _choose_head(view: View, params: SideB) -> None:
         (SideB.head_b, "Head B", head, config.n_heads),
     ):
         controlled(
-            st.number_input, label, 0, count - 1, key=f"compare:{param.name}", value=value, width=130,
+            st.number_input,
+            label,
+            0,
+            count - 1,
+            key=f"compare:{param.name}",
+            value=value,
+            width=130,
             take=lambda chosen, param=param: state.put(param, chosen),
-        )  # fmt: skip
+        )

@@ -67,9 +67,12 @@ def _about(kind: str, look: Look, view: Mapping[str, str]) -> dict[str, Any]:
     def token(label: str, name: str, otherwise: int) -> int:
         chosen = int(view[name]) if view.get(name, "").isdigit() else otherwise
         return st.selectbox(
-            label, range(len(labels)), index=min(chosen, len(labels) - 1), key=f"ask:{name}:{look.text}",
+            label,
+            range(len(labels)),
+            index=min(chosen, len(labels) - 1),
+            key=f"ask:{name}:{look.text}",
             format_func=lambda at: labels[at],
-        )  # fmt: skip
+        )
 
     query = token("Query token", "i", 1)
     key = token("Key token", "j", 1) if kind in ("head", "number") else 0

@@ -55,10 +55,13 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
     opened = lessons.get(name)
     with st.container(border=True):
         chosen = st.selectbox(
-            "Lesson", list(lessons), index=list(lessons).index(name) if opened else None, key=f"desk:lesson:{name}",
+            "Lesson",
+            list(lessons),
+            index=list(lessons).index(name) if opened else None,
+            key=f"desk:lesson:{name}",
             format_func=lambda one: f"{lessons[one].title} · {lessons[one].minutes} min",
             placeholder="Choose a lesson, or open any page: the class follows you",
-        )  # fmt: skip
+        )
         if chosen and chosen != name:
             button(
                 "Begin this lesson",
@@ -148,9 +151,14 @@ def _question(now: Room) -> None:
             with part:
                 concepts.draw(now, _refresh)
         st.download_button(
-            "Answers as CSV", lambda: export(now), f"room-{now.code}.csv", "text/csv", key="desk:csv",
-            on_click="ignore", icon=":material/download:",
-        )  # fmt: skip
+            "Answers as CSV",
+            lambda: export(now),
+            f"room-{now.code}.csv",
+            "text/csv",
+            key="desk:csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
 
 
 @st.fragment
@@ -259,10 +267,15 @@ def present(members: Mapping[str, Member]) -> Iterator[Member]:
 
 def _controls(now: Room) -> None:
     st.multiselect(
-        "Hide from the class", list(hidden.CONTROLS), format_func=lambda name: hidden.CONTROLS[name][0],
-        default=list(now.hidden), key=f"desk:hidden:{now.version}", on_change=_hide, placeholder="Nothing is hidden",
+        "Hide from the class",
+        list(hidden.CONTROLS),
+        format_func=lambda name: hidden.CONTROLS[name][0],
+        default=list(now.hidden),
+        key=f"desk:hidden:{now.version}",
+        on_change=_hide,
+        placeholder="Nothing is hidden",
         args=(f"desk:hidden:{now.version}",),
-    )  # fmt: skip
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         minutes = st.number_input("Timer, minutes", 1, 90, 3, key="desk:minutes", width=140)
         button("Start", "timer", "desk:timer", partial(_timer, 60 * minutes))

@@ -120,9 +120,12 @@ def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None
         model = question.truth(look).value if asked.revealed else None
         st.caption("The class's mean row" + (", and the model's next to it." if asked.revealed else "."))
         row_sketch(
-            look.names, key=f"room:{asked.id}:mean:{asked.revealed}", question=question.ask, drawn=mean,
+            look.names,
+            key=f"room:{asked.id}:mean:{asked.revealed}",
+            question=question.ask,
+            drawn=mean,
             truth=model or mean,
-        )  # fmt: skip
+        )
     if first:
         _both(vote(asked.before, first, question, look), given, show_right=asked.revealed)
     elif given.bars:
@@ -192,7 +195,11 @@ def rows(
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         bar = _bar(question, look, value, text, 1)
         yield {
-            "question": controls.cell(question.ask), "who": controls.cell(who), "answer": controls.cell(text),
-            "right": "" if bar.right is None else int(bar.right), "vote": vote, "reason": controls.cell(bar.reason),
+            "question": controls.cell(question.ask),
+            "who": controls.cell(who),
+            "answer": controls.cell(text),
+            "right": "" if bar.right is None else int(bar.right),
+            "vote": vote,
+            "reason": controls.cell(bar.reason),
             "late": int(late),
-        }  # fmt: skip
+        }

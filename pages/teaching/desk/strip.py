@@ -29,10 +29,20 @@ def draw(folder: str) -> None:
     if not asks and own is None:
         return  # nobody pays for rooms who is in none
     header: dict[str, Any] = {
-        "code": state.get(RoomParams.code), "version": 0, "member": "", "key": "", "desk": False, "words": "",
-        "note": "", "timer": None, "spotlight": False, "asks": asks, "hidden": True, "stale": session.is_stale(),
+        "code": state.get(RoomParams.code),
+        "version": 0,
+        "member": "",
+        "key": "",
+        "desk": False,
+        "words": "",
+        "note": "",
+        "timer": None,
+        "spotlight": False,
+        "asks": asks,
+        "hidden": True,
+        "stale": session.is_stale(),
         "asks_class": False,
-    }  # fmt: skip
+    }
     buttons: list[StripButton] = []
     if own is not None and now is not None:
         header |= _of_seat(own, now, folder)
@@ -90,12 +100,20 @@ def _teachers_buttons(now: Room, folder: str) -> list[StripButton]:
             {"name": f"{STEP}{step + 1}", "label": "▶", "title": "Next step of the lesson, for everybody"},
         ]
     buttons += [
-        {"name": "no-spotlight" if now.spotlight else "spotlight", "label": "Spotlight", "pressed": now.spotlight,
-         "title": "What you select pulses on every screen"},
-        {"name": "unfreeze" if now.frozen else "freeze", "label": "Freeze", "pressed": now.frozen,
-         "title": "Keep everyone on your view"},
+        {
+            "name": "no-spotlight" if now.spotlight else "spotlight",
+            "label": "Spotlight",
+            "pressed": now.spotlight,
+            "title": "What you select pulses on every screen",
+        },
+        {
+            "name": "unfreeze" if now.frozen else "freeze",
+            "label": "Freeze",
+            "pressed": now.frozen,
+            "title": "Keep everyone on your view",
+        },
         {"name": "recall", "label": "Call back", "title": "Everybody follows again"},
-    ]  # fmt: skip
+    ]
     if folder == DESK:
         return [*buttons, {"name": "page", "label": "To the class's page", "primary": True}] if now.view else buttons
     if now.question is None or now.question.revealed:

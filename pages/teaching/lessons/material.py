@@ -166,8 +166,11 @@ def _student(lesson: Lesson) -> Iterator[Section]:
             yield Section(step.title, picture=f"{_html(step.prose)}{form}<p><b>{escape(question.ask)}</b></p></form>")
         if drawn is not None:
             yield drawn
-    yield Section("Your answers as a code", picture="<textarea id='code' readonly rows='4'></textarea>", sentences=[
-        "Copy this code. In the app, paste it on the page Lessons, or send it to your teacher."])  # fmt: skip
+    yield Section(
+        "Your answers as a code",
+        picture="<textarea id='code' readonly rows='4'></textarea>",
+        sentences=["Copy this code. In the app, paste it on the page Lessons, or send it to your teacher."],
+    )
 
 
 def _asked(step: Step) -> str:

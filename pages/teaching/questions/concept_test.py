@@ -134,11 +134,16 @@ def codebook(look: Look) -> bytes:
     """What each number of the CSV means: a line for each option of each item."""
     rows = [
         {
-            "column": f"item{number}", "form": form, "question": item.ask, "option": place + 1, "text": text,
-            "right": int(place == item.truth(look).value), "misconception": item.options[place].get("misconception"),
+            "column": f"item{number}",
+            "form": form,
+            "question": item.ask,
+            "option": place + 1,
+            "text": text,
+            "right": int(place == item.truth(look).value),
+            "misconception": item.options[place].get("misconception"),
         }
         for form in FORMS
         for number, (_, item) in enumerate(items(form), 1)
         for place, text in enumerate(item.texts(look))
-    ]  # fmt: skip
+    ]
     return report.as_csv(pd.DataFrame(rows))

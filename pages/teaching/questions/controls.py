@@ -75,9 +75,12 @@ def _choose(question: Choosing, look: Look, key: str, give: Give) -> None:
     # Whole sentences stand below each other.
     control = partial(st.radio, index=None) if question.kind == "concept" else st.pills
     chosen = control(
-        "Your answer", list(choices), format_func=lambda one: plain(choices[one]), key=f"{key}:chosen",
+        "Your answer",
+        list(choices),
+        format_func=lambda one: plain(choices[one]),
+        key=f"{key}:chosen",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     _button(chosen, key, give)
 
 
@@ -160,9 +163,12 @@ def _test(question: concept_test.ConceptTest, look: Look, key: str, give: Give) 
         for number, ((_, item), name) in enumerate(zip(asked, names, strict=True), 1):
             texts = item.texts(look)
             st.radio(
-                f"**{number}.** {plain(item.ask)}", range(len(texts)), index=None, key=name,
+                f"**{number}.** {plain(item.ask)}",
+                range(len(texts)),
+                index=None,
+                key=name,
                 format_func=lambda place, texts=texts: plain(texts[place]),
-            )  # fmt: skip
+            )
         st.form_submit_button("Send all answers", type="primary", on_click=_give_test, args=(names, give))
     if any(st.session_state.get(name) is None for name in names):
         st.caption(f"Answer all {len(asked)} questions, then send them. Nobody sees who answered what.")

@@ -119,9 +119,10 @@ class ConceptQuestion(Choosing):
         """What the options say, with their numbers."""
         return [
             str(one["says"]).replace("{}", exact_or_three_digits(read_quantity(one["quantity"]).value(look)))
-            if "quantity" in one else str(one["says"])
+            if "quantity" in one
+            else str(one["says"])
             for one in self.options
-        ]  # fmt: skip
+        ]
 
     def truth(self, look: Look) -> Truth:
         """The position of the option that holds. Raises QuestionError unless exactly one does."""
