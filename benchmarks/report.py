@@ -16,24 +16,27 @@ PACKAGES = ("torch", "transformers", "streamlit", "plotly", "bertviz", "attnview
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table.
-
-    what, against: the two sides of a ratio (`against` is empty for a plain number); tokens: T, where it matters;
-    value: ours / theirs, or the number itself in `unit`; target: the value to stay at or below, None where there is
-    none; low, high: the middle 95% of resampled medians; raw: both sides in units of their own; note: what a reader
-    must know.
-    """
+    """One line of the table."""
 
     part: str
+    #: Ours.
     what: str
+    #: The other side of the ratio; empty for a plain number.
     against: str
+    #: Ours / theirs, or the number itself in `unit`.
     value: float
+    #: T, where it matters.
     tokens: int | None = None
     unit: str = ""
+    #: The value to stay at or below; None where there is none.
     target: float | None = None
+    #: The middle 95% of resampled medians begin here.
     low: float | None = None
+    #: They stop here.
     high: float | None = None
+    #: Both sides in units of their own.
     raw: dict[str, Any] = field(default_factory=dict)
+    #: What a reader must know.
     note: str = ""
 
     @property

@@ -71,24 +71,29 @@ def option(
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found about one input, or about all. Only what the format needs is computed.
+    """What a command found about one input, or about all. Only what the format needs is computed."""
 
-    tables: the rows, in parts (csv, parquet, json, jsonl); arrays: npz; still: png and svg; page: html, by default the
-    still and the rows; name: what the file holds, in a few words; facts: the settings, equal for all inputs; shown: the
-    short table that is printed without --out, by default the first rows; said: lines before it; rows: what JSON calls
-    the rows; code: exit code; number: of the input, for a command that takes each by itself.
-    """
-
+    #: The rows, in parts: csv, parquet, json, jsonl.
     tables: Callable[[], Iterable[pd.DataFrame]]
+    #: npz.
     arrays: Callable[[], Mapping[str, np.ndarray]] | None = None
+    #: png and svg.
     still: Callable[[], Still] | None = None
+    #: html; by default the still and the rows.
     page: Callable[[], str] | None = None
+    #: What the file holds, in a few words.
     name: str = ""
+    #: The settings, equal for all inputs.
     facts: Mapping[str, object] = field(default_factory=dict)
+    #: The short table that is printed without --out; by default the first rows.
     shown: Callable[[], pd.DataFrame] | None = None
+    #: Lines before the table.
     said: str = ""
+    #: What JSON calls the rows.
     rows: str = "rows"
+    #: Exit status.
     code: int = DONE
+    #: Of the input, for a command that takes each by itself.
     number: int | None = None
 
 
@@ -98,22 +103,25 @@ Takes = Literal["", "each", "inputs", "texts"]
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `encoderscope`.
+    """A command of `encoderscope`."""
 
-    name: one word or two; help: a line; example: the words after the program's name, which a test runs; function: its
-    module in encoder/cli and its name there; options: all, with those of its inputs and of what it writes; takes: its
-    inputs; formats: of --out, none for a command that writes no table; about: more than the line of help;
-    needs_no_input: whether it runs without texts, too.
-    """
-
+    #: One word or two.
     name: str
+    #: One line.
     help: str
+    #: The words after the program's name; a test runs them.
     example: str
+    #: Its module in encoder/cli and its name there.
     function: str
+    #: All, with those of its inputs and of what it writes.
     options: Sequence[Option] = ()
+    #: Its inputs.
     takes: Takes = ""
+    #: Of --out; none for a command that writes no table.
     formats: Sequence[str] = ()
+    #: More than the line of help.
     about: str = ""
+    #: Whether it also runs without texts.
     needs_no_input: bool = False
 
 

@@ -33,15 +33,19 @@ STORES = ("redis-server", "valkey-server")
 
 @dataclass
 class Part:
-    """One program that the command starts. answers: whether it is ready; ends: its early ends in a row."""
+    """One program that the command starts."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
+    #: Whether it is ready.
     answers: Callable[[], bool]
+    #: Whether its output is dropped.
     quiet: bool = False
     process: subprocess.Popen[bytes] | None = None
+    #: When it was started last, in seconds of a monotonic clock.
     began: float = 0.0
+    #: When it stopped too early, time after time without a success between.
     ends: list[float] = field(default_factory=list)
 
     def start(self) -> None:

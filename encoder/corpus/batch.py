@@ -36,23 +36,25 @@ MOST_SIMILARITY_NUMBERS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class BatchNumbers:
-    """Numbers of B texts, float64.
+    """Numbers of B texts, float64 unless a type is given."""
 
-    measures [B, M, L, H], NaN where a text has nothing to measure; profile [B, L, H, O]: sums of weights by offset;
-    pairs [O]: pairs of tokens at each offset; key_tokens [B, L, H, G]: weight on them, mean over queries, NaN for a
-    text without the token; norms [B, S]; similarity: text -> divergence of all pairs of heads [N, N]; vectors: layer
-    number -> float16 [b, T, D] of the sampled texts; behaviour: uint8 [b, T, L, H, 5] of them; usable bool [B]: every
-    number is finite and fits into a sum.
-    """
-
+    #: [B, M, L, H]; NaN where a text has nothing to measure.
     measures: np.ndarray
+    #: [B, L, H, O]: sums of weights by offset.
     profile: np.ndarray
+    #: [O]: pairs of tokens at each offset.
     pairs: np.ndarray
+    #: [B, L, H, G]: weight on these tokens, mean over queries; NaN for a text without the token.
     key_tokens: np.ndarray
+    #: [B, S].
     norms: np.ndarray
+    #: text -> divergence of all pairs of heads [N, N].
     similarity: dict[int, np.ndarray]
+    #: layer -> float16 [b, T, D] of the sampled texts.
     vectors: dict[int, np.ndarray]
+    #: uint8 [b, T, L, H, 5] of the sampled texts.
     behaviour: np.ndarray | None
+    #: bool [B]: every number is finite and fits into a sum.
     usable: np.ndarray
 
 

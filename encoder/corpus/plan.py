@@ -31,26 +31,29 @@ IMPLIED = frozenset(
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a build.
+    """Settings of a build."""
 
-    max_tokens: where a text is cut, None: what the model accepts; strong: the threshold of the measure `strong`;
-    block_texts: texts of a block; examples: strongest texts of each head and measure; replicates, seed: of the
-    bootstrap; similarity_texts: texts on which all heads are compared, evenly spaced; vector_layers: whose tokens'
-    vectors are kept (0: the embeddings, N: after N layers, all of them: the output); vector_texts: of how many texts;
-    key_tokens: words to which attention is recorded, next to special tokens, full stops and commas; own: names of your
-    own measures (`measure.register`), which `build` fills in.
-    """
-
+    #: Where a text is cut; None: what the model accepts.
     max_tokens: int | None = None
+    #: The threshold of the measure `strong`.
     strong: float = STRONG
+    #: Texts of a block.
     block_texts: int = 500
+    #: Strongest texts of each head and measure.
     examples: int = 8
+    #: Of the bootstrap.
     replicates: int = 200
+    #: Of the bootstrap.
     seed: int = 0
+    #: Texts on which all heads are compared, evenly spaced.
     similarity_texts: int = 500
+    #: Whose tokens' vectors are kept. 0: the embeddings; N: after N layers, where all of them mean the output.
     vector_layers: tuple[int, ...] = ()
+    #: Texts whose vectors are kept.
     vector_texts: int = 5_000
+    #: Words to which attention is recorded, next to special tokens, full stops and commas.
     key_tokens: tuple[str, ...] = ()
+    #: Names of your own measures (`measure.register`), which `build` fills in.
     own: tuple[str, ...] = ()
 
     @property

@@ -44,35 +44,45 @@ class Behaves:
 
 @dataclass(frozen=True)
 class TokenHit:
-    """A token of the corpus. text: index of its text; position: in the text; start, end: its characters there; place:
-    among the loaded tokens; following: the token after it, None at the end."""
+    """A token of the corpus."""
 
     token: str
+    #: Index of its text.
     text: int
+    #: Its position in the text.
     position: int
+    #: With the vector of the search.
     cosine: float
+    #: Its place among the loaded tokens.
     place: int
+    #: Its first character in the text.
     start: int
+    #: The character after its last.
     end: int
+    #: The token after it; None at the end.
     following: str | None
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Loaded tokens, in the order of the corpus.
+    """Loaded tokens, in the order of the corpus."""
 
-    vectors: float16 [N, D], each of norm 1; codes: int32 [N], places in `vocabulary`; texts, positions, starts, ends:
-    int32 [N]; behaviour: uint8 [L, H, 5, N], in units of 1/255; model: the name of the model that made them.
-    """
-
+    #: float16 [N, D], each of norm 1.
     vectors: np.ndarray
+    #: int32 [N]: places in `vocabulary`.
     codes: np.ndarray
+    #: int32 [N]: the text of each token.
     texts: np.ndarray
+    #: int32 [N]: its position there.
     positions: np.ndarray
+    #: int32 [N]: its first character in the text.
     starts: np.ndarray
+    #: int32 [N]: the character after its last.
     ends: np.ndarray
+    #: uint8 [L, H, 5, N], in units of 1/255.
     behaviour: np.ndarray
     vocabulary: tuple[str, ...]
+    #: Name of the model that made the vectors.
     model: str
 
     @property

@@ -35,38 +35,46 @@ NOTES_POSITIONS: Matrix = ((0.0, 1.0, 0.0, 1.0), (0.84, 0.54, 0.08, 0.99), (0.90
 
 @dataclass(frozen=True)
 class Inputs:
-    """Every number that can be changed, as nested tuples. Embeddings and W_Q are from the notes; the other defaults are
-    small, different from each other, and easy to multiply.
+    """Every number that can be changed, as nested tuples.
 
-    embeddings [T, D]; position_rows [T, D], used for positions="own"; w_q, w_k, w_v, w_o [D, D]; w_in [D, F], b_in [F];
-    w_out [F, D], b_out [D]; gains and shifts of the two norms [D]; eps; norm_placement "post" (the paper's) or "pre";
-    scaled: divide the scores by sqrt(d_k), the width of the keys.
+    Embeddings and W_Q are from the notes; the other defaults are small, different from each other, and easy to
+    multiply.
     """
 
     words: tuple[str, ...] = ("The", "cat", "sat")
+    #: [T, D].
     embeddings: Matrix = ((0.2, 0.4, 0.8, 0.6), (0.5, 0.1, 0.9, 0.7), (0.3, 0.8, 0.2, 0.4))
     positions: Positions = "formula"
+    #: [T, D], used for positions="own".
     position_rows: Matrix = NOTES_POSITIONS
+    #: [D, D], as w_k, w_v and w_o.
     w_q: Matrix = ((0.1, 0.3, 0.5, 0.7), (0.2, 0.4, 0.6, 0.8), (0.9, 0.7, 0.5, 0.3), (0.8, 0.6, 0.4, 0.2))
     w_k: Matrix = ((0.5, 0.1, 0.3, 0.2), (0.1, 0.6, 0.2, 0.4), (0.3, 0.2, 0.7, 0.1), (0.4, 0.3, 0.1, 0.5))
     w_v: Matrix = ((1.0, 0.0, 0.5, 0.0), (0.0, 1.0, 0.0, 0.5), (0.5, 0.0, 1.0, 0.0), (0.0, 0.5, 0.0, 1.0))
     w_o: Matrix = ((0.6, 0.1, 0.0, 0.2), (0.1, 0.7, 0.2, 0.0), (0.0, 0.2, 0.5, 0.1), (0.2, 0.0, 0.1, 0.8))
+    #: [D, F].
     w_in: Matrix = (
         (0.5, -0.4, 0.3, 0.1, -0.2, 0.6), (-0.3, 0.5, 0.2, -0.6, 0.4, 0.1),
         (0.2, 0.1, -0.5, 0.4, 0.3, -0.2), (0.1, 0.3, 0.4, 0.2, -0.5, -0.4),
     )  # fmt: skip
+    #: [F].
     b_in: Vector = (0.1, 0.0, -0.1, 0.0, 0.1, 0.0)
+    #: [F, D].
     w_out: Matrix = (
         (0.3, -0.2, 0.1, 0.4), (0.2, 0.5, -0.3, 0.1), (-0.4, 0.1, 0.6, 0.2),
         (0.1, 0.3, 0.2, -0.5), (0.5, -0.1, 0.4, 0.3), (-0.2, 0.4, 0.1, 0.6),
     )  # fmt: skip
+    #: [D].
     b_out: Vector = (0.0, 0.1, 0.0, -0.1)
+    #: [D], as the three below.
     attention_gain: Vector = (1.0, 1.0, 1.0, 1.0)
     attention_shift: Vector = (0.0, 0.0, 0.0, 0.0)
     ffn_gain: Vector = (1.0, 1.0, 1.0, 1.0)
     ffn_shift: Vector = (0.0, 0.0, 0.0, 0.0)
     eps: float = 1e-5
+    #: "post", the paper's, or "pre".
     norm_placement: NormPlacement = "post"
+    #: Divide the scores by sqrt(d_k), the width of the keys.
     scaled: bool = True
 
     def replace(self, **changes: object) -> Inputs:
@@ -87,36 +95,48 @@ class Normed:
 
 @dataclass(frozen=True, eq=False)
 class Calculation:
-    """Every intermediate result, [T, D] unless a shape is given.
-
-    x: embeddings; position; x_position: their sum X'; attention_input: the input of Q, K and V; q, k, v; dots, scores,
-    attention [T, T]; z: attention x V; attention_output: z W_O; after_attention: the residual stream; ffn_input; linear
-    and hidden [T, F]; ffn_output; output; attention_norm, ffn_norm: the numbers of the norms.
-    """
+    """Every intermediate result, [T, D] unless a shape is given."""
 
     inputs: Inputs
+    #: Embeddings.
     x: Floats
     position: Floats
+    #: X', the sum of both.
     x_position: Floats
+    #: The numbers of attention's norm.
     attention_norm: Normed
+    #: The input of Q, K and V.
     attention_input: Floats
     q: Floats
     k: Floats
     v: Floats
+    #: [T, T]: Q K^T.
     dots: Floats
+    #: By which the dot products are divided.
     scale: float
+    #: [T, T].
     scores: Floats
+    #: [T, T].
     exponentials: Floats
+    #: [T, T].
     attention: Floats
+    #: Attention x V.
     z: Floats
+    #: z W_O.
     attention_output: Floats
+    #: With the residual stream.
     attention_sum: Floats
+    #: The residual stream after attention.
     after_attention: Floats
+    #: The numbers of the FFN's norm.
     ffn_norm: Normed
     ffn_input: Floats
+    #: [T, F].
     linear: Floats
+    #: [T, F].
     hidden: Floats
     ffn_output: Floats
+    #: With the residual stream.
     ffn_sum: Floats
     output: Floats
 
@@ -267,18 +287,24 @@ ROUNDING = 0.5
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the notes. notes, computed: the numbers, one tuple per row; digits: decimals in the notes; reason:
-    why the two differ or agree; formula: LaTeX; labels, columns: names of rows and of columns."""
+    """A statement of the notes."""
 
     key: str
     title: str
     statement: str
+    #: Its numbers, one tuple per row.
     notes: Matrix
+    #: Ours, in the same shape.
     computed: Matrix
+    #: Decimals in the notes.
     digits: int
+    #: Why the two differ or agree.
     reason: str
+    #: LaTeX.
     formula: str = ""
+    #: Names of rows.
     labels: tuple[str, ...] = ()
+    #: Names of columns.
     columns: tuple[str, ...] = ()
 
     @property

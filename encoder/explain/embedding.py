@@ -19,20 +19,23 @@ from encoder.trace.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingStep:
-    """The embedding of token i.
-
-    token, segment, position: [E], None where the model adds none; total [E]: their sum; normalised [E]: after the
-    embedding norm, None without one; output [D]: the input of layer 0. position_formula: of this component's position.
-    """
+    """The embedding of token i."""
 
     place: Place
     id: int
+    #: [E]: its row of the table.
     token: Floats
+    #: [E]; None where the model adds none.
     segment: Floats | None
+    #: [E]; None where the model adds none.
     position: Floats | None
+    #: [E]: their sum.
     total: Floats
+    #: [E]: after the embedding norm; None without one.
     normalised: Floats | None
+    #: [D]: the input of layer 0.
     output: Floats
+    #: Of the selected component of the position's vector.
     position_formula: Formula | None
 
     @property

@@ -31,25 +31,30 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardStep:
-    """The feed-forward layer of one token.
-
-    x [D]: its input; linear [F]: x W_in + b; gate [F] or None; routes [E] or None: the weight of each expert, 0 where
-    the router does not choose it; hidden [F]: act(linear) (x gate) (x the weight of the neuron's expert); column [D]:
-    the selected neuron's weights; terms [D]: x_d W_dn; outgoing [D]: what the neuron adds to the residual stream per
-    unit of activation; output [D]: hidden W_out + b; part: "ffn" or "adapter".
-    """
+    """The feed-forward layer of one token."""
 
     place: Place
+    #: [D]: its input.
     x: Floats
+    #: [F]: x W_in + b.
     linear: Floats
+    #: [F] or None.
     gate: Floats | None
+    #: [E]: the weight of each expert, 0 where the router does not choose it; None without experts.
     routes: Floats | None
+    #: [F]: act(linear), times the gate, times the weight of the neuron's expert.
     hidden: Floats
+    #: [D]: the selected neuron's weights.
     column: Floats
+    #: [D]: x_d W_dn.
     terms: Floats
+    #: [D]: what the neuron adds to the residual stream per unit of activation.
     outgoing: Floats
+    #: [D]: hidden W_out + b.
     output: Floats
+    #: Of the selected component of the output.
     output_bias: float
+    #: [F]: the products that the selected component sums.
     output_terms: Floats
     formula: Formula
     output_formula: Formula

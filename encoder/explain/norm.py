@@ -30,22 +30,27 @@ FUNCTIONS: dict[Sublayer, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """The norm of one vector. input, normalised, gain, bias, output [D] each; bias may be None.
-
-    place: the token and a component; kind: "layer" or "rms". RMSNorm subtracts no mean: here its mean is 0 and its
-    variance the mean of the squares.
-    """
+    """The norm of one vector."""
 
     name: str
+    #: The token and a component.
     place: Place
+    #: "layer" or "rms".
     kind: str
+    #: [D].
     input: Floats
+    #: 0 for RMSNorm, which subtracts none.
     mean: float
+    #: For RMSNorm the mean of the squares.
     variance: float
     eps: float
+    #: [D].
     normalised: Floats
+    #: [D].
     gain: Floats
+    #: [D]; None without one.
     bias: Floats | None
+    #: [D].
     output: Floats
 
     @property
@@ -82,20 +87,21 @@ class Normalised:
 
 @dataclass(frozen=True, eq=False)
 class AddNorm:
-    """A sublayer with its residual connection and its norm, for one token.
-
-    pre_norm: the order, norm -> sublayer -> add, or sublayer -> add -> norm; before, update, total [D]: the residual
-    stream, the output of the sublayer, their sum; norm: None where the layer has none; after [D]: the residual stream
-    after the sublayer.
-    """
+    """A sublayer with its residual connection and its norm, for one token."""
 
     place: Place
     part: Sublayer
+    #: The order: norm -> sublayer -> add, or sublayer -> add -> norm.
     pre_norm: bool
+    #: [D]: the residual stream before the sublayer.
     before: Floats
+    #: [D]: the output of the sublayer.
     update: Floats
+    #: [D]: their sum.
     total: Floats
+    #: None where the layer has none.
     norm: Normalised | None
+    #: [D]: the residual stream after the sublayer.
     after: Floats
     formula: Formula
 

@@ -37,24 +37,32 @@ class Rotation:
 class Projection:
     """One number of q, k or v.
 
-    x [D]: the token's vector; weight [D, K]: the head's columns of W; bias [K] or
-    None; terms [D]: x_d W_dc; total: their sum with the bias; projected [K]; normed [K]: after the norm of q and k,
-    None without one; rotation: None where this component does not rotate; vector [K]: as the scores use it. Where heads
-    share keys and values, weight and bias are those of the shared head. token: query i for q, key j for k and v.
+    Where heads share keys and values, weight and bias are those of the shared head.
     """
 
     which: Which
     place: Place
+    #: Query i for q, key j for k and v.
     token: int
+    #: [D]: the token's vector.
     x: Floats
+    #: [D, K]: the head's columns of W.
     weight: Floats
+    #: [K] or None.
     bias: Floats | None
+    #: [D]: x_d W_dc.
     terms: Floats
+    #: Their sum with the bias.
     total: float
+    #: [K].
     projected: Floats
+    #: [K]: after the norm of q and k; None without one.
     normed: Floats | None
+    #: None where this component does not rotate.
     rotation: Rotation | None
+    #: [K]: as the scores use it.
     vector: Floats
+    #: The heads of queries that use this vector.
     heads: tuple[int, ...]
 
     @property

@@ -38,29 +38,36 @@ TERMS = {
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One score and its row.
-
-    q, k [K]; terms [K]: q_c k_c; dot: their sum; of_positions: DeBERTa's terms by name, before scaling; scale; cap: of
-    the score before bias and mask, or None; bias: for the distance, 0 where the model adds none (has_bias); visible:
-    whether the mask lets token i attend to j; value: the score, before the mask. dots, row [T]: the dot products and
-    the scores of token i with every key; allowed [T]; weights [T]: softmax of the row.
-    """
+    """One score and its row."""
 
     place: Place
     variant: Variant
+    #: [K].
     q: Floats
+    #: [K].
     k: Floats
+    #: [K]: q_c k_c.
     terms: Floats
+    #: Their sum.
     dot: float
+    #: DeBERTa's terms by name, before scaling.
     of_positions: dict[str, float]
     scale: float
+    #: Of the score before bias and mask; None without one.
     cap: float | None
+    #: For the distance; 0 where the model adds none (`has_bias`).
     bias: float
+    #: The score, before the mask.
     value: float
+    #: Whether the mask lets token i attend to j.
     visible: bool
+    #: [T]: the dot products of token i with every key.
     dots: Floats
+    #: [T]: its scores with every key.
     row: Floats
+    #: [T].
     allowed: Bools
+    #: [T]: softmax of the row.
     weights: Floats
     has_bias: bool
 

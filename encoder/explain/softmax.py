@@ -19,23 +19,27 @@ from encoder.trace.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """One row of weights.
-
-    scores [T]: before the mask; allowed [T]; top: the largest allowed score; exponentials [T]: exp(s - top), 0 where
-    masked; sink: that of a learned sink, 0 without one; total: the sum of all; weights [T]; entropy in nats; uniform:
-    the entropy of uniform attention.
-    """
+    """One row of weights."""
 
     place: Place
     variant: Variant
+    #: [T]: before the mask.
     scores: Floats
+    #: [T].
     allowed: Bools
+    #: The largest allowed score.
     top: float
+    #: [T]: exp(s - top); 0 where masked.
     exponentials: Floats
+    #: The exponential of a learned sink; 0 without one.
     sink: float
+    #: The sum of all exponentials.
     total: float
+    #: [T].
     weights: Floats
+    #: In nats.
     entropy: float
+    #: The entropy of uniform attention, in nats.
     uniform: float
 
     @property

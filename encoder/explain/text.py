@@ -15,17 +15,21 @@ from encoder.trace.trace import Trace
 
 @dataclass(frozen=True)
 class Token:
-    """One row of the table text -> ids. word: its index in the text, -1 for a special token; characters: its part of
-    the text."""
+    """One row of the table text -> ids."""
 
     position: int
+    #: Its part of the text.
     characters: str
+    #: As in the vocabulary.
     token: str
+    #: As a person reads it.
     label: str
     id: int
+    #: Its word's index in the text; -1 for a special token.
     word: int
     segment: int
     special: bool
+    #: Whether it is not padding.
     real: bool
 
 

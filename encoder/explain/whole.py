@@ -25,37 +25,50 @@ NEURONS = 3
 class Whole:
     """All numbers are the model's own, of the tokens `first` to `first + W - 1`.
 
-    tokens, positions [W]: norm of the token's row and of its position's row of the tables, None where the model adds
-    none; stages [S]: names of the residual stream's hook points, in order; stream [S, W]: its norm there; updates
-    [L, 2, W]: norm of f(x) of attention and FFN, or [L, 3, W] with a decoder's cross-attention or an adapter, in order.
-    Of `place.layer`: maps [H, W, W]: attention. Of the head `place.head` in it: q, k, v [W, K]; scores, weights [W, W]:
-    before and after the softmax, over all T keys; rest [W]: weight of keys outside the window; largest, total [W]: the
-    largest score of a row, and the sum of exp(score - largest) over its keys.
-    neurons, hidden [W, N]: the neurons of the FFN with the largest |activation|, and their activations.
-    pooling: how a text model makes one vector, None for others; shares [W]: weight of each token in it; vector [D].
+    What has no layer is of `place.layer`, what has no head of the head `place.head`.
     """
 
     place: Place
     first: int
+    #: [W]: norm of the token's row of the table; None where the model adds none.
     tokens: Floats | None
+    #: [W]: norm of its position's row; None where the model adds none.
     positions: Floats | None
+    #: S names of the residual stream's hook points, in order.
     stages: tuple[str, ...]
+    #: [S, W]: norm of the residual stream.
     stream: Floats
+    #: [L, 2, W]: norm of f(x) of attention and FFN; [L, 3, W] with a decoder's cross-attention or an adapter, in
+    #: order.
     updates: Floats
+    #: [H, W, W]: attention.
     maps: Floats
+    #: [W, K].
     q: Floats
+    #: [W, K].
     k: Floats
+    #: [W, K].
     v: Floats
     scale: float
+    #: [W, W]: before the softmax.
     scores: Floats
+    #: [W, W]: after the softmax over all T keys.
     weights: Floats
+    #: [W]: weight of keys outside the window.
     rest: Floats
+    #: [W]: the largest score of a row.
     largest: Floats
+    #: [W]: the sum of exp(score - largest) over its keys.
     total: Floats
+    #: [W, N]: the neurons of the FFN with the largest |activation|.
     neurons: np.ndarray
+    #: [W, N]: their activations.
     hidden: Floats
+    #: How a text model makes one vector; None for others.
     pooling: PoolingKind | None
+    #: [W]: weight of each token in it.
     shares: Floats | None
+    #: [D].
     vector: Floats | None
 
 

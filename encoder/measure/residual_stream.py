@@ -23,23 +23,25 @@ from encoder.trace.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class StreamMeasures:
-    """The residual stream of one sentence, layer by layer, in float64.
+    """The residual stream of one sentence, layer by layer, in float64."""
 
-    length [L + 1]: mean norm of a token's vector, after the embeddings and then after each layer;
-    attention_update, ffn_update [L]: mean over tokens of |f(x)| / |x|, the norm of the sublayer's update over that of
-    its residual stream; cosine [L]: mean cosine between a token's vector after a layer and before it;
-    norms [N]: their names; norm_mean, norm_std [N]: mean over tokens of a vector's mean and standard deviation before
-    the norm; gain [N], gain_spread [N]: mean and standard deviation of the gain over its D components.
-    """
-
+    #: [L + 1]: mean norm of a token's vector, after the embeddings and then after each layer.
     length: np.ndarray
+    #: [L]: mean over tokens of |f(x)| / |x|, the norm of attention's update over that of its residual stream.
     attention_update: np.ndarray
+    #: [L]: the same for the FFN.
     ffn_update: np.ndarray
+    #: [L]: mean cosine between a token's vector after a layer and before it.
     cosine: np.ndarray
+    #: N names.
     norms: tuple[str, ...]
+    #: [N]: mean over tokens of a vector's mean before the norm.
     norm_mean: np.ndarray
+    #: [N]: mean over tokens of a vector's standard deviation before the norm.
     norm_std: np.ndarray
+    #: [N]: mean of the gain over its D components.
     gain: np.ndarray
+    #: [N]: standard deviation of the gain over its D components.
     gain_spread: np.ndarray
 
     @property

@@ -56,19 +56,20 @@ LONGEST = 1024
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attribution(Shown):
-    """How pairs of tokens share the cosine of two texts.
+    """How pairs of tokens share the cosine of two texts."""
 
-    matrix float64 [T_a, T_b]: without a unit, like the cosine; cosine: of the two sentence vectors; references:
-    (cos(a, r_b), cos(r_a, b), cos(r_a, r_b)), zeros for an exact split; error: |sum of matrix -
-    `expected_sum`|; steps: points on each path, 0 for an exact split; reference: "none" for an exact split.
-    """
-
+    #: float64 [T_a, T_b], without a unit, like the cosine.
     matrix: np.ndarray
+    #: Of the two sentence vectors.
     cosine: float
+    #: cos(a, r_b), cos(r_a, b), cos(r_a, r_b); zeros for an exact split.
     references: tuple[float, float, float]
+    #: |sum of matrix - `expected_sum`|.
     error: float
+    #: Points on each path; 0 for an exact split.
     steps: int
     layer: int
+    #: "none" for an exact split.
     reference: Reference | Literal["none"]
     a: Tokenized
     b: Tokenized

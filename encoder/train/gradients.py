@@ -36,18 +36,17 @@ MASK_SHARE = 0.15
 
 @dataclass(frozen=True)
 class Setting:
-    """The encoders to measure. The defaults are the paper's; d_ffn 0: as wide as d_model.
-
-    uniform_attention: W_Q and W_K are zero as in the paper, otherwise Xavier. The input is n_rows x n_tokens random
-    tokens.
-    """
+    """The encoders to measure. The defaults are the paper's."""
 
     d_model: int = 256
     n_heads: int = 1
+    #: 0: as wide as d_model.
     d_ffn: int = 0
     activation: Activation = "relu"
+    #: W_Q and W_K are zero as in the paper; otherwise Xavier.
     uniform_attention: bool = True
     vocab_size: int = 1000
+    #: The input is n_rows x n_tokens random tokens.
     n_rows: int = 16
     n_tokens: int = 16
 

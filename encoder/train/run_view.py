@@ -63,35 +63,36 @@ def hits(pattern: np.ndarray | Tensor, source: Tensor) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The encoder after `step` steps. sample [L, H, T, T]: attention on the sample sequence; mean [L, H, T, T]: over
-    the held-out sequences; predicted [T]: class of each token of the sample; sinks [L, H, 5]: `sink_numbers`, over the
-    held-out sequences. Maps leave out registers.
-    """
+    """The encoder after `step` steps. Maps leave out registers."""
 
     step: int
+    #: [L, H, T, T]: attention on the sample sequence.
     sample: np.ndarray
+    #: [L, H, T, T]: over the held-out sequences.
     mean: np.ndarray
+    #: [T]: class of each token of the sample.
     predicted: np.ndarray
+    #: [L, H, 5]: `sink_numbers`, over the held-out sequences.
     sinks: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class RunView:
-    """A run at the time of a poll; it never changes afterwards.
-
-    status: "ready", "waiting", "running", "done", "stopped", "diverged at step n: ...", "failed: ..."; active: whether
-    a thread works or waits for its turn; losses: training loss of each step, nats; curve: step, loss (training, mean
-    since the last point), held_out_loss, accuracy (held-out, share of tokens), learning_rate, seconds; frames:
-    attention during training.
-    """
+    """A run at the time of a poll; it never changes afterwards."""
 
     settings: TaskSettings
+    #: "ready", "waiting", "running", "done", "stopped", "diverged at step n: ..." or "failed: ...".
     status: str
+    #: Whether a thread works or waits for its turn.
     active: bool
     step: int
     seconds: float
+    #: Training loss of each step, in nats.
     losses: tuple[float, ...]
+    #: Points with step, loss (training, mean since the last point), held_out_loss, accuracy (held-out, share of
+    #: tokens), learning_rate and seconds.
     curve: tuple[dict[str, float], ...]
+    #: Attention during training.
     frames: tuple[Frame, ...]
 
     @property

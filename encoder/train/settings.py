@@ -60,34 +60,38 @@ def block(
 class TaskSettings:
     """All that a run depends on: on one machine, the same settings give the same curve.
 
-    position: that of EncoderConfig, or "bias", T5's bias by distance; sandwich: norms before and after each sublayer;
-    attention: words of ATTENTION with commas; trial: draws the weights and batches again, for the same held-out
-    sequences;
-    warmup_steps: the learning rate rises linearly over these and then stays; record_every: steps between two points of
-    the curve; frames: about how many attention maps the run keeps. Raises ConfigError for values out of bounds.
+    Raises ConfigError for values out of bounds.
     """
 
     task: str = "reverse"
     length: int = 16
     n_symbols: int = 10
     norm_placement: NormPlacement = "post"
+    #: That of EncoderConfig, or "bias", T5's bias by distance.
     position: PositionKind | Literal["bias"] = "learned"
     n_layers: int = 1
     n_heads: int = 1
     d_model: int = 32
+    #: 0: four times d_model.
     d_ffn: int = 0
     activation: Activation = "gelu"
     learning_rate: float = 3e-3
+    #: The learning rate rises linearly over these and then stays.
     warmup_steps: int = 50
     steps: int = 400
     batch_size: int = 64
     seed: int = 0
+    #: Steps between two points of the curve.
     record_every: int = 10
+    #: About how many attention maps the run keeps.
     frames: int = 40
     norm_kind: NormKind = "layer"
+    #: Norms before and after each sublayer.
     sandwich: bool = False
     gated: bool = False
+    #: Words of ATTENTION with commas.
     attention: str = ""
+    #: Draws the weights and batches again, for the same held-out sequences.
     trial: int = 0
 
     def __post_init__(self) -> None:

@@ -26,19 +26,23 @@ SPECIAL = ("[PAD]", "[UNK]")
 class Task:
     """A task to learn.
 
-    symbols: the inputs; classes: the answers; draw(n, generator) -> ids [n, T]; answer(ids) -> classes [n, T];
-    source(ids) -> [n, T], the token that has each answer (where attention should lie), or None where no single token
-    has it. Ids count from 0 here; in the vocabulary the special tokens come before them (`ids + offset`).
+    Ids count from 0 here; in the vocabulary the special tokens come before them (`ids + offset`).
     """
 
     name: str
     title: str
     rule: str
     length: int
+    #: The inputs.
     symbols: tuple[str, ...]
+    #: The answers.
     classes: tuple[str, ...]
+    #: (n, generator) -> ids [n, T].
     draw: Callable[[int, torch.Generator], Tensor]
+    #: ids [n, T] -> classes [n, T].
     answer: Callable[[Tensor], Tensor]
+    #: ids [n, T] -> [n, T]: the token that has each answer, where attention should lie; None where no single token has
+    #: it.
     source: Callable[[Tensor], Tensor] | None
 
     @property

@@ -16,19 +16,21 @@ _render = assets.component("curves")
 
 @dataclass(frozen=True)
 class CurveRun:
-    """How one run is drawn, and what it has come to.
-
-    colour: CSS; dash: of its lines, as Plotly names it; status: in words, such as "trains, step 3 of 400"; progress: 0
-    to 1; steps: of the whole run; registers: tokens before its sequence.
-    """
+    """How one run is drawn, and how far it is."""
 
     name: str
+    #: CSS.
     colour: str
+    #: Of its lines, as Plotly names it.
     dash: str
+    #: In words, such as "trains, step 3 of 400".
     status: str
+    #: 0 to 1.
     progress: float
+    #: Of the whole run.
     steps: int
     active: bool
+    #: Tokens before its sequence.
     registers: int = 0
 
 

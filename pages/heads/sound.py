@@ -23,14 +23,18 @@ BARS = 2
 
 @dataclass(frozen=True)
 class Heard:
-    """query: the token; span: its part of the sound, None for a special token; chosen: whether the visitor chose it."""
+    """A sound, and what one of its tokens attends to."""
 
     sound: Sound
     wav: bytes
     layout: SoundLayout
+    #: The token.
     query: int
+    #: Its label.
     name: str
+    #: Its part of the sound; None for a special token.
     span: Span | None
+    #: Whether the visitor chose it.
     chosen: bool
     over: sounds.OverTime
 

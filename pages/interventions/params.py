@@ -25,20 +25,25 @@ COLOURS = {"shared": "Shared tokens", "all": "All"}
 @state.register
 @dataclass(frozen=True)
 class Params:
-    """kind: what the page does to a part of the forward pass. The other fields belong to one kind.
+    """Values of the page; each field but `kind` belongs to one kind of intervention."""
 
-    Ablation: what a click on the map of effects does. Patching: the sentence that vectors are taken from ("": the
-    reader's with one word replaced), that word's number and what replaces it; another input ("": the page chooses),
-    what is replaced, the largest share of the colours, and the selected place: layer, and token or head.
-    """
-
+    #: What the page does to a part of the forward pass.
     kind: Param[str] = choice("ablation", KINDS, url="intervention")
+    #: Ablation: what a click on the map of effects does.
     click: Param[str] = choice("switch", CLICKS, url="effect_click")
+    #: Patching: the sentence that vectors are taken from; "": the reader's with one word replaced.
     other: Param[str] = string(url="patch_with")
+    #: The number of that word.
     word: Param[int | None] = whole_number(None, url="patch_word")
+    #: What replaces it.
     by: Param[str] = string(url="patch_by")
+    #: Another input; "": the page chooses.
     other_input: Param[str] = string(url="patch_input")
+    #: What is replaced.
     where: Param[str] = choice("residual", WHERE, url="patch_where")
+    #: The largest share of the colours.
     colours: Param[str] = choice("shared", COLOURS, url="patch_colours")
+    #: Layer of the selected place.
     layer: Param[int | None] = whole_number(None, url="patch_layer")
+    #: Its token or head.
     place: Param[int | None] = whole_number(None, url="patch_place")

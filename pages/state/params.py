@@ -32,25 +32,27 @@ class ZoomWindow(TypedDict):
 
 @dataclass(frozen=True)
 class Param(Generic[T]):
-    """The declaration of one value.
+    """The declaration of one value."""
 
-    default: its value if the address has none; parse: text of the address -> value; a ValueError gives the
-    reason in words for the screen; format: value -> text; url: its name in the address, by default the field's; shown:
-    the default's name on the screen, if it differs from its text; typed: whether it holds the user's own words, files
-    or folders, which “Copy without the text” leaves out; public: why a value that accepts any text is not typed;
-    options: the words that it can be, if it is one of several; in_links: whether a copied link has it; any_page:
-    whether an address with it may be of any page, and so does not say which page it belongs to.
-    """
-
+    #: Its value if the address has none.
     default: T
+    #: Text of the address -> value; a ValueError gives the reason in words for the screen.
     parse: Callable[[str], T] = field(default=str, compare=False)  # type: ignore[assignment]
+    #: Value -> text.
     format: Callable[[T], str] = field(default=str, compare=False)
+    #: Its name in the address; by default the field's.
     url: str = ""
+    #: The default's name on the screen, if it differs from its text.
     shown: str = ""
+    #: Whether it holds the user's own words, files or folders, which “Copy without the text” leaves out.
     typed: bool = False
+    #: Why a value that accepts any text is not typed.
     public: str = ""
+    #: The words that it can be, if it is one of several.
     options: tuple[str, ...] = ()
+    #: Whether a copied link has it.
     in_links: bool = True
+    #: Whether an address with it may be of any page, and so does not say which page it belongs to.
     any_page: bool = False
 
     @property

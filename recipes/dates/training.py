@@ -25,7 +25,7 @@ from recipes.dates.phrasings import Example, draw
 
 @dataclass(frozen=True)
 class DatesRecipe:
-    """The settings of one run. Both placements share every default. examples: in an epoch, all of them new."""
+    """The settings of one run. Both placements share every default."""
 
     norm_placement: NormPlacement
     d_model: int = 64
@@ -33,6 +33,7 @@ class DatesRecipe:
     n_heads: int = 4
     d_ffn: int = 128
     epochs: int = 12
+    #: In an epoch, all of them new.
     examples: int = 40_000
     batch: int = 96
     learning_rate: float = 2e-3

@@ -33,7 +33,7 @@ MOST_SCALE = 100.0
 
 @dataclass(frozen=True)
 class PairRecipe:
-    """The settings of the run. scale: of cosines in the loss, before the first step; width: W."""
+    """The settings of the run."""
 
     d_model: int = 64
     image_layers: int = 4
@@ -41,7 +41,9 @@ class PairRecipe:
     n_heads: int = 4
     d_ffn: int = 128
     patch_size: int = 2
+    #: W, of the common vectors.
     width: int = 32
+    #: Of cosines in the loss, before the first step.
     scale: float = 1 / 0.07
     epochs: int = 150
     batch: int = 96

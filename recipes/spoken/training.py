@@ -25,9 +25,7 @@ NAME = "spoken-digits"
 
 @dataclass(frozen=True)
 class SpokenRecipe:
-    """The settings of the run. accents_each: of the accents, for each voice;
-    copies: recordings made of each clip.
-    """
+    """The settings of the run."""
 
     d_model: int = 64
     n_layers: int = 4
@@ -36,7 +34,9 @@ class SpokenRecipe:
     n_frames: int = 192
     n_mels: int = 64
     patch_size: int = 16
+    #: Accents for each voice.
     accents_each: int = 8
+    #: Recordings made of each clip.
     copies: int = 3
     epochs: int = 24
     batch: int = 64

@@ -102,7 +102,7 @@ def write_twin(name: str, work: Path, data: Prepared, out: Path) -> Path:
 
 @dataclass(frozen=True)
 class Figures:
-    """The shipped weights on all held-out sentences. previous, following: mean weight, [layer][head]."""
+    """The shipped weights on all held-out sentences."""
 
     n_masked: int
     loss: float
@@ -110,7 +110,9 @@ class Figures:
     unigram_loss: float
     unigram_accuracy: float
     n_parameters: int
+    #: Mean weight on the token before, [layer][head].
     previous: list[list[float]]
+    #: Mean weight on the token after, [layer][head].
     following: list[list[float]]
 
 

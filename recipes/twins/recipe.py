@@ -10,30 +10,30 @@ from encoder.model.config import NORM_PLACEMENTS, EncoderConfig, NormPlacement
 
 @dataclass(frozen=True)
 class TrainingRecipe:
-    """One training run: all that it depends on next to the text.
-
-    steps: length of the learning-rate schedule; stop_after: an earlier end on the same schedule (None: its end);
-    batch_tokens: B x T of a batch; warmup_steps: the rate rises linearly from 0 over these, then falls linearly to 0 at
-    `steps`; clip_norm: longer gradients are scaled to this norm; packed_share: share of the tokens in rows of several
-    sentences, max_positions long, where all other rows hold one sentence; mask_share: share of the tokens that are
-    selected for prediction, of which 80% become [MASK], 10% a random word and 10% stay.
-    """
+    """One training run: all that it depends on next to the text."""
 
     name: str
     norm_placement: NormPlacement
+    #: Length of the learning-rate schedule.
     steps: int
     n_layers: int = 4
     n_heads: int = 4
     d_model: int = 128
     d_ffn: int = 512
     max_positions: int = 128
+    #: B x T of a batch.
     batch_tokens: int = 1024
     learning_rate: float = 1e-3
+    #: The rate rises linearly from 0 over these, then falls linearly to 0 at `steps`.
     warmup_steps: int = 0
+    #: An earlier end on the same schedule; None: its end.
     stop_after: int | None = None
     weight_decay: float = 0.01
+    #: Longer gradients are scaled to this norm.
     clip_norm: float = 1.0
+    #: Share of the tokens in rows of several sentences, max_positions long; all other rows hold one sentence.
     packed_share: float = 0.1
+    #: Share of the tokens that are selected for prediction: 80% become [MASK], 10% a random word, 10% stay.
     mask_share: float = 0.15
     seed: int = 0
     record_every: int = 25

@@ -39,27 +39,25 @@ KEY = "take"
 
 @dataclass(frozen=True)
 class Export:
-    """What a page exports; `draw` is called once, at its end.
+    """What a page exports; `draw` is called once, at its end."""
 
-    view: the page's view; None for a `program`.
-    title: heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
-    frame: returns the numbers as a table; called only for a download.
-    figures: heading -> figure of the report, those that the page drew or a function that returns this mapping.
-    sections: returns the parts of the report, if they are more than figures and the table.
-    lines: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
-    program: a whole Python program for numbers that do not come from the view's model and text.
-    settings: name -> value of the page's options, for the report.
-    verb: the command of `encoderscope` that runs the same and gives such numbers; "" where none does.
-    """
-
+    #: The page's view; None for a `program`.
     view: View | None
+    #: Heading of the report and name of the files, such as "L2 H3 of all-MiniLM-L6-v2".
     title: str
+    #: Returns the numbers as a table; called only for a download.
     frame: Callable[[], pd.DataFrame]
+    #: heading -> figure of the report: those that the page drew, or a function that returns this mapping.
     figures: Mapping[str, go.Figure] | Callable[[], Mapping[str, go.Figure]] = field(default_factory=dict)
+    #: Returns the parts of the report, if they are more than figures and the table.
     sections: Callable[[], Sequence[Section]] | None = None
+    #: Python that gives the numbers from `model` and `trace`; the lines that make these two are added.
     lines: str = ""
+    #: A whole Python program, for numbers that do not come from the view's model and text.
     program: str = ""
+    #: name -> value of the page's options, for the report.
     settings: Mapping[str, object] = field(default_factory=dict)
+    #: The command of `encoderscope` that runs the same and gives such numbers; "" where none does.
     verb: str = ""
 
     def draw(self) -> None:
