@@ -35,8 +35,8 @@ GENERATED = HERE / "generated"
 TEXTS = {
     "readme": ROOT / "README.md", "contributing": ROOT / "CONTRIBUTING.md", "architecture": ROOT / "ARCHITECTURE.md",
     "changelog": ROOT / "CHANGELOG.md", "security": ROOT / ".github/SECURITY.md",
-    "conduct": ROOT / ".github/CODE_OF_CONDUCT.md", "glossary": ROOT / "pages/core/words/glossary.md",
-    "references": ROOT / "pages/core/words/references.md",
+    "conduct": ROOT / ".github/CODE_OF_CONDUCT.md", "glossary": ROOT / "encoder/words/glossary.md",
+    "references": ROOT / "encoder/words/references.md",
 }  # fmt: skip
 API = """# The Python interface
 

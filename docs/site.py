@@ -10,10 +10,10 @@ from markdown_it import MarkdownIt
 from docs.browser_site import SiteModel, SitePage, controls, drawings, write
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 from encoder.inputs import digits
+from encoder.words.glossary import GROUPS
 from pages.core.frame import input_row
 from pages.core.frame.frame import import_params
 from pages.core.widgets import examples
-from pages.core.words.glossary import GROUPS
 from pages.teaching.lessons import library, material
 from pages.teaching.lessons.lesson import Lesson
 

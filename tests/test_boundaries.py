@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
-    {"errors", "verbs", "version"},
+    {"errors", "verbs", "version", "words"},
     {"drawing", "model", "own"},
     {"edits", "inputs"},
     {"trace"},
@@ -63,6 +63,7 @@ ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
 ENGINE_USES |= {"ray"}  # the extra "corpus"
+ENGINE_USES |= {"anyio", "jsonschema", "mcp", "mcp_types"}  # the extra "mcp"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 

@@ -34,7 +34,7 @@ from tests.conftest import ROOT
 CAT = "The cat sat on the mat"
 TEXTS = ["A cat sat.", "A dog ran fast.", "The mat is red."]
 #: Commands that serve, or change more than files of the reader's folder.
-NOT_RUN = {"app", "serve", "lesson preview"}
+NOT_RUN = {"app", "serve", "lesson preview", "mcp"}
 
 
 @pytest.fixture

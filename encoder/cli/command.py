@@ -37,10 +37,13 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Option:
-    """An option or a place of a command. names, settings: as `ArgumentParser.add_argument` takes them."""
+    """An option or a place of a command."""
 
     names: tuple[str, ...]
+    #: As `ArgumentParser.add_argument` accepts them.
     settings: Mapping[str, Any]
+    #: As commands.toml declares them: `type` is a name there, and `least` and `most` are its limits.
+    declared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -57,6 +60,7 @@ def option(
 
     also: more names; type, choices: of `values`; least, most, words: of the type `whole`.
     """
+    declared = {**settings, "type": type, "choices": choices}
     limits = {key: settings.pop(key) for key in ("least", "most", "words") if key in settings}
     if type:
         settings["type"] = whole(**limits) if type == "whole" else TYPES[type]
@@ -66,7 +70,7 @@ def option(
         settings["help"] = argparse.SUPPRESS
     elif settings.get("default") not in (None, []):
         settings["help"] += " (default: %(default)s)"
-    return Option((name, *also), settings)
+    return Option((name, *also), settings, declared)
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message with a suggestion, and exit with 2."""
+        super().error(self.suggested(message))
+
+    def suggested(self, message: str) -> str:
+        """The message, with the option or choice that an unknown one resembles."""
         unknown = re.search(r"unrecognized arguments: ([^\s=]+)|invalid choice: '([^']+)'", message)
-        super().error(f"{message}{near(next(filter(None, unknown.groups())), self._known) if unknown else ''}")
+        return f"{message}{near(next(filter(None, unknown.groups())), self._known) if unknown else ''}"
 
 
 def _filled(text: str) -> str:

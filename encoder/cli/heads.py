@@ -1,4 +1,5 @@
-"""Commands about heads: `trace` (attention weights), `measure` (measures and types), `align` (known pairs)."""
+"""Commands about heads: `trace` (attention weights), `measure` (measures and types), `align` (known pairs); and
+`norms`, about the residual stream between them."""
 
 import argparse
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import torch
 from encoder import export
 from encoder.cli import inputs
 from encoder.cli.command import CommandError, Result
+from encoder.documents.tables import norms_frame, stream_frame
 from encoder.drawing import still
 from encoder.drawing.still import Still
 from encoder.encoders.named import NamedEncoder
@@ -18,6 +20,7 @@ from encoder.maps import aggregate
 from encoder.measure import head_types
 from encoder.measure.head_alignment import read_pairs, score_heads
 from encoder.measure.head_measures import head_measures
+from encoder.measure.norms import statistics
 from encoder.trace.trace import Trace
 
 #: Heads that are printed without --out.
@@ -150,4 +153,19 @@ def aligned(item: inputs.Input) -> Result:
         facts=item.facts(chance=found.chance, offset=distance, offset_precision=precision),
         shown=lambda: table.head(PRINTED),
         said=f"{said}precision {precision:.3f}",
+    )
+
+
+def normalised(item: inputs.Input) -> Result:
+    """Each token at each norm, or the residual stream layer by layer."""
+    trace, of_tokens = item.trace, item.options.what == "norms"
+    table = norms_frame(trace) if of_tokens else stream_frame({item.model.name: trace}).drop(columns="model")
+    found = statistics(trace)
+    return Result(
+        lambda: [table],
+        lambda: {"before": np.stack(found.before), "after": np.stack(found.after), "norms": np.array(found.names)},
+        lambda: still.matrix("standard deviation before the norm", found.before[1], found.names, trace.labels),
+        name=f"{len(found.names)} norms of {item.model.name}, {trace.n_tokens:,} tokens",
+        facts=item.facts(),
+        shown=lambda: table.head(PRINTED) if of_tokens else table,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from encoder.cli.command import Command, CommandError
 from encoder.cli.progress import track
 
 if TYPE_CHECKING:
+    from encoder.encoders.joint import JointEncoder
     from encoder.encoders.named import NamedEncoder
     from encoder.encoders.text import TextEncoder
     from encoder.run import ModelSpec
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Rows that were left out and are named.
 PRINTED = 5
+#: Models that one process keeps open.
+MOST_OPEN = 2
 
 
 class Misuse(CommandError):
@@ -71,10 +76,24 @@ def _take_run(options: argparse.Namespace, command: Command) -> None:
 
 def towers(options: argparse.Namespace) -> list[NamedEncoder]:
     """The encoders of the model, that of texts first, with the norms where --norm says."""
+    found = list(_opened(options.model, options.device, _state_of(options.model)).towers.values())
+    return found if options.norm == "trained" else [one.with_norm_placement(options.norm) for one in found]
+
+
+@lru_cache(MOST_OPEN)
+def _opened(source: str, device: str, state: int) -> NamedEncoder | JointEncoder:
+    """The model, which stays open for the next question to it. state: of its files, so that changed ones open again."""
     from encoder.checkpoints import load
 
-    found = list(load(options.model, device=options.device).towers.values())
-    return found if options.norm == "trained" else [one.with_norm_placement(options.norm) for one in found]
+    return load(source, device=device)
+
+
+def _state_of(source: str) -> int:
+    """The last change of a folder's files, in nanoseconds; 0 for a name."""
+    try:
+        return max((one.stat().st_mtime_ns for one in os.scandir(source)), default=0)
+    except OSError:
+        return 0
 
 
 def text_model(options: argparse.Namespace) -> TextEncoder:

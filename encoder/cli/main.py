@@ -8,13 +8,11 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 from encoder import own
-from encoder.cli import completion, inputs, writing
+from encoder.cli import completion, inputs, running, writing
 from encoder.cli.command import (
     EXIT_CODES,
     FAILED,
@@ -24,13 +22,12 @@ from encoder.cli.command import (
     Command,
     CommandError,
     Parser,
-    declared,
     near,
 )
 from encoder.errors import EncoderError
 from encoder.version import __version__
 
-COMMANDS = declared()
+COMMANDS = running.COMMANDS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,27 +70,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(command: Command, options: argparse.Namespace) -> int:
     """Run a command with its options, and write what it found."""
-    options.command = command
-    if command.takes:
-        inputs.settle(options, command)
-    if command.formats:
-        writing.settle(options, command)
-    if getattr(options, "mean", False):
-        from encoder.cli import means
-
-        return writing.write(means.over_texts(options), options)
-    found = function(command)
-    if command.takes == "each":
-        return writing.write((replace(found(one), number=one.number) for one in inputs.traces(options)), options)
-    result = found(options)
-    return result if isinstance(result, int) else writing.write(result, options)
+    found = running.found(command, function(command), options)
+    return found if isinstance(found, int) else writing.write(found, options)
 
 
-def function(command: Command) -> Callable[[Any], Any]:
-    """The function of a command, which gets the options, or each input that was run; gives its result or exit code."""
-    module, _, name = command.function.partition(".")
-    found: Callable[[Any], Any] = getattr(import_module(f"encoder.cli.{module}"), name)
-    return found
+def function(command: Command) -> running.Function:
+    """The function that commands.toml names for a command."""
+    module, _, name = command.function.rpartition(".")
+    named: running.Function = getattr(import_module(f"encoder.cli.{module}"), name)
+    return named
 
 
 def _drop_output() -> None:

@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from encoder.trace import gradual
@@ -10,6 +11,8 @@ from encoder.trace import gradual
 V = TypeVar("V")
 #: Seconds between two changes of the line.
 BETWEEN = 0.2
+#: Who else hears of the work in this context, by what is done and the total; it may raise, which ends the work.
+LISTENER: ContextVar[Callable[[float, float], None] | None] = ContextVar("listener", default=None)
 
 
 class Shown:
@@ -21,6 +24,8 @@ class Shown:
 
     def __call__(self, done: float, total: float = 1, before: float = 0) -> None:
         """before: what an earlier run has done."""
+        if (listener := LISTENER.get()) is not None:
+            listener(done, total)
         now = time.monotonic()
         if not self._terminal or (done < total and now - self._last < BETWEEN):
             return

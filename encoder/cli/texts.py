@@ -66,7 +66,8 @@ def embed(options: argparse.Namespace) -> Iterator[Result]:
     )
 
 
-def _cosines(vectors: np.ndarray) -> np.ndarray:
+def cosines_of(vectors: np.ndarray) -> np.ndarray:
+    """[N, N]: the cosine of each pair of vectors [N, E]."""
     directions = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     found: np.ndarray = directions @ directions.T
     return found
@@ -75,7 +76,7 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
 def _pairs(vectors: np.ndarray, names: Sequence[str]) -> Still:
     """The cosines of the first inputs."""
     title = "cosine" if len(names) <= DRAWN else f"cosine of the first {DRAWN}"
-    return still.matrix(title, _cosines(vectors[:DRAWN]), *[names[:DRAWN]] * 2, signed=True)
+    return still.matrix(title, cosines_of(vectors[:DRAWN]), *[names[:DRAWN]] * 2, signed=True)
 
 
 def search(options: argparse.Namespace) -> Iterator[Result]:
@@ -177,7 +178,7 @@ def similarity(options: argparse.Namespace) -> Iterator[Result]:
         if len(texts) > MOST_COMPARED:
             raise CommandError(f"similarity compares up to {MOST_COMPARED:,} texts, not {len(texts):,}: use search.")
         vectors = model.embed(texts).float().cpu().numpy()
-        cosines = _cosines(vectors)
+        cosines = cosines_of(vectors)
         pairs = [(a, b, cosines[a, b], texts[a], texts[b]) for a, b in combinations(range(len(texts)), 2)]
         table = pd.DataFrame(pairs, columns=["a", "b", "cosine", "sentence_a", "sentence_b"])
         yield Result(

@@ -107,6 +107,14 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
         partial.unlink(missing_ok=True)
 
 
+def as_json(result: Result) -> dict[str, Any]:
+    """What `--json` writes of a result: its facts and rows, to the digit."""
+    content = io.BytesIO()
+    _json(iter([result]), content, argparse.Namespace())
+    found: dict[str, Any] = json.loads(content.getvalue())
+    return found
+
+
 def say(options: argparse.Namespace, sentence: str, facts: Mapping[str, Any]) -> None:
     """Print what a command did that writes no table: in a sentence, or with --json as one object."""
     print(json.dumps(facts) if options.json else sentence)

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from encoder.words.glossary import GROUPS
+from encoder.words.references import REFERENCES
 from pages.core.frame.frame import heading, show
 from pages.core.widgets import glossary_panel
-from pages.core.words.glossary import GROUPS
-from pages.core.words.references import REFERENCES
 from pages.glossary.params import Params
 from pages.state import state
 

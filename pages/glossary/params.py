@@ -1,7 +1,7 @@
 """The values of the page Glossary in the address."""
 
-from pages.core.words.glossary import BY_KEY
-from pages.core.words.references import BY_KEY as REFERENCES
+from encoder.words.glossary import BY_KEY
+from encoder.words.references import BY_KEY as REFERENCES
 from pages.state import Param, choice, state
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.serving import rooms
+from encoder.words.glossary import TERMS
 from pages.core.frame import finding
-from pages.core.words.glossary import TERMS
 from pages.state.former import FORMER
 from pages.teaching.lessons import library
 from tests.conftest import ROOT

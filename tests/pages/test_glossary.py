@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from encoder.words.glossary import BY_KEY, TERMS, Term
+from encoder.words.references import BY_KEY as BY_NAME
+from encoder.words.references import REFERENCES, Reference
 from pages.core.words import glossary, references
-from pages.core.words.glossary import BY_KEY, TERMS, Term
-from pages.core.words.references import BY_KEY as BY_NAME
-from pages.core.words.references import REFERENCES, Reference
 from pages.state import links
 from tests.conftest import ROOT
 from tests.pages.apps import assert_well, visit
@@ -88,7 +88,12 @@ def on_screen() -> Iterator[tuple[str, str]]:
                 docstrings.add(node.body[0].value)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
                 yield path.name, node.value
-    for path in (*ROOT.glob("pages/**/*.md"), *ROOT.glob("encoder/**/*.toml"), *ROOT.glob("pages/**/*.yml")):
+    for path in (
+        *ROOT.glob("pages/**/*.md"),
+        *ROOT.glob("encoder/words/*.md"),
+        *ROOT.glob("encoder/**/*.toml"),
+        *ROOT.glob("pages/**/*.yml"),
+    ):
         if path.name != "references.md":
             yield path.name, path.read_text(encoding="utf-8")
 
@@ -131,7 +136,7 @@ def test_pages_link_their_sources_and_have_the_panel() -> None:
 
 
 def test_the_files_hold_every_entry_in_its_form() -> None:
-    words = ROOT / "pages/core/words"
+    words = ROOT / "encoder/words"
     assert len(TERMS) == (words / "glossary.md").read_text(encoding="utf-8").count("\n### ") > 30
     entries = (words / "references.md").read_text(encoding="utf-8").split("\n\n")[2:]
     assert [entry.strip() for entry in entries] == [one.entry() for one in REFERENCES]

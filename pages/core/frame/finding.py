@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from encoder.checkpoints import BUNDLED
+from encoder.words.glossary import TERMS
 from pages.components.find import find
 from pages.core.frame import companions
 from pages.core.frame.navigation import Page
 from pages.core.stores import cache
 from pages.core.view import SOURCES, ViewParams, selection
 from pages.core.widgets import examples
-from pages.core.words.glossary import TERMS
 from pages.state import links, state
 from pages.state.former import current
 

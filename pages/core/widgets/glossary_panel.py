@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from encoder.words import references
+from encoder.words.glossary import BY_KEY
 from pages.components.lazy import expander
-from pages.core.words import glossary, references
-from pages.core.words.glossary import BY_KEY
+from pages.core.words import glossary
 from pages.state import controlled, links
 
 _FOUND = "words-found"

@@ -1,56 +1,14 @@
-"""The glossary's terms, from `glossary.md`; links to them from words, and the terms in Markdown."""
+"""Links from words to the terms of the glossary, and the terms in Markdown."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import streamlit as st
 
+from encoder.words.glossary import BY_WORD, Term
 from pages.core.words.references import cited
 from pages.state import links
-
-
-@dataclass(frozen=True)
-class Term:
-    """One term.
-
-    definition: two sentences without markup, which are also the tooltip of a link; page: the folder of the page where
-    you see it; more: a formula (in dollars) or a number; words: other spellings; source: the paper that it is from.
-    """
-
-    name: str
-    definition: str
-    page: str
-    more: str = ""
-    words: tuple[str, ...] = ()
-    source: str = ""
-
-    @property
-    def key(self) -> str:
-        """Its name in the address."""
-        return self.name.lower().replace(" ", "-").replace("_", "-")
-
-
-def _term(entry: str) -> Term:
-    """A term as the file has it: its name, its definition, perhaps a formula or a number, then named lines."""
-    name, definition, *lines = filter(None, map(str.strip, entry.splitlines()))
-    named = dict(line.split(": ", 1) for line in lines if line.startswith(("Also: ", "Source: ", "Page: ")))
-    more = next((line for line in lines if line.partition(": ")[0] not in named), "")
-    words = tuple(named["Also"].split(", ")) if "Also" in named else ()
-    return Term(name, definition, named["Page"], more, words, named.get("Source", ""))
-
-
-def _groups(text: str) -> dict[str, tuple[Term, ...]]:
-    groups = (re.split("^### ", part, flags=re.MULTILINE) for part in re.split("^## ", text, flags=re.MULTILINE)[1:])
-    return {name.strip(): tuple(map(_term, entries)) for name, *entries in groups}
-
-
-#: Group -> its terms, in an order in which they can be read.
-GROUPS = _groups(Path(__file__).with_name("glossary.md").read_text(encoding="utf-8"))
-TERMS = tuple(term for terms in GROUPS.values() for term in terms)
-BY_KEY = {term.key: term for term in TERMS}
 
 #: More links than this in an opening would hide what it says.
 MOST_LINKS = 3
@@ -58,10 +16,9 @@ MOST_LINKS = 3
 _QUESTION = "_question_place"
 #: Names, formulas, code, links and coloured words are left as they are.
 _PROTECTED = re.compile(r"(\*\*.+?\*\*|`[^`]*`|\$[^$]*\$|!?\[[^\]]*\]\([^)]*\)|:\w+\[[^\]]*\])", re.DOTALL)
-_BY_WORD = {word.lower(): term for term in TERMS for word in (term.name, *term.words)}
 #: Longer words first: “attention sink” is one term. "[MASK]" is not a use of “mask”.
 _WORDS = re.compile(
-    r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(_BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
+    r"(?<![\w\[-])(" + "|".join(re.escape(word) for word in sorted(BY_WORD, key=len, reverse=True)) + r")(?![\w\]-])",
     re.IGNORECASE,
 )
 
@@ -96,7 +53,7 @@ def opening(text: str) -> None:
 
 def _linker(seen: set[str], most: int) -> Callable[[re.Match[str]], str]:
     def link(found: re.Match[str]) -> str:
-        term = _BY_WORD[found.group().lower()]
+        term = BY_WORD[found.group().lower()]
         if term.key in seen or len(seen) == most:
             return found.group()
         seen.add(term.key)

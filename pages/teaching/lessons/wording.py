@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from encoder.figures.numbers import exact_or_three_digits, three_digits
-from pages.core.words.glossary import TERMS
+from encoder.words.glossary import TERMS
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, misconceptions, read_answer

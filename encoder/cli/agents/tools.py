@@ -1,0 +1,414 @@
+"""The questions that an agent may ask, one row each: its arguments, the command that answers, and the sentence.
+
+A tool's arguments are options of that command, so limits and words are those of commands.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import spearmanr
+
+from encoder.cli import effects, heads, running, texts
+from encoder.cli.agents import glossary
+from encoder.cli.agents.answer import Answer
+from encoder.cli.agents.asking import LONGEST, Reply, ask, check, option_of, schema_of
+from encoder.run import ModelSpec, Place, Run, Text
+from encoder.run.address import Link
+from encoder.run.code import model_lines, python_lines
+
+#: Arguments of every tool about a model.
+MODEL = {
+    "type": "string",
+    "maxLength": LONGEST,
+    "default": "minilm",
+    "description": "a bundled model (minilm, twin-pre, twin-post, ...), or a folder below --models-root",
+}
+DETAIL = {"type": "boolean", "default": False, "description": "200 rows in place of 10"}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A question about a model."""
+
+    name: str
+    #: The question, and what an answer holds.
+    question: str
+    #: The command of `encoderscope` that answers, and its function.
+    command: str
+    function: running.Function
+    #: Argument -> option of the command, without dashes.
+    arguments: Mapping[str, str]
+    required: Sequence[str]
+    #: The rows in the order of their weight, and the sentence about them.
+    answer: Callable[[Reply], tuple[Sequence[Mapping[str, Any]], str]]
+    units: Mapping[str, str]
+    limit: str
+    #: The page of the app that shows it, and its own values.
+    page: str = "heads"
+    values: Mapping[str, str] = field(default_factory=dict)
+    #: Python lines after those that make `model` and `trace`.
+    lines: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    #: Options that are always given.
+    always: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        command = running.COMMANDS[self.command]
+        own = {name: schema_of(option_of(command, option)) for name, option in self.arguments.items()}
+        for name in self.arguments:
+            if name == "text":  # one text of an option that may be repeated
+                own[name] = own[name]["items"] | {"description": own[name]["description"], "minLength": 1}
+            elif own[name].get("type") == "array":
+                own[name]["minItems"] = 1
+        return {
+            "type": "object",
+            "properties": {"model": MODEL, **own, "detail": DETAIL},
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+    def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """The answer to the question with these arguments. Raises CommandError and EncoderError."""
+        reply = self.ask(given, root)
+        rows, said = self.answer(reply)
+        run = self._run(given, reply)
+        return Answer(
+            said,
+            rows,
+            self.units,
+            self.limit,
+            reply.facts,
+            Link(self.page, run, {**self.values}).address,
+            self._python(run, given),
+            reply.line,
+        )
+
+    def _python(self, run: Run, given: Mapping[str, Any]) -> str:
+        if "text" in self.arguments:
+            return python_lines(run, self.lines(given))
+        return f"import encoder\n{model_lines(run.model)}\n{self.lines(given)}\n"
+
+    def ask(self, given: Mapping[str, Any], root: Path | None) -> Reply:
+        """What the command finds with these arguments. Raises CommandError and EncoderError."""
+        options = {option: given.get(name) for name, option in self.arguments.items()}
+        return ask(
+            running.COMMANDS[self.command],
+            self.function,
+            given.get("model", "minilm"),
+            {**options, **self.always},
+            root,
+        )
+
+    def _run(self, given: Mapping[str, Any], reply: Reply) -> Run:
+        first = given["text"] if "text" in given else given["texts"][0]
+        select = given.get("tokens") or []
+        spec = ModelSpec(reply.options.model, norm=reply.options.norm)
+        place = Place(given.get("layer"), given.get("head"), select[0] if len(select) == 1 else None)
+        return Run(spec, Text(str(first), given.get("pair") or None), place=place)
+
+
+def _strongest(rows: Sequence[Mapping[str, Any]], column: str) -> list[Mapping[str, Any]]:
+    """The rows by the size of a number, the largest first; rows without it last."""
+    return sorted(rows, key=lambda row: -abs(row[column]) if row[column] is not None else 1.0)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _attended(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    rows = _strongest(reply.rows, "weight")
+    selected = " and ".join(f"“{row['token']}”" for row in reply.rows if row["selected"])
+    names = ", ".join(f"“{row['token']}” ({row['position']}): {_number(row['weight'])}" for row in rows[:3])
+    direction = "attends most to" if reply.options.direction != "from" else "receives most attention from"
+    at = f"L{reply.options.layer} H{reply.options.head}"
+    uniform = 1 / len(rows)
+    return rows, f"In {at}, {selected} {direction} {names}. Uniform attention would be {_number(uniform)}."
+
+
+def _measured(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    measure = reply.options.measure
+    wanted = [row for row in reply.rows if row[measure] is not None]
+    rows = sorted(wanted, key=lambda row: -row[measure])
+    columns = [{name: row[name] for name in ("layer", "head", "types", measure)} for row in rows]
+    names = ", ".join(f"L{row['layer']} H{row['head']}: {_number(row[measure])}" for row in rows[:3])
+    return columns, f"Largest {measure}: {names}, of {len(reply.rows)} heads."
+
+
+def _effects(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    rows = _strongest(reply.rows, "effect")
+
+    def name(row: Mapping[str, Any]) -> str:
+        return f"L{row['layer']} H{row['head']}" if "head" in row else f"L{row['layer']} {row['sublayer']}"
+
+    largest = ", ".join(f"{name(row)}: {row['effect']:+.3g}" for row in rows[:3])
+    what = "head" if reply.options.what == "heads" else "sublayer"
+    return rows, f"Switched off by itself, the {what} with the largest change of {reply.options.outcome} is {largest}."
+
+
+def _stream(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    rows = reply.rows
+    if reply.options.what == "norms":
+        widest = max(rows, key=lambda row: row["std_before"])
+        said = f"Largest standard deviation before a norm: {_number(widest['std_before'])}, at {widest['norm']}"
+        return rows, f"{said}, token “{widest['token']}” ({widest['position']})."
+    lengths = [row["value"] for row in rows if row["what"] == "length"]
+    growth = lengths[-1] / lengths[0]
+    said = f"The norm of the residual stream goes from {_number(lengths[0])} after the embeddings"
+    return rows, f"{said} to {_number(lengths[-1])} after the last layer: {_number(growth)} times."
+
+
+def _embedded(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    rows = reply.rows
+    width = sum(name.startswith("v") and name[1:].isdigit() for name in rows[0])
+    return rows, f"{len(rows)} {'vector' if len(rows) == 1 else 'vectors'} of {width} numbers."
+
+
+def _ranked(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    first = reply.rows[0]
+    return reply.rows, f"Rank 1, cosine {_number(first['cosine'])}: “{first['sentence'][:80]}”."
+
+
+def _alike(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
+    return reply.rows, f"{reply.result.name}."
+
+
+def _effect_lines(given: Mapping[str, Any]) -> str:
+    outcome = effects.outcome_of(given.get("outcome", "sentence"))
+    said = repr(outcome) if isinstance(outcome, str) else f"encoder.causal.{outcome!r}"
+    function = "leave_out_each_sublayer" if given.get("what") == "sublayers" else "ablate_each_head"
+    return f"effects = encoder.causal.{function}(model, trace, {said})"
+
+
+def _search_lines(given: Mapping[str, Any]) -> str:
+    collection = f"collection = encoder.search.embed(model, {given['texts']!r})"
+    near = f"encoder.search.nearest(collection, model, query, {given.get('k', 10)})"
+    return f"{collection}\nfound = [{near} for query in {given['query']!r}]"
+
+
+HEADS = {"layer": "from 0", "head": "from 0"}
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "what_a_token_attends_to",
+            "What does a token attend to in a head? Or, with direction from: what attends to it? The weights of all "
+            "tokens, the largest first. Tokens are positions from 0; [CLS] or its like is 0.",
+            "trace",
+            heads.traced,
+            {"text": "text", "tokens": "select", "layer": "layer", "head": "head", "direction": "direction"}
+            | {"pair": "pair", "norm": "norm"},
+            ("text", "tokens", "layer", "head"),
+            _attended,
+            {"weight": "attention weight, 0 to 1; the weights of one query sum to 1", "position": "from 0"},
+            "A weight says what is fetched, not what it changes: ask what_changes_without_a_part for that.",
+            values={"view": "text"},
+            lines=lambda given: f"weights = trace.attention({given['layer']}, {given['head']})",
+            always={"view": "text"},
+        ),
+        Tool(
+            "which_head_does_what",
+            "Which head does X? Every head by a measure (entropy, distance, previous, next, self, ...) with its types, "
+            "such as previous-token or positional, on one text.",
+            "measure",
+            heads.measured,
+            {"text": "text", "measure": "measure", "queries": "queries", "pair": "pair", "norm": "norm"},
+            ("text",),
+            _measured,
+            HEADS | {"types": "types of the head on this text"},
+            "One text shows one case: a type is a description of these weights, not of what the head is for.",
+            page="head_types",
+            lines=lambda _: "table = encoder.measure.heads(trace).table()",
+        ),
+        Tool(
+            "what_changes_without_a_part",
+            "What does a head, or an attention or feed-forward sublayer, change? Each is switched off by itself; the "
+            "effect is the change of an outcome.",
+            "ablate",
+            effects.ablated,
+            {"text": "text", "what": "what", "outcome": "outcome", "pair": "pair", "norm": "norm"},
+            ("text",),
+            _effects,
+            HEADS | {"effect": "outcome without the part, minus the outcome with it"},
+            "Other parts can take over what a part did, so a small effect does not mean that it does nothing.",
+            page="interventions",
+            lines=_effect_lines,
+        ),
+        Tool(
+            "norms_and_residual_stream",
+            "What do the norms and the residual stream do? Mean and standard deviation of each token at each norm, or "
+            "with what stream the growth of the residual stream by layer. norm pre or post moves the norms.",
+            "norms",
+            heads.normalised,
+            {"text": "text", "what": "what", "pair": "pair", "norm": "norm"},
+            ("text",),
+            _stream,
+            {"std_before": "standard deviation over the components before the norm", "value": "see `what`"},
+            "With norms moved, the same weights run without retraining.",
+            page="norms",
+            lines=lambda _: "stream = encoder.measure.stream(trace)",
+        ),
+        Tool(
+            "embed",
+            "What is the vector of each text? The vectors as the checkpoint makes them, with its pooling and prompt.",
+            "embed",
+            texts.embed,
+            {"texts": "text", "prompt": "prompt", "norm": "norm"},
+            ("texts",),
+            _embedded,
+            {"v0": "component 0, and so on; without a unit"},
+            "Vectors of two models cannot be compared with each other.",
+            page="search",
+            lines=lambda given: f"vectors = model.embed({given['texts']!r})",
+        ),
+        Tool(
+            "which_texts_are_nearest",
+            "Which texts are nearest to a query, and how far is each of the others? Every text, its cosine and rank.",
+            "search",
+            texts.search,
+            {"texts": "text", "query": "query", "k": "k", "norm": "norm"},
+            ("texts", "query"),
+            _ranked,
+            {"cosine": "-1 to 1", "rank": "from 1"},
+            "How large a cosine is for unrelated texts differs from model to model.",
+            page="search",
+            lines=_search_lines,
+        ),
+        Tool(
+            "why_two_texts_are_alike",
+            "Why are two texts alike? Their cosine, and the pairs of tokens that make it.",
+            "similarity",
+            texts.similarity,
+            {"texts": "text", "norm": "norm"},
+            ("texts",),
+            _alike,
+            {"value": "part of the cosine"},
+            "The parts add up to the number that `assumptions` names.",
+            page="similarity",
+            lines=lambda given: f"found = encoder.similarity.attribute(model, *{given['texts']!r})",
+        ),
+    )
+}
+
+
+PICTURE_OF = {"enum": list(TOOLS), "description": "the question that the picture answers"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models, or one with its norms in two places, on the same texts."""
+
+    question = (
+        "Do two models, or one model with its norms moved, find the same texts alike? The cosine of each pair of texts "
+        "by both, and how well the two orders agree."
+    )
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        norm = schema_of(option_of(running.COMMANDS["embed"], "norm"))
+        properties = {"first": MODEL, "second": MODEL, "first_norm": norm, "second_norm": norm, "detail": DETAIL}
+        both = TOOLS["embed"].schema["properties"]["texts"] | {"minItems": 2}
+        return {
+            "type": "object",
+            "properties": {"texts": both, **properties},
+            "required": ["texts", "first", "second"],
+            "additionalProperties": False,
+        }
+
+    def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """The cosines by both. Raises CommandError and EncoderError."""
+        replies = [
+            ask(
+                running.COMMANDS["embed"],
+                texts.embed,
+                given[name],
+                {"text": given["texts"], "norm": given.get(f"{name}_norm")},
+                root,
+            )
+            for name in ("first", "second")
+        ]
+        cosines = [texts.cosines_of(reply.arrays["vectors"]) for reply in replies]
+        rows = [
+            {"a": a, "b": b, "first": float(cosines[0][a, b]), "second": float(cosines[1][a, b])}
+            for a, b in combinations(range(len(given["texts"])), 2)
+        ]
+        for row in rows:
+            row["difference"] = row["second"] - row["first"]
+        rows = sorted(rows, key=lambda row: -abs(row["difference"]))
+        names = [f"{reply.result.facts['Model']}" for reply in replies]
+        said = (
+            f"The largest difference between {names[0]} and {names[1]} is {rows[0]['difference']:+.3g}, for texts "
+            f"{rows[0]['a']} and {rows[0]['b']}"
+        )
+        if len(rows) > 2:
+            rank = spearmanr([row["first"] for row in rows], [row["second"] for row in rows]).statistic
+            said += f"; the rank correlation of all {len(rows)} pairs is {rank:.3f}"
+        return Answer(
+            f"{said}.",
+            rows,
+            {"first": "cosine by the first model", "second": "cosine by the second model"},
+            "Models use different ranges of cosines: compare the order of pairs, not single numbers.",
+            {"first": names[0], "second": names[1]},
+            command=" && ".join(reply.line for reply in replies),
+        )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture of a question, drawn without a browser."""
+
+    question = "What does an answer look like? Its picture as PNG: the question in `of`, with the question's arguments."
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema: `of`, and the arguments of all questions, which `run` checks by their own."""
+        own = {name: one for tool in TOOLS.values() for name, one in tool.schema["properties"].items()}
+        return {
+            "type": "object",
+            "properties": {"of": PICTURE_OF, **{name: one for name, one in own.items() if name != "detail"}},
+            "required": ["of"],
+            "additionalProperties": False,
+        }
+
+    def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """The picture. Raises CommandError and EncoderError."""
+        tool = TOOLS[given["of"]]
+        own = {name: value for name, value in given.items() if name != "of"}
+        check(own, tool.schema)
+        reply = tool.ask(own, root)
+        return Answer(
+            f"The picture of {reply.result.name}.", command=f"{reply.line} --out picture.png", png=reply.png()
+        )
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a term means."""
+
+    question = "What does a term of the field mean? Its definition, and the work that it is from."
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its argument."""
+        term = {"type": "string", "maxLength": 100, "description": "a term, such as attention sink"}
+        return {"type": "object", "properties": {"term": term}, "required": ["term"], "additionalProperties": False}
+
+    def run(self, given: Mapping[str, Any], root: Path | None) -> Answer:
+        """Its entry of the glossary. Raises Misuse for an unknown term."""
+        return glossary.find(str(given["term"]))
+
+
+#: Every question, by the name that an agent calls.
+QUESTIONS: dict[str, Tool | Comparison | Picture | Meaning] = {
+    **TOOLS,
+    "do_two_models_agree": Comparison(),
+    "picture": Picture(),
+    "what_a_term_means": Meaning(),
+}
