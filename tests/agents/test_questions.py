@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from encoder.cli.agents.server import make_server
 from encoder.cli.agents.tools import QUESTIONS, TOOLS
 from encoder.run.address import read_link
 from encoder.words.glossary import BY_WORD, TERMS
+from tests.conftest import ROOT
 
 CAT = "The cat sat on the mat"
 TEXTS = ["A cat sat on a mat.", "A kitten rested on a rug.", "The court raised the tax on fuel."]
@@ -259,6 +261,25 @@ def test_every_question_has_a_picture(name: str):
 @pytest.mark.parametrize("term", ["attention sink", "residual stream", TERMS[0].name, "Heads"])
 def test_a_term_has_its_definition(term: str):
     assert answered("what_a_term_means", {"term": term})["answer"] == BY_WORD[term.lower()].definition
+
+
+TRANSCRIPT = re.findall(r"^- `(\w+)` `(\{.*\})`  \n  (.+)$", (ROOT / "docs/agents.md").read_text("utf-8"), re.MULTILINE)
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e-?\d+)?")
+
+
+@pytest.mark.parametrize(("name", "given", "said"), TRANSCRIPT)
+def test_the_transcript_of_the_documents_holds(name: str, given: str, said: str):
+    result = asked(name, json.loads(given))
+    content = result.content[0]
+    assert isinstance(content, types.TextContent)
+    answer = content.text if result.is_error else json.loads(content.text)["answer"]
+    assert NUMBER.sub("#", answer) == NUMBER.sub("#", said)
+    found, expected = ([float(one) for one in NUMBER.findall(text)] for text in (answer, said))
+    assert found == pytest.approx(expected, rel=0.02, abs=0.005), "write it again if the model has changed"
+
+
+def test_the_transcript_is_read():
+    assert len(TRANSCRIPT) >= 8
 
 
 # --- what does not fit ------------------------------------------------------------------------------------------------

@@ -173,7 +173,8 @@ def check(given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     if error.validator == "required":
         missing = next(one for one in schema["required"] if one not in given)
         raise Misuse(f"{missing} is missing: {schema['properties'][missing].get('description', 'give it')}.")
-    allowed = SAID[str(error.validator)].format(error.validator_value)
+    rule = error.validator_value
+    allowed = SAID[str(error.validator)].format(", ".join(map(str, rule)) if isinstance(rule, list) else rule)
     raise Misuse(f"{name}: {quoted(error.instance)} does not fit: give {allowed}.")
 
 

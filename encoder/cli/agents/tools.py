@@ -149,7 +149,7 @@ def _effects(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
 
     largest = ", ".join(f"{name(row)}: {row['effect']:+.3g}" for row in rows[:3])
     what = "head" if reply.options.what == "heads" else "sublayer"
-    return rows, f"Switched off by itself, the {what} with the largest change of {reply.options.outcome} is {largest}."
+    return rows, f"Largest changes of the outcome {reply.options.outcome} with one {what} switched off: {largest}."
 
 
 def _stream(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
@@ -172,7 +172,7 @@ def _embedded(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
 
 def _ranked(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
     first = reply.rows[0]
-    return reply.rows, f"Rank 1, cosine {_number(first['cosine'])}: “{first['sentence'][:80]}”."
+    return reply.rows, f"Rank 1: “{first['sentence'][:80]}”, with a cosine of {_number(first['cosine'])}."
 
 
 def _alike(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
