@@ -40,11 +40,15 @@ export class Model {
 // The table of word vectors, whose blocks of rows come when a text needs them.
 class WordVectors {
   constructor({ shape, block }, read) {
-    Object.assign(this, { block, read, coming: [] });
+    this.block = block;
+    this.read = read;
+    /** @type {Promise<void>[]} */
+    this.coming = [];
     this.tensor = { data: new Float32Array(shape[0] * shape[1]), shape };
   }
 
   // The rows of these tokens; without tokens, every row.
+  /** @param {number[]} [ids] */
   async need(ids) {
     const { shape: [rows] } = this.tensor;
     const starts = ids ?? Array.from({ length: Math.ceil(rows / this.block) }, (_, at) => at * this.block);
@@ -64,6 +68,7 @@ class WordVectors {
 }
 
 // The bytes of a file, with news of how much of it has come. Raises an Error with a sentence.
+/** @param {string} address @param {(share: number) => void} onProgress */
 export async function fetched(address, onProgress = () => {}) {
   const response = await fetch(address).catch(() => null);
   if (!response?.ok) throw new Error("The model’s weights could not be loaded. Reload the page, or serve the folder.");

@@ -25,14 +25,26 @@ export function partsOf(model, trace, tokens, place, { component, neuron, classe
     title,
     said,
     text,
-    { strips = [], component: c = null, heading = "", rows = [], chosen = null },
+    { strips = [], component: c = null, heading = "", rows = [], chosen = null, full = null },
   ) => {
     const shown = strips.map(([label, values, role = ""]) => {
       const array = `strip ${Object.keys(arrays).length}`;
       arrays[array] = { data: Float32Array.from(values), shape: [values.length] };
       return { name: label, array, role };
     });
-    parts[key] = { title, said, text, formulas: [], strips: shown, component: c, heading, rows, chosen, checks: [] };
+    parts[key] = {
+      title,
+      said,
+      text,
+      formulas: [],
+      strips: shown,
+      component: c,
+      full,
+      heading,
+      rows,
+      chosen,
+      checks: [],
+    };
   };
   const normPart = (key, title, weights, before, after) => {
     const { gain, bias, eps } = encoder.normOf(weights);

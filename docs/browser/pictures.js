@@ -62,10 +62,12 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
   }
   const pixels = ROWS.find(([most]) => n <= most)[1];
   const norms = ["norm-attention", "norm-ffn", ...(config.final_norm ? ["final"] : [])];
+  /** @type {ModelHeader} */
   const header = {
     labels,
     first: 0,
     count: n,
+    asked: null,
     row: pixels,
     layers: config.n_layers,
     heads: config.n_heads,
@@ -95,6 +97,7 @@ export function modelPicture(model, trace, labels, { layer, head, query, key }, 
     ...more.header,
   };
   const vector = (data, ...shape) => ({ data, shape: shape.length ? shape : [data.length] });
+  /** @type {Record<string, { data: any, shape: number[] }>} */
   const arrays = {
     tokens: vector(normsOf(trace.tokens, n)),
     ...(trace.positions ? { positions: vector(normsOf(trace.positions, n)) } : {}),
@@ -135,6 +138,7 @@ const smallMaps = (layers) =>
 export function gridPicture(model, trace, { layer, head }, colours) {
   const { n_layers: nLayers, n_heads: nHeads } = model.encoder.config;
   const count = (n) => Array.from({ length: n }, (_, at) => at);
+  /** @type {GridHeader} */
   const header = {
     layers: count(nLayers),
     heads: count(nHeads),
@@ -142,6 +146,7 @@ export function gridPicture(model, trace, { layer, head }, colours) {
     pinned: [],
     badges: {},
     divide: null,
+    sharing: 0,
     order: null,
     measureLabel: "",
     measureRange: [0, 1],
@@ -164,6 +169,7 @@ const otherNames = (labels) => Object.fromEntries(named(labels).entries().filter
 
 export function linesPicture(trace, labels, { layer, head, query, key }) {
   const n = trace.nTokens;
+  /** @type {LinesHeader} */
   const header = {
     tokens: labels,
     keyTokens: labels,
@@ -190,6 +196,7 @@ export function textPicture(trace, labels, { layer, head, query }) {
     return sum;
   });
   const title = "The text, shaded by the mean weight that its tokens receive";
+  /** @type {TextHeader} */
   const header = {
     paragraphs: [labels.flatMap((label, at) => [[label, at], [" ", -1]])],
     labels: named(labels),

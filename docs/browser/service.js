@@ -1,18 +1,20 @@
 // Keeps the site for the next visit, which then needs no network. Weights and lessons are kept when a reader has opened them.
+/** @type {any} */
+const worker = self; // a service worker, whose types are not those of a page
 const [NAME, KEPT] = [VERSION, FILES];
 const LARGE = /models\/|lessons\/./;
 
-self.addEventListener("install", (event) => {
+worker.addEventListener("install", (event) => {
   event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(KEPT.filter((file) => !LARGE.test(file)))));
 });
 
-self.addEventListener("activate", (event) => {
+worker.addEventListener("activate", (event) => {
   const others = (names) => names.filter((name) => name !== NAME).map((name) => caches.delete(name));
-  event.waitUntil(caches.keys().then((names) => Promise.all(others(names))).then(() => self.clients.claim()));
+  event.waitUntil(caches.keys().then((names) => Promise.all(others(names))).then(() => worker.clients.claim()));
 });
 
-self.addEventListener("fetch", (event) => {
-  if (event.request.method !== "GET" || !event.request.url.startsWith(self.registration.scope)) return;
+worker.addEventListener("fetch", (event) => {
+  if (event.request.method !== "GET" || !event.request.url.startsWith(worker.registration.scope)) return;
   event.respondWith(answer(event.request));
 });
 

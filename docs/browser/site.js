@@ -54,8 +54,10 @@ function address() {
 
 // Links to other pages and to the app open the same view there.
 function nameView() {
-  for (const link of document.querySelectorAll("nav a")) link.search = address();
-  const app = document.getElementById("app");
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
+    link.search = address();
+  }
+  const app = /** @type {HTMLAnchorElement} */ (document.getElementById("app"));
   app.search = app.pathname === "/" ? `${address()}&start=1` : address(); // where the app has the page Model
   app.textContent = app.href;
 }
@@ -179,11 +181,14 @@ function turn({ name, on }) {
 
 // ---- The controls ----
 
+/** @type {NodeListOf<HTMLInputElement>} */
+const controls = document.querySelectorAll("[data-name]");
+
 function fill() {
-  for (const control of document.querySelectorAll("[data-name]")) control.value = state[control.dataset.name];
+  for (const control of controls) control.value = state[control.dataset.name];
 }
 
-for (const control of document.querySelectorAll("[data-name]")) {
+for (const control of controls) {
   control.addEventListener("change", () => {
     const { name } = control.dataset;
     change({ [name]: control.value, ...(name === "text" ? { i: null, j: null } : {}) }, { isNew: true });
@@ -194,7 +199,7 @@ document.querySelector("textarea")?.addEventListener("keydown", (event) => {
   event.preventDefault();
   event.target.dispatchEvent(new Event("change"));
 });
-for (const example of document.querySelectorAll("[data-example]")) {
+for (const example of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-example]"))) {
   example.addEventListener("click", () => {
     change({ text: example.dataset.example, i: null, j: null }, { isNew: true });
     fill();
@@ -223,6 +228,7 @@ if (square) {
 function calculate() {
   const parentElement = document.getElementById("by_hand");
   const { usual, notes } = site.hand;
+  /** @type {ByHandHeader} */
   const header = { usual, notes, problem: false, inputs: inputsByHand(state.hand, usual) };
   const setStateValue = (_, events) => change({ hand: events.at(-1).text });
   places.by_hand ??= { view: new ByHandView(parentElement) };

@@ -87,7 +87,7 @@ async function wholePicture(used, trace, tokens, place, state, found, run) {
   Object.assign(picture.header, {
     part: state.part in parts ? state.part : "",
     parts,
-    partsOf: { query: chosen.query, key: chosen.key },
+    partsOf: { query: chosen.query, key: chosen.key, source: null },
     options: [],
   });
   Object.assign(picture.arrays, arrays);
@@ -169,9 +169,9 @@ addEventListener("message", async ({ data: { id, ...request } }) => {
       height,
       block: pack(header, arrays),
     }));
-    postMessage({ id, ...rest, blocks }, blocks.map(({ block }) => block.buffer));
+    postMessage({ id, ...rest, blocks }, { transfer: blocks.map(({ block }) => block.buffer) });
     for (const loaded of await Promise.all(models.values())) await loadRest(loaded);
   } catch (error) {
-    postMessage({ id, error: error.message });
+    postMessage({ id, error: /** @type {Error} */ (error).message });
   }
 });

@@ -3,7 +3,7 @@ import { drawFigure } from "../drawing/figure_view.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-for (const place of document.querySelectorAll(".figure")) {
+for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".figure"))) {
   const source = document.getElementById(place.dataset.source).textContent;
   const draw = () => {
     const style = getComputedStyle(document.documentElement);

@@ -23,31 +23,36 @@ const TABLES = {
   eps: ["ε of both norms", "\\varepsilon \\text{ of both norms}"],
 };
 // The number at a place of nested lists, replaced.
+/** @type {(values: any, place: number[], number: number) => any} */
 const replaced = (values, [at, ...inside], number) =>
   at === undefined ? number : values.map((one, k) => k === at ? replaced(one, inside, number) : one);
 const WORD_ROWS = ["embeddings", "position_rows"];
 
+/** @extends {Drawing<ByHandHeader>} */
 export class ByHandView extends Drawing {
   constructor(parent) {
     super(parent, "The calculation", "enc-hand");
     this.bar = make("div", { class: "enc-hand-bar" });
     this.steps = make("div", {});
     this.root.prepend(this.bar, this.steps);
+    this.sent = -Infinity; // the newest event
   }
 
-  // header: {inputs, usual: the numbers of the example, notes, problem: whether the host cannot compute with them, heard:
-  // the newest event that these inputs follow}.
+  /** @param {Block<ByHandHeader>} block */
   read({ header }) {
     if (header.heard < this.sent) return; // a newer change of the reader is on its way
     const before = JSON.stringify([this.inputs, this.problem]);
     const { inputs, usual, notes, problem } = header;
-    Object.assign(this, { inputs, usual, notes, problem });
+    this.inputs = inputs;
+    this.usual = usual;
+    this.notes = notes;
+    this.problem = problem;
     if (JSON.stringify([inputs, problem]) !== before) this.draw();
   }
 
   draw() {
     const { activeElement } = document;
-    const focused = this.root.contains(activeElement) ? activeElement.name : "";
+    const focused = this.root.contains(activeElement) ? /** @type {HTMLInputElement} */ (activeElement).name : "";
     const reset = make("button", { type: "button", class: "enc-save", name: "reset" }, "Reset all numbers");
     reset.addEventListener("click", () => this.change(this.usual, true));
     this.bar.replaceChildren(...Object.keys(CHOICES).map((name) => this.choice(name)), reset);
@@ -56,9 +61,12 @@ export class ByHandView extends Drawing {
     this.places = steps.map(() => [make("div", {}), make("div", {})]);
     this.steps.replaceChildren(...steps.map((step, at) => this.step(step, this.places[at])));
     this.fill(steps);
-    if (focused) this.root.querySelector(`[name="${focused}"]`)?.focus();
+    /** @type {HTMLElement | null} */
+    const field = focused ? this.root.querySelector(`[name="${focused}"]`) : null;
+    field?.focus();
   }
 
+  /** @param {any} step @param {HTMLElement[]} places */
   step({ title, text, tables }, [inFull, results]) {
     const left = make("div", {}, ...tables.map((name) => this.table(name)), inFull);
     const sides = make("div", { class: "enc-hand-sides" }, left, results);

@@ -40,6 +40,7 @@ export class DrawView {
     this.paint();
   }
 
+  /** @param {PointerEvent} event */
   place(event) {
     const box = this.canvas.getBoundingClientRect();
     const share = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
@@ -60,6 +61,7 @@ export class DrawView {
   }
 
   // Ink along the line from the pen's last place to this one.
+  /** @param {number[]} place */
   stroke([x, y]) {
     if (this.isStart) this.ink.fill(0);
     this.isStart = false;

@@ -6,22 +6,37 @@ const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Sc
 const EASE = 0.6; // a curve that separates faint weights; the legend has the same one
 
 // An element with attributes and children. Text is only ever set as text: tokens are user input.
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;
 }
 
 // An element of SVG with attributes and children.
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {(Node | string)[]} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;
 }
 
 // Three significant digits: 0.184, 0.00245, 0.5. `three_digits` in encoder/figures/numbers.py gives the same text.
+/** @param {number} value */
 export function threeDigits(value) {
   const rounded = Number(value.toPrecision(3));
   return Number.isFinite(rounded) ? String(rounded).replace(/^-/, "−") : "no value";
@@ -31,6 +46,7 @@ export function threeDigits(value) {
 export const inWords = (value) => value && Math.abs(value) < 1e-6 ? "less than 0.000001" : threeDigits(value);
 
 // A part's name with the norm that the model has. Pictures saved by earlier versions do not name it.
+/** @type {(text: string, header: { normName?: string }) => string} */
 export const withNorm = (text, { normName = "LayerNorm" }) => text.replace("LayerNorm", normName);
 
 export const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -54,6 +70,7 @@ export const legendWeight = (place, top, log) => log ? top * 10 ** (DECADES * (p
 export const legendStart = (top, log) => log ? `≤ ${threeDigits(legendWeight(0, top, log))}` : "0";
 
 // Relative luminance (WCAG 2) of [red, green, blue], 0 black to 1 white.
+/** @param {Colour} channels */
 export function luminance(channels) {
   const linear = channels.map((value) => {
     const share = value / 255;
@@ -63,6 +80,7 @@ export function luminance(channels) {
 }
 
 // One colour over another, both [red, green, blue].
+/** @type {(ground: Colour, colour: Colour, share: number) => Colour} */
 export const blend = (ground, colour, share) =>
   ground.map((channel, k) => Math.round(channel + (colour[k] - channel) * share));
 

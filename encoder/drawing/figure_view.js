@@ -35,6 +35,7 @@ export function drawFigure(place, { data, layout }, colours, name) {
 }
 
 // A map of attention: a click selects its query and its key.
+/** @extends {Drawing<FigureHeader, Sent<ModelEvent>>} */
 export class FigureView extends Drawing {
   constructor(parent) {
     const figure = make("div", { class: "enc-figure", role: "img" });
@@ -50,7 +51,8 @@ export class FigureView extends Drawing {
     await drawFigure(this.figure, header.figure, { ground, text, muted, line }, header.name);
     if (this.header) return void (this.header = header);
     this.header = header;
-    this.figure.on("plotly_click", ({ points: [{ pointIndex }] }) => {
+    const events = /** @type {any} */ (this.figure); // Plotly adds its methods to the element
+    events.on("plotly_click", ({ points: [{ pointIndex }] }) => {
       if (!Array.isArray(pointIndex)) return;
       const [row, column] = pointIndex;
       this.send("select", { query: this.header.places[0][row], key: this.header.places[1][column] });

@@ -15,7 +15,13 @@ export function gestures(taps, keys) {
 // Calls `hold(touch)` after a long press and `tap(touch, isDouble)` after a tap; a finger that scrolls and two fingers
 // call nothing. touch: { target, clientX, clientY }. takes(event): whether a touch is for the drawing. Where `tap` is
 // missing, the browser makes a click of it. An emulated click would reach Plotly as a second one, so it is prevented.
+/**
+ * @param {{ listen: Function, removed: AbortController }} view
+ * @param {Element} element
+ * @param {{ hold: (touch: Touched) => void, tap?: (touch: Touched, isDouble: boolean) => void, takes?: (event: TouchEvent) => boolean }} answers
+ */
 export function listenToFinger(view, element, { hold, tap, takes = () => true }) {
+  /** @type {{ touch: Touched, timer: number, isHeld: boolean } | null} */
   let down = null; // { touch, timer, isHeld }
   let last = { time: -Infinity };
   const end = () => {

@@ -138,7 +138,7 @@ function drawDivider(pen, share, size, x, y) {
 }
 
 function drawMeasure(view, pen, size, k, x, y) {
-  const value = view.valueOf(k);
+  const value = view.measureOf(k);
   pen.fillStyle = view.theme.faint;
   pen.fillRect(x, y, size, 4);
   if (!Number.isFinite(value)) return;
@@ -211,7 +211,7 @@ export function saveGrid(shown, kind) {
   savePicture(kind, view.header.name, layout.width + 4, layout.height + top, view.theme.background, (pen) => {
     const [w, h] = [Math.ceil(layout.width * FILE_SCALE), Math.ceil(layout.height * FILE_SCALE)];
     const grid = kind === "png" ? new OffscreenCanvas(w, h) : new SvgPen(w, h);
-    drawGrid(view, kind === "png" ? grid.getContext("2d") : grid, layout, FILE_SCALE);
+    drawGrid(view, grid instanceof SvgPen ? grid : grid.getContext("2d"), layout, FILE_SCALE);
     pen.drawImage(grid, 0, top, w / FILE_SCALE, h / FILE_SCALE);
     if (top) drawMeasureLegend(view, pen);
   });

@@ -12,6 +12,7 @@ const PREVIEW = 176; // pixels of the map in the label under the pointer
 const TAPS_HELP = "Tap a head to open it, long press to pin it.";
 const KEYS_HELP = "Arrow keys move over the heads, Enter opens one, P pins it, Escape clears.";
 
+/** @extends {Drawing<GridHeader, GridEvent>} */
 export class GridView extends Drawing {
   constructor(parent) {
     const canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
@@ -20,7 +21,9 @@ export class GridView extends Drawing {
     const legend = make("div", { class: "enc-grid-legend" });
     const bar = make("div", { class: "enc-grid-bar" }, legend);
     super(parent, "The grid", "enc-saveable", bar, scroller);
-    Object.assign(this, { canvas, scroller, legend });
+    this.canvas = canvas;
+    this.scroller = scroller;
+    this.legend = legend;
     bar.append(saveButtons("the grid", (kind) => saveGrid(this, kind)));
     this.makeTip();
     this.root.hidden = true; // until its maps are there
@@ -89,7 +92,7 @@ export class GridView extends Drawing {
     return row * this.header.heads.length + column;
   }
 
-  valueOf(k) {
+  measureOf(k) {
     return this.arrays.measure ? this.arrays.measure.data[this.flatIndex(k)] : NaN;
   }
 
@@ -150,7 +153,7 @@ export class GridView extends Drawing {
 
   details(k) {
     const lines = [];
-    const number = threeDigits(this.valueOf(k));
+    const number = threeDigits(this.measureOf(k));
     if (this.arrays.measure) lines.push(`${this.header.measureLabel || "measure"}: ${number}`);
     if (this.badgeOf(k)) lines.push(this.badgeOf(k));
     if (this.pinOf(k)) lines.push(`pinned, ${this.pinOf(k)}`);
@@ -168,15 +171,16 @@ export class GridView extends Drawing {
     Object.assign(this.previewMap, { width: blocks, height: blocks });
     const size = `${Math.min(PREVIEW, Math.max(1, Math.floor(PREVIEW / blocks)) * blocks)}px`;
     Object.assign(this.previewMap.style, { width: size, height: size });
-    const place = [column * blocks, row * blocks, blocks, blocks, 0, 0, blocks, blocks];
-    this.previewMap.getContext("2d").drawImage(canvas, ...place);
+    const [left, top] = [column * blocks, row * blocks];
+    this.previewMap.getContext("2d").drawImage(canvas, left, top, blocks, blocks, 0, 0, blocks, blocks);
     this.tipName.textContent = this.nameOf(k);
     this.tipText.textContent = this.details(k).join("\n");
     const [x, y] = cellCorner(this, this.layout, k);
-    const { left, top, right } = this.canvas.getBoundingClientRect();
+    const at = this.canvas.getBoundingClientRect();
     const { size: side, caption, bar } = this.layout;
-    const box = { left: left + x, right: left + x + side, top: top + y - caption, bottom: top + y + side + bar };
-    this.tip.showBeside(box, { right: Math.min(right, this.root.getBoundingClientRect().right) });
+    const [start, above] = [at.left + x, at.top + y];
+    const box = { left: start, right: start + side, top: above - caption, bottom: above + side + bar };
+    this.tip.showBeside(box, { right: Math.min(at.right, this.root.getBoundingClientRect().right) });
   }
 
   hover(k, event) {

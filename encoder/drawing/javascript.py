@@ -6,8 +6,8 @@ from pathlib import Path
 #: Where modules lie that the app and reports share.
 SHARED = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*\.js)";\n', re.MULTILINE)
-#: What only readers of the source need: indentation, and lines that hold nothing or a comment.
-LAYOUT = re.compile(r"^\s*(?://.*\n\s*)+|^\s+", re.MULTILINE)
+#: What only readers of the source need: indentation, and lines that hold nothing, a comment or a type.
+LAYOUT = re.compile(r"^\s*(?:(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/)\n\s*)+|^\s+", re.MULTILINE)
 
 
 def joined(script: Path) -> str:

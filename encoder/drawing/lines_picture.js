@@ -29,6 +29,7 @@ export function levelsOf(view) {
 }
 
 // The lines between the tokens in focus: the strongest ones, grouped by level and head, and how many there are in all.
+/** @param {any} view @param {number[][]} focus @param {number} most */
 function linesOf(view, [queries, keys], most) {
   const [from, to] = [new Set(queries), new Set(keys)];
   const width = view.count(KEY);
@@ -57,6 +58,7 @@ function drawFaded(view, pen, left, right) {
 
 // Draws the lines and returns what `lineAt` needs, and as `limit` "the strongest 4,000 of 9,000 lines" where some are
 // left out.
+/** @param {any} view @param {any} pen @param {number} width @param {number[][]} focus */
 export function drawLines(view, pen, width, focus) {
   const [queries, keys] = focus;
   const strip = squareSize(view, width) * view.heads;
@@ -114,6 +116,7 @@ function strokeLines(view, pen, groups, left, right, look) {
 }
 
 // Draws next to each token one small square a head, as strong as its weight.
+/** @param {any} view @param {any} pen @param {number} width @param {(number[][] | null)[]} sums */
 export function drawSquares(view, pen, width, sums) {
   const size = squareSize(view, width);
   if (!size) return;

@@ -15,6 +15,7 @@ const LINES_HELP =
   "keys and Enter. Escape clears.";
 const IN_LEGEND = [0.1, 0.4, 0.7, 1]; // weights whose lines the legend shows
 
+/** @extends {Drawing<LinesHeader, Sent<LinesEvent>>} */
 export class LinesView extends Drawing {
   constructor(parent) {
     const top = make("div", { class: "enc-lines-top" });
@@ -25,7 +26,10 @@ export class LinesView extends Drawing {
     const body = make("div", look, ...titles, sides[QUERY], canvas, sides[KEY]);
     body.setAttribute("aria-roledescription", "attention as lines");
     super(parent, "The lines", "enc-lines enc-saveable", top, body);
-    Object.assign(this, { top, sides, canvas, body });
+    this.top = top;
+    this.sides = sides;
+    this.canvas = canvas;
+    this.body = body;
     this.buttons = saveButtons("the lines", (kind) => saveLines(this, kind));
     this.selected = [new Set(), new Set()];
     this.at = null; // [side, token] under the pointer or reached with the arrow keys
@@ -113,6 +117,7 @@ export class LinesView extends Drawing {
   }
 
   // [queries, keys] whose lines are drawn: the token under the pointer, else the selected ones.
+  /** @returns {number[][]} */
   focus() {
     if (this.at) return this.at[0] === QUERY ? [[this.at[1]], []] : [[], [this.at[1]]];
     const inText = (token, side) => token < this.count(side);
@@ -129,6 +134,7 @@ export class LinesView extends Drawing {
   }
 
   // The sums next to the queries and next to the keys; null where the other side has no token in focus.
+  /** @param {number[][]} focus */
   sumsOf([queries, keys]) {
     return [keys.length ? this.sums(QUERY, keys) : null, queries.length ? this.sums(KEY, queries) : null];
   }
@@ -188,6 +194,7 @@ export class LinesView extends Drawing {
   }
 
   // Says what the numbers are and whether lines are left out.
+  /** @param {number[][]} focus @param {string} limit */
   summarise([queries, keys], limit) {
     const parts = [];
     if (queries.length) parts.push(queries.length > 1 ? `${queries.length} queries summed` : "1 query");
@@ -283,6 +290,7 @@ export class LinesView extends Drawing {
   }
 
   // What one token attends to most, or which tokens attend to it most; null for several tokens and none.
+  /** @param {number[][]} focus */
   sentence([queries, keys]) {
     if (queries.length + keys.length !== 1) return null;
     const [side, token] = queries.length ? [QUERY, queries[0]] : [KEY, keys[0]];

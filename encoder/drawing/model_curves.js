@@ -1,8 +1,10 @@
 // The residual stream of every token as a curve over the model: the length of its vector after each sublayer.
+/** @import { ModelView } from "./model_view.js" */
 import { svg, threeDigits } from "./drawing.js";
 
 const TICKS = 4;
 
+/** @param {ModelView} view */
 export function curves(view) {
   const { header, place, widest } = view;
   const across = (value) => place.bottom - (place.bottom - place.top) * value / widest;

@@ -1,5 +1,6 @@
 // The second river of the model's picture: a decoder, drawn by the same view as the encoder, cross-attention between the
 // two, and the output token by token.
+/** @import { ModelView } from "./model_view.js" */
 import { make, svg, threeDigits } from "./drawing.js";
 import { linkPath } from "./model_layout.js";
 import { legendItem } from "./model_legend.js";
@@ -11,6 +12,7 @@ const LEAST_PAIR = 960; // pixels of two rivers next to each other; in less, one
 const SHARE_BAR = 84; // pixels of a probability of 1
 
 // Gives the decoder's numbers to its view, which is made when a picture first has them.
+/** @param {ModelView} view @param {ModelHeader} header @param {Arrays} arrays */
 export function readDecoder(view, { decoder }, arrays) {
   if (!decoder) {
     view.decoder?.destroy();
@@ -19,25 +21,13 @@ export function readDecoder(view, { decoder }, arrays) {
   }
   const names = Object.keys(arrays).filter((name) => name.startsWith(DECODER_PREFIX));
   const own = Object.fromEntries(names.map((name) => [name.slice(DECODER_PREFIX.length), arrays[name]]));
-  view.decoder ??= new view.constructor(view.row, view);
-  view.decoder.playOutput ??= playButtonOf(view);
+  view.decoder ??= new /** @type {typeof ModelView} */ (view.constructor)(view.row, view);
   view.decoder.component = view.component;
   view.decoder.read({ header: decoder, arrays: own });
 }
 
-// Plays the steps of the output only.
-function playButtonOf(view) {
-  const title = "Output: play it token by token";
-  const button = make("button", { type: "button", "aria-label": title, title }, "▶ Output");
-  button.addEventListener("click", () => {
-    view.show(view.story.findIndex(({ output }) => output !== undefined) - 1);
-    view.play();
-  });
-  view.playButton.after(button);
-  return button;
-}
-
 // What is drawn of a picture with two rivers: one is open, the other has thin layers only.
+/** @param {ModelView} view @returns {DrawnHeader} */
 export function drawnHeader(view) {
   const { header, isClosed, main } = view;
   const { row } = main ?? view;
@@ -47,6 +37,7 @@ export function drawnHeader(view) {
 }
 
 // Cross-attention of the open head: a line from each of the encoder's output vectors to each token of the output.
+/** @param {ModelView} view */
 export function crossLines(view) {
   const { header, place, main, arrays } = view;
   const group = svg("g", { class: "enc-model-lines enc-model-crossing" });
@@ -69,6 +60,7 @@ export function crossLines(view) {
 }
 
 // Along and across: the end of the first river for a token of the input, in the coordinates of the second.
+/** @param {ModelView} view @param {number} key @returns {[number, number]} */
 function sourcePoint({ main, drawing, place }, key) {
   const [own, other] = [drawing.getBoundingClientRect(), main.drawing.getBoundingClientRect()];
   const [x, y] = main.place.point(main.place.stages.at(-1) + 4, main.place.y(key));
@@ -79,13 +71,14 @@ const crossAt = ({ place, header, isClosed }) =>
   isClosed ? (place.layers[header.layer].start + place.layers[header.layer].end) / 2 : place.parts.cross;
 
 // The token of the input that the selected token of the output attends to most, by its name and its weight.
+/** @param {ModelView} view */
 export function nameStrongest(view) {
   const { main, header, place, token, drawing } = view;
   const group = drawing.querySelector(".enc-model-strongest");
   const [at, label, weight] = token === null ? [-1] : header.strongest[token];
   const key = at - header.inputFirst;
   const isShown = token !== null && key >= 0 && key < header.inputLabels.length && main.place.shows(key);
-  for (const name of main.drawing.querySelectorAll("[data-name]")) {
+  for (const name of main.marked("[data-name]")) {
     name.classList.toggle("enc-model-source", isShown && Number(name.dataset.name) === key);
   }
   if (!group || !isShown) return group?.replaceChildren();
@@ -95,6 +88,7 @@ export function nameStrongest(view) {
 }
 
 // The end of the decoder: the token that follows each one, with its probability.
+/** @param {ModelView} view */
 export function outputs({ header, place }) {
   return header.outputs.flatMap(([label, share], token) => {
     if (!place.shows(token)) return [];
@@ -115,6 +109,7 @@ export function outputs({ header, place }) {
 const shortToken = (label) => [...label].length > 9 ? `${[...label].slice(0, 8).join("")}…` : label;
 
 // What is said of the selected token of the output.
+/** @param {ModelView} view */
 export function outputWords({ header, token }) {
   const [output, best] = [header.outputs[token], header.strongest[token]];
   const next = output ? `“${output[0]}” follows with probability ${threeDigits(output[1])}. ` : "";
@@ -123,6 +118,7 @@ export function outputWords({ header, token }) {
 }
 
 // The most probable next tokens after the selected one.
+/** @param {ModelView} view */
 export function nextTokens({ header, token }) {
   const found = token === null ? [] : header.next[token] ?? [];
   const title = found.length ? `Next after “${header.labels[token]}”:` : "Click a token of the output.";

@@ -1,4 +1,5 @@
 // The end of the model's picture: the vector of the input, the cosine of a pair, or the classes.
+/** @import { ModelView } from "./model_view.js" */
 import { svg, threeDigits } from "./drawing.js";
 import { outputs } from "./model_decoder.js";
 import { linkPath, wordPlace } from "./model_layout.js";
@@ -7,6 +8,7 @@ const MOST_CELLS = 96; // wider vectors: each cell is the largest number of its 
 const [VECTOR, NARROW_VECTOR, BETWEEN] = [26, 16, 4]; // pixels of a vector's breadth, of each of two, between them
 const TITLE = 14; // pixels before the vector, where the title is above it
 
+/** @param {ModelView} view */
 export function drawEnd(view) {
   const { header, arrays } = view;
   const group = svg("g", { class: "enc-model-end", "data-part": "end" });
@@ -25,6 +27,7 @@ export function drawEnd(view) {
   return group;
 }
 
+/** @param {ModelView} view */
 function pooled({ header, place, arrays }) {
   const most = arrays.shares.data.reduce((top, value) => Math.max(top, value), 0) || 1;
   return header.labels.flatMap((_, token) => {
@@ -79,6 +82,7 @@ function endWords({ place }, lines, after) {
   );
 }
 
+/** @param {ModelView} view */
 function classes({ header, place }) {
   return header.classes.flatMap(([name, share], line) => {
     const words = wordPlace(place, place.ending + (place.turned ? 18 : 0), place.top + 14, line * 1.6);

@@ -1,4 +1,5 @@
 // The parts of the open layer as marks that open: norms, Q, K, V, z, W_O, additions, and a button above each.
+/** @import { ModelView } from "./model_view.js" */
 import { make, svg, threeDigits, withNorm } from "./drawing.js";
 
 // Where each part is, as a share of the open layer. The norms of the other placement slide to theirs.
@@ -170,6 +171,7 @@ const CHIPS = {
 };
 
 // x of every part of the open layer. share: 0 to 1, from the stops of the other norm placement to those of this one.
+/** @param {ModelHeader} header @param {LayerSpan} span @param {number} share @returns {Record<string, number>} */
 export function partPlaces({ norm, isDecoder, sublayers }, span, share = 1) {
   const stops = isDecoder ? DECODER_STOPS : hasAdapter(sublayers) ? ADAPTER_STOPS : PART_STOPS;
   const other = stops[norm === "pre" ? "post" : "pre"];
@@ -183,6 +185,7 @@ export const sublayersOf = ({ sublayers }) => sublayers ?? ["attention", "ffn"];
 const hasAdapter = (sublayers) => Boolean(sublayers?.includes("adapter"));
 
 // Which parts this model and input have.
+/** @param {ModelHeader} header */
 export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, sublayers, outputs = [] }) {
   return Object.keys(CHIPS).filter((key) => {
     if (key.startsWith("norm") || key === "final") return norms.includes(key);
@@ -199,6 +202,7 @@ export function partsOf({ norms, takes, classes, pooling, decoder, isDecoder, su
 const TURNED_HALF = 12.5; // half of a button's height, which counts where tokens are columns
 
 // x of the part's button, for every part that the model has.
+/** @param {ModelHeader} header @param {ModelPlace} place @returns {[string, number][]} */
 function chipPlaces(header, place) {
   const parts = partsOf(header);
   const last = place.stages.at(-1);
@@ -210,17 +214,20 @@ function chipPlaces(header, place) {
   }
   const after = { ids: place.turned ? 12 : place.embed * 0.42, embedding: place.embed + 34, final };
   const all = { ...after, output: end, class: end, next: end, ...place.parts };
-  return parts.map((key) => [key, all[key]]).filter(([, x]) => x !== undefined);
+  const found = parts.map((key) => /** @type {[string, number]} */ ([key, all[key]]));
+  return found.filter(([, x]) => x !== undefined);
 }
 
 // The buttons above the parts. They stay the same elements, so that the keyboard's focus stays.
+/** @param {ModelView} view */
 export function placeChips(view) {
   const { header, place, chips } = view;
   const wanted = new Map(chipPlaces(header, place).sort(([, one], [, other]) => one - other));
   const lanes = lanesOf(wanted, place, view.theme.scale);
-  const order = [...chips.children].map((chip) => chip.dataset.key);
+  const order = [...chips.children].map((chip) => /** @type {HTMLElement} */ (chip).dataset.key);
   if (order.join() !== [...wanted.keys()].join()) chips.replaceChildren();
   for (const [key, x] of wanted) {
+    /** @type {HTMLButtonElement | null} */
     let chip = chips.querySelector(`[data-key="${key}"]`);
     if (!chip) {
       chip = makeChip(view, key);
@@ -228,11 +235,12 @@ export function placeChips(view) {
     }
     chip.dataset.part = STORY_PART[key] ?? "";
     setLane(chip, place, x, lanes[key]);
-    chip.setAttribute("aria-expanded", String(view.part === key));
+    chip.setAttribute("aria-expanded", String(view.choice.part === key));
   }
 }
 
 // A button that opens its part; the pointer and the keyboard's focus show what the part is.
+/** @param {ModelView} view @param {string} key */
 function makeChip(view, key) {
   const [text, what, is] = CHIPS[key].map((words) => withNorm(words, view.header));
   const said = what.replace(/^[A-Z](?=[a-z]*\b)/, (letter) => letter.toLowerCase()); // not LayerNorm, a name
@@ -246,7 +254,7 @@ function makeChip(view, key) {
   };
   for (const event of ["pointerenter", "focus"]) chip.addEventListener(event, explain);
   for (const event of ["pointerleave", "blur", "click"]) chip.addEventListener(event, () => view.tip.hide());
-  chip.addEventListener("click", () => view.part === key ? view.close() : view.open(key));
+  chip.addEventListener("click", () => view.choice.part === key ? view.choice.close() : view.choice.open(key));
   return chip;
 }
 
@@ -291,6 +299,7 @@ const STORY_PART = {
 };
 
 // The marks: one for each token in Q, K, V, z and the additions, one bar through all tokens for a norm.
+/** @param {DrawnHeader} header @param {ModelPlace} place */
 export function glyphs(header, place) {
   const group = svg("g", { class: "enc-model-glyphs" });
   const groups = {};
@@ -351,6 +360,7 @@ export function slideParts(drawing, drawn, { parts, point, turned }) {
 }
 
 // What a sublayer of the open layer adds: the length of W_O's and of the feed-forward layer's output.
+/** @param {ModelView} view */
 export function updateBars(view) {
   const { header, place, arrays } = view;
   const group = svg("g");

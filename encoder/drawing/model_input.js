@@ -1,5 +1,6 @@
 // The input as a whole next to the rows of the model's picture: a strip of all tokens, the patches of an image, or the
 // waveform of a sound. What the pointer marks here is marked there, and the reverse.
+/** @import { ModelView } from "./model_view.js" */
 import { make, threeDigits } from "./drawing.js";
 import { everyFrame } from "./shared.js";
 
@@ -12,6 +13,17 @@ const STRIP_KEYS =
   "Arrow keys move the window by one token, Page up and Page down by a window, Home and End to an end.";
 
 export class ModelInput {
+  /** @type {ModelHeader} */
+  header;
+  /** @type {Arrays} */
+  arrays;
+  /** @type {InputHeader} */
+  input;
+  /** @type {number | null} */
+  marked = null; // the position under the pointer
+  moved = false; // whether a press on the strip became a drag
+
+  /** @param {ModelView} view */
   constructor(view) {
     this.view = view;
     this.strip = this.canvas("enc-model-window enc-focus", { role: "slider", tabindex: "0", "aria-valuemin": "0" });
@@ -22,7 +34,7 @@ export class ModelInput {
     for (const canvas of [this.strip, this.whole]) {
       view.listen(canvas, "pointermove", (event) => this.point(canvas, event));
       view.listen(canvas, "pointerleave", () => this.mark(null));
-      view.listen(canvas, "pointerdown", (event) => canvas === this.strip && canvas.setPointerCapture(event.pointerId));
+      view.listen(canvas, "pointerdown", (event) => this.press(canvas, event));
       view.listen(canvas, "click", (event) => this.click(canvas, event));
       view.listenToSize(canvas, () => this.paintSoon());
     }
@@ -91,7 +103,7 @@ export class ModelInput {
     const { view, header, strip, arrays } = this;
     const [width, n] = [strip.clientWidth, header.count];
     const pen = this.pen(strip, width, STRIP_HEIGHT);
-    const [first, count] = view.shownTokens;
+    const [first, count] = view.pan.shown;
     pen.fillStyle = view.theme.faint;
     pen.fillRect(first * width / n, 0, count * width / n, STRIP_HEIGHT);
     pen.fillStyle = `rgb(${BLUE})`;
@@ -121,7 +133,7 @@ export class ModelInput {
     pen.imageSmoothingEnabled = input.smooth;
     if (this.image.complete) pen.drawImage(this.image, 0, 0, side, side);
     const [width, height] = [side / input.columns, side / input.rows];
-    const [first, count] = view.shownTokens;
+    const [first, count] = view.pan.shown;
     for (let patch = 0; patch < input.rows * input.columns; patch++) {
       const token = patch + input.before;
       const box = [patch % input.columns * width, Math.floor(patch / input.columns) * height, width, height];
@@ -180,11 +192,14 @@ export class ModelInput {
   }
 
   // Tokens with a frame: the selected query, and what the pointer is at.
+  /** @returns {[number, string][]} */
   marks() {
     const { view } = this;
-    const query = view.query ?? null;
+    const { query } = view.choice;
+    /** @type {[number, string][]} */
     const found = query === null ? [] : [[view.header.first + query, view.theme.primary]];
-    return this.atPosition === null ? found : [...found, [this.atPosition, "#fff"]];
+    if (this.atPosition !== null) found.push([this.atPosition, "#fff"]);
+    return found;
   }
 
   get atPosition() {
@@ -207,6 +222,12 @@ export class ModelInput {
       span && span[0] <= time && time < span[1] && (span[2] === null || span[2] === band)
     );
     return found < 0 ? null : found;
+  }
+
+  // A drag along the strip goes on where the pointer leaves it.
+  press(canvas, event) {
+    this.moved = false;
+    if (canvas === this.strip) canvas.setPointerCapture(event.pointerId);
   }
 
   point(canvas, event) {
@@ -247,16 +268,16 @@ export class ModelInput {
     const position = this.positionAt(canvas, event);
     if (position === null) return;
     if (canvas === this.strip) return this.moved ? void (this.moved = false) : this.centre(position);
-    this.view.choosePosition(position);
+    this.view.choice.choosePosition(position);
   }
 
   centre(position) {
-    const [, count] = this.view.shownTokens;
-    this.view.panTo(position - Math.floor(count / 2));
+    const [, count] = this.view.pan.shown;
+    this.view.pan.panTo(position - Math.floor(count / 2));
   }
 
   key(event) {
-    const [first, count] = this.view.shownTokens;
+    const [first, count] = this.view.pan.shown;
     const steps = {
       ArrowLeft: -1,
       ArrowDown: -1,
@@ -270,6 +291,6 @@ export class ModelInput {
     if (!(event.key in steps)) return;
     event.preventDefault();
     event.stopPropagation();
-    this.view.panTo(first + steps[event.key]);
+    this.view.pan.panTo(first + steps[event.key]);
   }
 }

@@ -36,6 +36,11 @@ const SLANT = 60; // degrees of the names above columns
 // from: the first token that is shown where not all have room.
 // share: how far the norms have slid from the other placement, 0 to 1.
 // tall: pixels of the window, which the rows fill where they are few; 0: the rows keep their usual height.
+/**
+ * @param {DrawnHeader} header @param {number} available @param {number} scale @param {number} share @param {number} from
+ * @param {number} tall
+ * @returns {ModelPlace}
+ */
 export function layout(header, available, scale = 1, share = 1, from = 0, tall = 0) {
   const turned = header.turned ?? available < NARROW * scale;
   const count = turned ? Math.min(header.labels.length, MOST_COLUMNS) : header.labels.length;
@@ -48,6 +53,7 @@ export function layout(header, available, scale = 1, share = 1, from = 0, tall =
   const top = made.top + (lanes && !turned ? LANE * scale : 0);
   const layers = [];
   const stages = [start];
+  /** @type {Record<string, number>} */
   let parts = {};
   for (let layer = 0, x = start; layer < header.layers; layer++) {
     const size = layer === header.layer ? open : thin;
@@ -121,6 +127,7 @@ function thinOf({ layer, layers, inPair }, room, scale) {
 }
 
 // Room for what the model is for: an encoder whose vectors go to a decoder ends there.
+/** @type {(header: ModelHeader, usual?: number) => number} */
 const endingOf = ({ decoder }, usual = ENDING_WIDTH) => decoder ? 44 : usual;
 
 // The rows fill the window, so that the whole picture fits; large type needs rows of its size.

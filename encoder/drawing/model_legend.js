@@ -1,9 +1,11 @@
 // What each colour and shape of the model's picture means, with its number.
+/** @import { ModelView } from "./model_view.js" */
 import { make, threeDigits, withNorm } from "./drawing.js";
 import { FAINTEST_LINE } from "./model_layout.js";
 import { signColours } from "./model_parts.js";
 
 // The items of the legend: a mark as in the picture, and its words.
+/** @param {ModelView} view */
 export function legendOf(view) {
   const { header, arrays } = view;
   if (header.curves) {
@@ -43,7 +45,8 @@ export const legendItem = (marks, words) =>
   make("li", {}, ...marks.map((mark) => make("i", { class: `enc-model-key ${mark}` })), words);
 
 // Which tokens of a long input are drawn.
-function windowOf({ header, shownTokens: [first, count] }) {
+/** @param {ModelView} view */
+function windowOf({ header, pan: { shown: [first, count] } }) {
   const said = `tokens ${first} to ${first + count - 1} of ${header.count} are drawn; the strip moves this window`;
   return header.count > count ? [legendItem([], said)] : [];
 }

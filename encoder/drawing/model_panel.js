@@ -1,5 +1,8 @@
-// How high the open part is: as high as its content where the window has room, else cut below a row, with a sign.
+// The panel of the open part, next to it. It is as high as its content where the window has room, else it is cut below a
+// row, with a sign.
+/** @import { ModelView } from "./model_view.js" */
 import { make } from "./drawing.js";
+import { neighbour, partPanel } from "./model_parts.js";
 
 const [ABOVE_PANEL, BELOW_PANEL] = [56, 10]; // pixels of the window: the bar of the pages, and a margin
 const LEAST_PANEL = 192; // pixels; a lower window is scrolled
@@ -8,7 +11,7 @@ const PANEL_ROWS =
   "header, p, h3, li, tr, nav, .enc-model-math, .enc-model-strips > *, .enc-model-options, .enc-model-check";
 
 // Puts the panel at `wanted` pixels of its place, or higher up to `highest` where its content needs that.
-export function fitPanel(panel, wanted, highest = 0) {
+function fitPanel(panel, wanted, highest = 0) {
   panel.querySelector(".enc-model-more")?.remove();
   Object.assign(panel.style, { maxHeight: "none", top: `${wanted}px` });
   const above = panel.parentElement.getBoundingClientRect().top;
@@ -34,7 +37,105 @@ function cutPanel(panel, room) {
 }
 
 // At the end of the content the sign goes.
-export function noMoreBelow(panel) {
+function noMoreBelow(panel) {
   const more = panel.querySelector(".enc-model-more");
   if (more) more.hidden = panel.scrollTop + panel.clientHeight >= panel.scrollHeight - 2;
+}
+
+// The panel of the open part: what it holds, where it is, its keys.
+export class PartPanel {
+  /** @param {ModelView} view @param {string} what */
+  constructor(view, what) {
+    this.view = view;
+    this.element = make("section", {
+      class: "enc-model-opened",
+      hidden: "",
+      "aria-label": `The open part of the ${what}`,
+    });
+    view.listen(this.element, "keydown", (event) => this.key(event));
+    view.listen(document, "keydown", ({ key }) => this.keyOutside(key));
+    view.listen(this.element, "scroll", () => noMoreBelow(this.element), { passive: true });
+  }
+
+  draw() {
+    const { element, view } = this;
+    const { part } = view.choice;
+    element.hidden = !part;
+    view.root.dataset.opened = part;
+    if (!part) return element.replaceChildren();
+    const focus = element.contains(document.activeElement)
+      ? this.stops.indexOf(/** @type {HTMLElement} */ (document.activeElement))
+      : null;
+    const { scrollTop } = element;
+    element.replaceChildren(...partPanel(view));
+    element.scrollTop = scrollTop;
+    if (focus !== null) (this.stops[focus] ?? this.title)?.focus();
+    this.fit();
+    view.emphasise();
+    for (const chip of /** @type {Iterable<HTMLElement>} */ (view.chips.children)) {
+      chip.setAttribute("aria-expanded", String(chip.dataset.key === part));
+    }
+  }
+
+  // What may have the keyboard's focus, which stays at its place after the numbers have changed.
+  get stops() {
+    return /** @type {HTMLElement[]} */ ([...this.element.querySelectorAll("button, h2")]);
+  }
+
+  get title() {
+    return this.element.querySelector("h2");
+  }
+
+  focusTitle() {
+    this.title?.focus({ preventScroll: true });
+  }
+
+  // Next to the part that it explains, so that the part stays visible.
+  fit() {
+    const { element, view: { body, chips, choice: { part }, place } } = this;
+    if (!part || !place) return;
+    /** @type {HTMLElement | null} */
+    const chip = chips.querySelector(`[data-key="${part === "scores" ? "softmax" : part}"]`);
+    const x = chip ? Number(chip.dataset.at) : 0;
+    if (place.turned) return this.fitBelow(x);
+    const width = body.clientWidth;
+    const right = x < width / 2;
+    const beside = (right ? width - x : x) - 34; // pixels next to the part
+    element.style.width = `max(min(calc(36rem * var(--enc-type, 1)), 96%), min(46rem, ${beside}px))`;
+    const away = Math.max(0, Math.min((right ? x : width - x) + 34, width - element.offsetWidth));
+    element.style.left = right ? `${away}px` : "auto";
+    element.style.right = right ? "auto" : `${away}px`;
+    fitPanel(element, place.top - 10);
+  }
+
+  // A picture with columns has no room next to a part: what is open is below it.
+  /** @param {number} x */
+  fitBelow(x) {
+    const { element, view } = this;
+    Object.assign(element.style, { left: "0", right: "auto", width: "" });
+    fitPanel(element, x + 26, x + 26);
+    // A class, and a reader of a lesson, see question and result first.
+    const isTold = document.querySelector(".enc-in-room, .st-key-lesson-panel");
+    const isOwn = view.root.matches(":hover, :focus-within");
+    if (isOwn || !isTold) element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { choice } = this.view;
+    const offset = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = offset && neighbour(this.view, offset);
+    if (event.key === "Escape") choice.back();
+    else if (next) choice.open(next);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  // A part that a link opened has no focus, and neither has one whose picture Streamlit has made again.
+  /** @param {string} key */
+  keyOutside(key) {
+    const { choice } = this.view;
+    if (key === "Escape" && choice.part && document.activeElement === document.body) choice.back();
+  }
 }

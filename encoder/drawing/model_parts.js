@@ -1,4 +1,5 @@
 // What opens inside the model's picture: the arithmetic of one part, with the numbers of the selected tokens.
+/** @import { ModelView } from "./model_view.js" */
 import { arrow, inWords, make, sum, threeDigits, withNorm } from "./drawing.js";
 import { formula } from "./formula.js";
 
@@ -33,12 +34,14 @@ const NAMES = {
 };
 
 // The open part of a view, as elements. Its numbers come with the picture; until they do, those that the picture has.
+/** @param {ModelView} view */
 export function partPanel(view) {
-  const { part, header } = view;
-  const known = header.parts?.[part] && view.isPartsOf(view.query, view.keyToken) ? header.parts[part] : null;
+  const { header, choice } = view;
+  const { part } = choice;
+  const known = choice.hasParts ? header.parts?.[part] ?? null : null;
   const found = known ?? quick[part]?.(view);
   const title = make("h2", { tabindex: "-1" }, found?.title ?? withNorm(NAMES[part], header));
-  const close = button("✕ Back to the whole picture", null, () => view.close());
+  const close = button("✕ Back to the whole picture", null, () => choice.close());
   const head = make("header", {}, title, close);
   if (!found) {
     const names = header.partsOf && view.isAlone
@@ -67,15 +70,16 @@ function button(text, label, action, attributes = {}) {
 }
 
 // The parts before and after this one: a reader follows a number from the text to the vector.
+/** @param {ModelView} view */
 function neighbours(view) {
   const order = Object.keys(view.header.parts ?? {});
-  const at = order.indexOf(view.part);
+  const at = order.indexOf(view.choice.part);
   const nav = make("nav", { "aria-label": "Parts of the forward pass" });
   const name = (place) => withNorm(NAMES[order[place]], view.header);
-  const step = (key, text) => key && nav.append(button(text, null, () => view.open(key)));
+  const step = (key, text) => key && nav.append(button(text, null, () => view.choice.open(key)));
   if (at > 0) step(order[at - 1], `← ${name(at - 1)}`);
   if (at >= 0 && at < order.length - 1) step(order[at + 1], `${name(at + 1)} →`);
-  if (at < 0 && view.part === "softmax") step("scores", "How the score is made →");
+  if (at < 0 && view.choice.part === "softmax") step("scores", "How the score is made →");
   return nav;
 }
 
@@ -84,7 +88,7 @@ export const levelAbove = (part) => ({ scores: "softmax" })[part];
 
 export function neighbour(view, offset) {
   const order = Object.keys(view.header.parts ?? {});
-  return order[order.indexOf(view.part) + offset];
+  return order[order.indexOf(view.choice.part) + offset];
 }
 
 // Whole vectors, a cell for each number; a click chooses the component whose arithmetic is shown.
@@ -106,7 +110,7 @@ function strips(view, found) {
         map.addEventListener("click", (event) => {
           const { left, width } = map.getBoundingClientRect();
           const at = Math.min(values.length - 1, Math.floor((event.clientX - left) / width * values.length));
-          if (values.length === widest || found.component < values.length) view.choosePlace("component", at);
+          if (values.length === widest || found.component < values.length) view.choice.choosePlace("component", at);
         });
       }
       const number = own ? threeDigits(values[found.component]) : "";
@@ -157,7 +161,7 @@ function barRows(view, found) {
         class: value < 0 ? "enc-negative" : "",
       });
       const name = place
-        ? button(label, null, () => view.choosePlace(place, at), { dir: "auto" })
+        ? button(label, null, () => view.choice.choosePlace(place, at), { dir: "auto" })
         : make("span", { dir: "auto" }, label);
       return make(
         "li",
@@ -172,8 +176,9 @@ function barRows(view, found) {
 }
 
 // What a reader may change in scores and weights, and see at once: the scale, the mask.
+/** @param {ModelView} view */
 function options(view) {
-  if (!["scores", "softmax"].includes(view.part) || view.isAlone) return [];
+  if (!["scores", "softmax"].includes(view.choice.part) || view.isAlone) return [];
   const buttons = (view.header.options ?? []).map(({ name, label, on }) =>
     button(label, label, () => view.send("switch", { name, on: !on }), { "aria-pressed": String(on) })
   );
@@ -185,7 +190,7 @@ function checked(view, known) {
   if (view.isAlone || !known) return [];
   const { checks } = known;
   const pressed = String(Boolean(view.header.check));
-  const toggle = button("Check this number", null, () => view.toggleCheck(), {
+  const toggle = button("Check this number", null, () => view.choice.toggleCheck(), {
     class: "enc-model-check",
     "aria-pressed": pressed,
   });
@@ -210,8 +215,9 @@ const seven = (value) => String(Number(value.toPrecision(7))).replace(/^-/, "−
 
 // ---- Parts that the picture itself has the numbers of, for every pair of tokens ----
 
+/** @param {ModelView} view */
 function weightFromScores(view) {
-  const { header, arrays, query, keyToken: key } = view;
+  const { header, arrays, choice: { query, key } } = view;
   const n = header.labels.length;
   const score = (at) => arrays.scores.data[query * n + at];
   const [largest, total] = [arrays.largest.data[query], arrays.total.data[query]];
@@ -234,8 +240,9 @@ function weightFromScores(view) {
   };
 }
 
+/** @param {ModelView} view */
 function scoreFromVectors(view) {
-  const { header, arrays, query, keyToken: key } = view;
+  const { header, arrays, choice: { query, key } } = view;
   const [n, width] = arrays.q.shape;
   const row = (name, at) => arrays[name].data.subarray(at * width, (at + 1) * width);
   const [q, k] = [row("q", query), row("k", key)];

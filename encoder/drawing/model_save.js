@@ -1,4 +1,5 @@
 // The model's picture as a file for slides: its own SVG, with the look that the page gives it.
+/** @import { ModelView } from "./model_view.js" */
 import { make, svg } from "./drawing.js";
 import { FILE_SCALE, giveFile } from "./picture.js";
 
@@ -57,6 +58,7 @@ function dress(element, copy, above = null) {
 }
 
 // The buttons of the parts, and the layer's title, as words at their places.
+/** @param {ModelView} view */
 function words({ chips, powers, theme }, { left, top }) {
   return [...chips.children, ...powers.querySelectorAll("span, button")].map((element) => {
     const box = element.getBoundingClientRect();

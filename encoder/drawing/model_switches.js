@@ -1,8 +1,10 @@
 // Switches of the model's picture: where the norms are, which tokens are visible, and what is off.
+/** @import { ModelView } from "./model_view.js" */
 import { make, svg } from "./drawing.js";
 import { drawnHeader } from "./model_decoder.js";
 
 // The bar's switches: { name, label, title, on }, as the host offers them. A host without a model offers none.
+/** @param {ModelView} view */
 export function drawSwitches(view) {
   const known = view.header.switches?.bar ?? [];
   const focused = [...view.switches.children].indexOf(document.activeElement);
@@ -11,10 +13,11 @@ export function drawSwitches(view) {
     button.addEventListener("click", () => view.send("switch", { name, on: !on }));
     return button;
   }));
-  view.switches.children[focused]?.focus({ preventScroll: true });
+  /** @type {HTMLElement | undefined} */ (view.switches.children[focused])?.focus({ preventScroll: true });
 }
 
 // The power buttons of the open layer: its attention, the open head, its feed-forward layer.
+/** @param {ModelView} view */
 export function placePowers(view) {
   const { place, powers } = view;
   const header = drawnHeader(view);
@@ -41,11 +44,11 @@ export function placePowers(view) {
     }
     return group;
   });
-  if (powers.contains(document.activeElement)) view.focusedPower = document.activeElement.textContent;
+  const focused = powers.contains(document.activeElement) ? document.activeElement.textContent : "";
   powers.replaceChildren(title, ...(thin && !place.turned ? [river] : []), ...groups);
-  const focused = [...powers.querySelectorAll("button")].find((one) => one.textContent === view.focusedPower);
-  if (view.focusedPower) focused?.focus({ preventScroll: true });
-  view.focusedPower = "";
+  if (focused) {
+    [...powers.querySelectorAll("button")].find((one) => one.textContent === focused)?.focus({ preventScroll: true });
+  }
 }
 
 function powerSign() {

@@ -15,16 +15,18 @@ export function saveButtons(what, save) {
 }
 
 // Downloads a drawing of this size in CSS pixels on a background colour. draw: takes a pen, of a canvas or SVG.
+/** @param {string} kind @param {string} name @param {number} width @param {number} height @param {string} ground @param {(pen: any) => void} draw */
 export function savePicture(kind, name, width, height, ground, draw) {
   const [w, h] = [Math.ceil(width), Math.ceil(height)];
   const canvas = kind === "png" && make("canvas", { width: String(w * FILE_SCALE), height: String(h * FILE_SCALE) });
-  const pen = canvas ? canvas.getContext("2d") : new SvgPen(w, h);
+  const svgPen = canvas ? null : new SvgPen(w, h);
+  const pen = canvas ? canvas.getContext("2d") : svgPen;
   if (canvas) pen.scale(FILE_SCALE, FILE_SCALE);
   pen.fillStyle = ground;
   pen.fillRect(0, 0, w, h);
   draw(pen);
   if (canvas) canvas.toBlob((blob) => giveFile(blob, name, kind));
-  else giveFile(new Blob([pen.text()], { type: "image/svg+xml" }), name, kind);
+  else giveFile(new Blob([svgPen.text()], { type: "image/svg+xml" }), name, kind);
 }
 
 // Downloads a file. kind: its suffix.
@@ -37,14 +39,25 @@ export function giveFile(blob, name, kind) {
 // The part of a 2D canvas context that the drawing components use. Text stays text and lines stay lines; a canvas is
 // embedded as a PNG. Transforms are a scale and a shift, applied to the numbers.
 export class SvgPen {
+  fillStyle = "#000";
+  strokeStyle = "#000";
+  globalAlpha = 1;
+  lineWidth = 1;
+  path = "";
+  /** @type {number[]} */
+  dash = [];
+  font = "10px sans-serif";
+  textAlign = "start";
+  textBaseline = "alphabetic";
+  direction = "ltr";
+  imageSmoothingEnabled = true;
+
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.root = this.element("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
     this.ruler = new OffscreenCanvas(1, 1).getContext("2d"); // measures text
     this.colours = new Map();
     this.matrix = [1, 0, 0]; // scale, shift to the right, shift downwards
-    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1, path: "", dash: [] });
-    Object.assign(this, { font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic", direction: "ltr" });
-    this.imageSmoothingEnabled = true;
   }
 
   text = () => new XMLSerializer().serializeToString(this.root);
@@ -124,7 +137,9 @@ export class SvgPen {
     return { x: this.x(x), y: this.y(y), width: width * this.size, height: height * this.size };
   }
 
+  /** @type {(...place: [number, number, number, number]) => void} */
   fillRect = (...place) => void this.add("rect", { ...this.box(...place), ...this.paint("fill", this.fillStyle) });
+  /** @type {(...place: [number, number, number, number]) => void} */
   strokeRect = (...place) => void this.add("rect", { ...this.box(...place), ...this.outline() });
 
   // ---- Text ----

@@ -20,6 +20,7 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from encoder.drawing import wire
+from encoder.drawing.headers import FigureHeader, LinesHeader, TextHeader
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.plotly_js import check_kinds, plotly_js
 from encoder.figures.colours import HEADS
@@ -44,8 +45,8 @@ PAGE = (
 class Picture:
     """What a browser needs to draw a view; a notebook shows it.
 
-    kind: the view; header: JSON values; arrays: name -> array, in the dtypes of `wire`; height: pixels that the picture
-    needs at least.
+    kind: the view; header: JSON values, by the types of `headers`; arrays: name -> array, in the dtypes of `wire`;
+    height: pixels that the picture needs at least.
     """
 
     kind: Literal["figure", "head_grid", "lines", "model_picture", "text_shade"]
@@ -148,7 +149,7 @@ def attention_lines(
     most = max(fit[1:])
     if most > MOST_TOKENS:
         raise ValueError(f"{most} tokens; lines show at most {MOST_TOKENS}. Pass a window of them.")
-    header = {
+    header: LinesHeader = {
         "tokens": sides[0],
         "keyTokens": None if key_tokens is None else sides[1],
         "names": [_others(*pair) for pair in zip(sides, names or sides, strict=True)],
@@ -208,8 +209,8 @@ def shaded_text(
         raise ValueError(
             f"labels, values, rows, columns and the units of paragraphs differ in number: {sorted(counts)}."
         )
-    header = {
-        "paragraphs": [[[str(text), int(unit)] for text, unit in paragraph] for paragraph in paragraphs],
+    header: TextHeader = {
+        "paragraphs": [[(str(text), int(unit)) for text, unit in paragraph] for paragraph in paragraphs],
         "labels": [str(label) for label in labels],
         "selected": [int(unit) for unit in selected],
         "special": sorted(int(unit) for unit in special),
@@ -233,7 +234,7 @@ def shaded_text(
 
 def figure_picture(figure: go.Figure, *, name: str, places: Sequence[Sequence[int]], height: int = 560) -> Picture:
     """A Plotly figure of one map. places: the token positions of its rows and columns, which a click selects."""
-    header = {
+    header: FigureHeader = {
         "figure": json.loads(figure_json(figure)),
         "name": name,
         "alt": f"{name} as a map.",

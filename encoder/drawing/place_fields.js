@@ -2,6 +2,7 @@
 const FIELDS = ["layer", "head"];
 const COMMITS = ["ArrowUp", "ArrowDown", "Enter"];
 
+/** @type {(name: string) => HTMLInputElement | null} */
 const field = (name) => document.querySelector(`.st-key-view-${name} input`);
 
 // Calls `show` with { layer, head } after a step, Enter, or when a field is left.

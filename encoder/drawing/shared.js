@@ -5,16 +5,19 @@ const ARRAY_TYPES = [Float32Array, Float64Array, Uint8Array, Uint16Array, Int32A
 const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace("Array", "").toLowerCase(), type]));
 
 // The header and the arrays of a block written by encoder/drawing/wire.py. The arrays are views into the block, not copies.
+/** @param {Uint8Array<ArrayBuffer>} bytes @returns {Block<any>} */
 export function unpack(bytes) {
   // Streamlit passes a part of a larger message, which may start anywhere; typed arrays need an aligned start.
   const block = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const length = new DataView(block.buffer, block.byteOffset).getUint32(0, true);
   const { arrays: table, ...header } = JSON.parse(new TextDecoder().decode(block.subarray(4, 4 + length)));
   const start = block.byteOffset + 4 + length;
+  /** @type {Arrays} */
   const arrays = {};
   for (const [name, { dtype, shape, offset }] of Object.entries(table)) {
     const count = shape.reduce((product, size) => product * size, 1);
-    arrays[name] = { data: new TYPE_OF[dtype](block.buffer, start + offset, count), shape };
+    const data = new TYPE_OF[dtype](block.buffer, start + offset, count);
+    arrays[name] = { data: /** @type {Numbers} */ (data), shape };
   }
   return { header, arrays };
 }
@@ -43,15 +46,19 @@ const COLOURS = {
 };
 
 // The theme at an element: Streamlit sets these CSS variables around every component, page.css for a page of its own.
+/** @param {Element} element @returns {Theme} */
 export function readTheme(element) {
   const style = getComputedStyle(element);
+  /** @param {string[]} place */
   const read = ([name, otherwise]) => style.getPropertyValue(`--st-${name}`).trim() || otherwise;
-  const theme = Object.fromEntries(Object.entries(COLOURS).map(([name, place]) => [name, read(place)]));
+  const theme =
+    /** @type {any} */ (Object.fromEntries(Object.entries(COLOURS).map(([name, place]) => [name, read(place)])));
   const scale = Number(style.getPropertyValue("--enc-type")) || 1; // of type; larger in presentation mode
   return { ...theme, scale, dark: luminance(rgb(theme.background)) < 0.4 };
 }
 
 // A CSS colour as [red, green, blue, opacity], 0 to 255.
+/** @param {string} colour @returns {Colour} */
 export function rgba(colour) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.fillStyle = colour;
@@ -145,7 +152,23 @@ class Tip {
 
 // What all drawings have: an element, a label under the pointer, words for a screen reader, and a note for errors.
 // A drawing defines `read({ header, arrays })`, and `key(event)`, which returns whether it uses a key.
+/** @template [Header=any] @template {object} [Sent=any] what it sends */
 export class Drawing {
+  /** @type {Component} */
+  component;
+  /** @type {Header} */
+  header;
+  /** @type {Theme} */
+  theme;
+  isRestyled = false; // the last update had the data of the one before
+  /** @type {boolean | undefined} */
+  isReady; // false while something that it draws has not come yet
+  /** @type {[Component, boolean] | null} an update that waits for the end of a click */
+  waiting = null;
+  /** @type {Record<string, { id: number }[]>} */
+  events = {}; // the newest of each name
+
+  /** @param {HTMLElement} parent @param {string} subject @param {string} style @param {Node[]} children */
   constructor(parent, subject, style, ...children) {
     this.parent = parent;
     this.errorSubject = subject;
@@ -163,6 +186,7 @@ export class Drawing {
 
   // A click needs the same element under press and release: an update waits for the release, or until a drag begins.
   listenToPress() {
+    /** @type {[number, number] | null} */
     this.press = null; // [x, y] of the window
     this.listen(this.root, "pointerdown", ({ x, y }) => void (this.press = [x, y]), { capture: true });
     this.listen(window, "pointermove", ({ x, y }) => {
@@ -181,6 +205,7 @@ export class Drawing {
   }
 
   // An event listener that ends with the drawing.
+  /** @type {(target: EventTarget, event: string, action: (event: any) => void, options?: AddEventListenerOptions) => void} */
   listen(target, event, action, options = {}) {
     target.addEventListener(event, action, { ...options, signal: this.removed.signal });
   }
@@ -198,25 +223,28 @@ export class Drawing {
   }
 
   // An element that takes the keyboard: keys that the drawing uses go no further.
+  /** @param {Element} element */
   listenToKeys(element) {
     this.listen(element, "keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !this.key(event)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || !/** @type {any} */ (this).key(event)) return;
       event.preventDefault();
       event.stopPropagation();
     });
   }
 
+  /** @param {Component} component @param {boolean} isRestyled */
   async update(component, isRestyled = false) {
     this.waiting = this.press ? [component, isRestyled] : null;
     if (this.waiting || this.removed.signal.aborted) return;
-    Object.assign(this, { component, isRestyled });
+    this.component = component;
+    this.isRestyled = isRestyled;
     try {
-      await this.read(unpack(component.data), component);
+      await /** @type {any} */ (this).read(unpack(component.data), component);
       this.root.classList.toggle("enc-drawn", this.isReady !== false);
       this.note.textContent = "";
     } catch (error) {
       this.root.classList.add("enc-drawn");
-      this.note.textContent = `${this.errorSubject} could not be drawn: ${error.message}`;
+      this.note.textContent = `${this.errorSubject} could not be drawn: ${/** @type {Error} */ (error).message}`;
     }
   }
 
@@ -227,10 +255,14 @@ export class Drawing {
 
   // Sends an event to the host and returns its number. Streamlit forgets a trigger if another message follows before its
   // run begins. It sends the state with every message, so the state has the newest events; Python takes each once.
+  /** @param {string} name @param {Sent} value */
   send(name, value) {
     const id = eventId();
-    const earlier = (this.events?.[name] ?? []).filter((event) => event.id > id - RESENT);
-    this.events = { ...this.events, [name]: [...earlier, { ...value, id }].slice(-MOST_RESENT) };
+    const earlier = (this.events[name] ?? []).filter((event) => event.id > id - RESENT);
+    this.events = {
+      ...this.events,
+      [name]: [...earlier, { .../** @type {object} */ (value), id }].slice(-MOST_RESENT),
+    };
     this.component.setStateValue?.(name, this.events[name]);
     this.component.answer?.(name, value);
     return id;

@@ -27,13 +27,15 @@ const LETTER = 0.55; // width of a letter, in font sizes
 const LINE = 2; // height of a line, in font sizes
 const STOPS = 16; // colours of the legend's gradient
 
+/** @extends {Drawing<TextHeader, Sent<ShadeEvent>>} */
 export class TextView extends Drawing {
   constructor(parent) {
     const top = make("div", { class: "enc-text-top" });
     const body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application" });
     body.setAttribute("aria-roledescription", "text shaded by attention");
     super(parent, "The text", "enc-text", top, body);
-    Object.assign(this, { top, body });
+    this.top = top;
+    this.body = body;
     this.buttons = saveButtons("the text", (kind) => saveText(this, kind));
     this.cursor = null; // the unit that the arrow keys are on
     this.hovered = null;
@@ -54,7 +56,8 @@ export class TextView extends Drawing {
     if (!this.isRestyled) Object.assign(this, { values: arrays.values.data, selected: new Set(header.selected) });
     this.means = arrays.means?.data; // the values where nothing is selected
     const [rows, columns] = [arrays.rows.data, arrays.columns.data]; // unit -> place in the map, -1: none
-    [this.sources, this.targets] = this.isTo ? [rows, columns] : [columns, rows];
+    this.sources = this.isTo ? rows : columns;
+    this.targets = this.isTo ? columns : rows;
     this.weights = arrays.weights ?? null;
     this.theme = readTheme(this.parent);
     const { query, key } = this.theme;

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from encoder.drawing.headers import GridHeader
 from encoder.drawing.picture import Picture
 from encoder.figures.colours import thumbnails_lut
 from encoder.maps import aggregate
@@ -19,7 +20,7 @@ def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, col
     """
     n_layers, n_heads = trace.config.n_layers, trace.config.n_heads
     maps = aggregate.to_uint8(trace.thumbnails(SIDE))
-    header: dict[str, object] = {
+    header: GridHeader = {
         "layers": list(range(n_layers)),
         "heads": list(range(n_heads)),
         "selected": None if layer is None or head is None else [layer, head],

@@ -87,7 +87,8 @@ def model_picture(
     pixels = next(size for most, size in ROW if len(labels) <= most)
     shown = None if query is None or not 0 <= query < trace.n_tokens else query
     whole_input, its_arrays = beside(trace, place, window, shown, given)
-    header = _header(trace, found, labels, pixels, (query, key), model) | {"input": whole_input} | _end(classes, pair)
+    header = _header(trace, found, labels, pixels, (query, key), model, first)
+    header |= {"input": whole_input} | _end(classes, pair)
     arrays, height = _arrays(found) | its_arrays | _vectors(pair), AROUND + pixels * len(labels)
     if isinstance(decoder, DecoderTrace):
         second = _of_decoder(decoder, there, output, window, model)
@@ -183,7 +184,9 @@ def _header(
     pixels: int,
     selected: tuple[int | None, int | None],
     model: str,
+    first: int | None,
 ) -> dict[str, object]:
+    """Values of `headers.ModelHeader`."""
     config = trace.config
     query, key = (
         None if at is None or not 0 <= at - found.first < len(labels) else at - found.first for at in selected
@@ -192,6 +195,7 @@ def _header(
         "labels": list(labels),
         "first": found.first,
         "count": trace.n_tokens,
+        "asked": first,
         "row": pixels,
         "layers": config.n_layers,
         "heads": config.n_heads,

@@ -12,6 +12,7 @@ const THICK = 5; // pixels of the line to a candidate of probability 1
 const KEYS = "Arrow keys go to the candidate before, to the next ones and to others of the same step.";
 const TURNS = { ArrowLeft: "before", ArrowRight: "after", ArrowUp: "above", ArrowDown: "below" };
 
+/** @extends {Drawing<BeamHeader>} */
 class TreeView extends Drawing {
   constructor(parent) {
     const lines = svg("svg", { "aria-hidden": "true" });
@@ -19,7 +20,10 @@ class TreeView extends Drawing {
     const scroll = make("div", { class: "enc-beams-scroll" }, tree);
     const detail = make("p", { class: "enc-beams-detail" });
     super(parent, "The tree", "enc-beams", scroll, detail);
-    Object.assign(this, { lines, tree, scroll, detail });
+    this.lines = lines;
+    this.tree = tree;
+    this.scroll = scroll;
+    this.detail = detail;
     this.listenToKeys(tree);
     this.listen(tree, "focusin", (event) => this.tell(this.buttons.indexOf(event.target)));
     this.listen(tree, "pointerover", (event) => this.tell(this.buttons.indexOf(event.target.closest("button"))));
@@ -49,7 +53,9 @@ class TreeView extends Drawing {
     return button;
   }
 
-  words({ step, text, label, logP, best, ...node }) {
+  /** @param {BeamNode} node */
+  words(node) {
+    const { step, text, label, logP, best } = node;
     const found = [`Step ${step}`, `“${text || label}”`, `probability ${probability({ logP })}`];
     found.push(`log probability ${threeDigits(logP)}`, stateOf(node) + (best ? ", part of the best output" : ""));
     return found.join(" · ");
@@ -105,6 +111,7 @@ class TreeView extends Drawing {
 }
 
 const probability = ({ logP }) => logP < Math.log(0.0005) ? Math.exp(logP).toExponential(0) : Math.exp(logP).toFixed(3);
+/** @type {(node: BeamNode) => string} */
 const stateOf = ({ kept, ended }) => kept ? "kept" : ended ? "ended" : "pruned";
 
 // The place of each candidate in its step.

@@ -4,6 +4,7 @@ from encoder.drawing import wire
 from encoder.encoders.generate import Generation
 
 from . import assets
+from .headers import BeamHeader, BeamNode
 
 _render = assets.component("beam_tree")
 #: Pixels of a candidate, and above and below the tree.
@@ -22,7 +23,7 @@ def beam_tree(found: Generation, *, key: str, alt: str) -> None:
         alt: a sentence for screen readers.
     """
     decode, best = found.model.decoder.tokenizer.backend.decode, set(found.best_path)
-    nodes = [
+    nodes: list[BeamNode] = [
         {
             "step": node.step,
             "parent": node.parent,
@@ -36,4 +37,5 @@ def beam_tree(found: Generation, *, key: str, alt: str) -> None:
         for at, node in enumerate(found.nodes)
     ]
     most = max(sum(one.step == step for one in found.nodes) for step in {one.step for one in found.nodes})
-    _render(key=key, data=wire.pack({"alt": alt, "nodes": nodes}, {}), height=ROW * most + AROUND)
+    header: BeamHeader = {"alt": alt, "nodes": nodes}
+    _render(key=key, data=wire.pack(header, {}), height=ROW * most + AROUND)

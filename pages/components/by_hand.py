@@ -7,6 +7,7 @@ from encoder.drawing import wire
 from encoder.explain.by_hand import NOTES_POSITIONS, Inputs
 
 from . import assets, events
+from .headers import ByHandHeader
 
 _render = assets.component("by_hand")
 
@@ -19,7 +20,7 @@ def by_hand(inputs: Inputs, *, key: str, problem: bool, on_change: Callable[[str
 
     problem: these inputs do not fit together, so only their tables are drawn.
     """
-    header = {
+    header: ByHandHeader = {
         "inputs": dataclasses.asdict(inputs),
         "usual": dataclasses.asdict(Inputs()),
         "notes": NOTES_POSITIONS,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from encoder.drawing import wire
 
 from . import assets
+from .headers import CopyLinkHeader
 
 _render = assets.component("copy_link")
 
@@ -17,4 +18,5 @@ def copy_link(query: Mapping[str, str], typed: Sequence[str], *, key: str, note:
     query: name -> value of everything in the link. typed: the names of the user's text; the second button leaves them
     out. key: the widget's key. note: a sentence below the link.
     """
-    _render(key=key, data=wire.pack({"query": dict(query), "typed": list(typed), "note": note}, {}))
+    header: CopyLinkHeader = {"query": dict(query), "typed": list(typed), "note": note}
+    _render(key=key, data=wire.pack(header, {}))

@@ -12,7 +12,15 @@ const AGAIN = 1000; // until the page runs instead, where the channel does not a
 const PARTS = ["losses", "points", "steps", "maps", "predicted", "rows", "sinks"];
 const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
+/** @extends {Drawing<CurvesHeader>} */
 class CurvesView extends Drawing {
+  /** @type {(RunHeader & { data: Record<string, any[]> })[]} */
+  runs = [];
+  /** @type {any[]} */
+  rows = []; // the elements of each run
+  /** @type {number | null} */
+  shown = null; // the step of the maps; null: the newest
+
   constructor(parent) {
     const list = make("div", { class: "enc-run-list" });
     const panels = make("div", { class: "enc-panels" });
@@ -20,7 +28,13 @@ class CurvesView extends Drawing {
     const answers = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Answers" });
     const sinks = make("div", { class: "enc-answers", tabindex: "0", role: "region", "aria-label": "Attention sinks" });
     super(parent, "The runs", "enc-curves", list, panels, steps, answers, sinks);
-    Object.assign(this, { list, panels, steps, answers, sinks, runs: [], shown: null, asked: 0, askedAt: 0, rows: [] });
+    this.list = list;
+    this.panels = panels;
+    this.steps = steps;
+    this.answers = answers;
+    this.sinks = sinks;
+    this.asked = 0; // questions to the channel so far
+    this.askedAt = 0;
     this.drawSoon = everyFrame(() => this.draw());
     this.addCharts();
     this.addSlider();
@@ -121,10 +135,12 @@ class CurvesView extends Drawing {
     }
   }
 
-  onType() {
+  /** @override */
+  restyle() {
     this.drawSoon(); // newer numbers have come since Python's
   }
 
+  /** @override */
   destroy() {
     clearTimeout(this.timer);
     super.destroy();
@@ -206,6 +222,7 @@ class CurvesView extends Drawing {
 
   drawAnswers(step) {
     const { tokens, expected, classes } = this.header.sample;
+    /** @type {(title: string, cells: string[], wrong?: (cell: string, at: number) => boolean) => HTMLElement} */
     const row = (title, cells, wrong = () => false) =>
       make(
         "tr",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from encoder.drawing import wire
 from pages.state import url_state
 
 from . import assets
+from .headers import CurvesHeader, CurvesRefresh, RunHeader, SampleHeader
 
 _render = assets.component("curves")
 
@@ -53,7 +54,8 @@ def refresh(runs: Sequence[CurveRun], arrays: Sequence[Mapping[str, np.ndarray]]
     arrays: for each run those of `encoder.train.progress.since`; seen: for each run how many losses, points and maps
     the reader had.
     """
-    return wire.pack({"runs": [vars(run) for run in runs], "seen": seen}, _named(arrays))
+    header: CurvesRefresh = {"runs": [_sent(run) for run in runs], "seen": seen}
+    return wire.pack(header, _named(arrays))
 
 
 def curves(
@@ -85,9 +87,9 @@ def curves(
         alt: a sentence for screen readers.
         channel: address of new numbers below the app's root; query: its parameters without those of the reader.
     """
-    header = {
-        "runs": [vars(run) for run in runs],
-        "sample": vars(sample),
+    header: CurvesHeader = {
+        "runs": [_sent(run) for run in runs],
+        "sample": cast(SampleHeader, vars(sample)),
         "head": head,
         "place": place,
         "channel": channel,
@@ -104,3 +106,7 @@ def curves(
 
 def _named(arrays: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {f"{number}.{name}": array for number, own in enumerate(arrays) for name, array in own.items()}
+
+
+def _sent(run: CurveRun) -> RunHeader:
+    return cast(RunHeader, vars(run))

@@ -57,8 +57,12 @@ const short = (value) => (value >= 1 ? String(+value.toPrecision(3)) : String(+v
 
 export class Chart {
   // log: the loss, on a logarithmic scale; otherwise the accuracy, 0 to 1.
+  /** @param {HTMLCanvasElement} canvas @param {boolean} log */
   constructor(canvas, log) {
-    Object.assign(this, { canvas, log, last: 1, unit: 1 });
+    this.canvas = canvas;
+    this.log = log;
+    this.last = 1;
+    this.unit = 1;
   }
 
   // The step at a place of the canvas, in pixels.

@@ -8,6 +8,7 @@ import numpy as np
 from encoder.drawing import wire
 
 from . import assets, events
+from .headers import DigitHeader
 
 _render = assets.component("draw_digit")
 
@@ -20,9 +21,10 @@ def draw_digit(start: np.ndarray, *, key: str, on_drawing: Callable[[np.ndarray]
 
     start: uint8 [32, 32], what a new square shows, 0 without ink. An empty square calls nothing.
     """
+    header: DigitHeader = {"side": SIDE}
     _render(
         key=key,
-        data=wire.pack({"side": SIDE}, {"start": (start > 0).astype(np.uint8)}),
+        data=wire.pack(header, {"start": (start > 0).astype(np.uint8)}),
         height=height,
         on_drawing_change=lambda: events.tell(key, "drawing", bitmap_of, on_drawing),
     )

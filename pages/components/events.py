@@ -52,7 +52,7 @@ class LinesEvent(TypedDict):
     keys: list[int]
 
 
-class TextEvent(TypedDict):
+class ShadeEvent(TypedDict):
     """The units selected in `text_shade`, in ascending order; empty after Esc."""
 
     event: Literal["select"]
@@ -222,7 +222,7 @@ def lines_event(value: object, counts: tuple[int, int]) -> LinesEvent | None:
     return None if queries is None or keys is None else {"event": "select", "queries": queries, "keys": keys}
 
 
-def text_event(value: object, count: int) -> TextEvent | None:
+def text_event(value: object, count: int) -> ShadeEvent | None:
     """A selection among `count` units as the browser sent it, later ones dropped; None for anything else."""
     units = _positions(value.get("units"), count) if isinstance(value, dict) else None
     return None if units is None else {"event": "select", "units": units}

@@ -24,6 +24,7 @@ export function nest(data, shape) {
 }
 
 // Where the colours of a prefetched map end, as `attention_spec` in encoder/figures says it. data: rows of `columns`.
+/** @param {NextHead} nextHead @param {Numbers} data @param {number} columns @param {any} colorbar */
 export function colourRange({ scaleToMax, words }, data, columns, colorbar) {
   const largest = data.reduce((most, weight) => Math.max(most, weight), 0) || 1;
   if (scaleToMax) return { zmax: largest };

@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from encoder.drawing import wire
 
 from . import assets, events
+from .headers import FindEntry, FindHeader
 
 #: The class of the buttons that open the dialog.
 OPENER = "enc-find-opener"
 _render = assets.component("find")
 
 
-def find(
-    entries: Sequence[Mapping[str, object]], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]
-) -> None:
-    """Offer `entries`, each with kind, title, detail, page ("" for the open one) and values (name -> text).
+def find(entries: Sequence[FindEntry], *, key: str, on_open: Callable[[str, Mapping[str, str]], None]) -> None:
+    """Offer `entries`.
 
     The dialog adds heads such as “L3 H1”. on_open: gets page and values of the chosen entry before the page runs again;
     a browser may send any.
@@ -26,8 +25,9 @@ def find(
         if isinstance(page, str) and isinstance(values, Mapping):
             on_open(page, {name: text for name, text in values.items() if isinstance(text, str)})
 
+    header: FindHeader = {"entries": list(entries), "opener": OPENER}
     _render(
         key=key,
-        data=wire.pack({"entries": [dict(one) for one in entries], "opener": OPENER}, {}),
+        data=wire.pack(header, {}),
         on_open_change=opened,
     )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from encoder.drawing import wire
+from encoder.drawing.headers import GridHeader
 
 from . import assets, events, fade
 from .events import GridEvent
@@ -66,7 +67,7 @@ def head_grid(
     shape = (len(rows), len(columns))
     arrays = _arrays(measure, dim, shape)
     maps = _maps(thumbnails, colorscale, shape)
-    header = {
+    header: GridHeader = {
         "layers": rows,
         "heads": columns,
         "selected": None if selected is None else [int(selected[0]), int(selected[1])],

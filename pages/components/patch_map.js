@@ -8,13 +8,15 @@ const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 const FAINT = 0.35; // opacity of weight 0, as a share of the largest weight's
 const SMOOTH = 64; // an image of fewer pixels a side is shown with sharp ones
 
+/** @extends {Drawing<PatchHeader, PatchEvent>} */
 class PatchView extends Drawing {
   constructor(parent) {
     const canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
     canvas.setAttribute("aria-roledescription", "image with attention");
     const legend = make("div", { class: "enc-patches-legend" });
     super(parent, "The image", "enc-patches enc-drawn", canvas, legend);
-    Object.assign(this, { canvas, legend });
+    this.canvas = canvas;
+    this.legend = legend;
     this.focused = null;
     this.hovered = null;
     this.paintSoon = everyFrame(() => this.paint());
@@ -32,7 +34,8 @@ class PatchView extends Drawing {
     this.theme = readTheme(this.parent);
     if (!(header.heard < this.sent?.id)) this.sent = null; // an older answer must not undo a newer click
     this.selected = this.sent?.selected ?? header.selected;
-    [this.rows, this.columns] = arrays.weights.shape;
+    this.rows = arrays.weights.shape[0];
+    this.columns = arrays.weights.shape[1];
     this.canvas.setAttribute("aria-label", `${header.alt} ${KEYS_HELP}`);
     this.picture = picture(arrays.image);
     this.fillLegend();

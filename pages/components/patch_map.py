@@ -8,6 +8,7 @@ import numpy as np
 from encoder.drawing import wire
 
 from . import assets, events
+from .headers import PatchHeader
 
 _render = assets.component("patch_map")
 
@@ -60,7 +61,7 @@ def patch_map(
         raise ValueError(f"weights must be [R, C], not {list(weights.shape)}.")
     rows, columns = weights.shape
     most = float(np.nanmax(np.abs(weights) if signed else weights)) if np.isfinite(weights).any() else 0.0
-    header = {
+    header: PatchHeader = {
         "alt": alt,
         "label": label,
         "selected": None if selected is None else [int(part) for part in selected],

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from encoder.drawing.picture import Picture
 
 from . import assets, events
-from .events import LinesEvent, ModelEvent, TextEvent
+from .events import LinesEvent, ModelEvent, ShadeEvent
 
 _lines, _text, _model = map(assets.component, ("lines", "text_shade", "model_picture"))
 
@@ -32,7 +32,7 @@ def lines(picture: Picture, *, key: str, on_event: Callable[[LinesEvent], None] 
     )
 
 
-def text_shade(picture: Picture, *, key: str, on_event: Callable[[TextEvent], None] | None = None) -> None:
+def text_shade(picture: Picture, *, key: str, on_event: Callable[[ShadeEvent], None] | None = None) -> None:
     """Draws a text of U units whose shade is a weight: a picture of `export.text(...)`.
 
     A click selects a unit, a click with Shift selects several. Where the picture has the weights and nothing is

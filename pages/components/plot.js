@@ -27,17 +27,29 @@ const READ = {
   points: gestures("Tap a point for its value.", "Arrow keys move over the points."),
 };
 
+/** @extends {Drawing<PlotHeader, Sent<PlotEvent>>} */
 class PlotView extends Drawing {
+  /** @type {string} */
+  look; // of the layout
+  /** @type {any} */
+  config; // of Plotly
+  /** @type {{ id: number, layer: number, head: number, channel?: string, answer?: any } | null} */
+  opened = null; // in the grid, and not yet answered by Python
+  /** @type {number | undefined} */
+  timer;
+
+  /** @param {HTMLElement} parent */
   constructor(parent) {
-    const host = make("div", { class: "enc-focus" });
+    /** @type {any} */
+    const host = make("div", { class: "enc-focus" }); // Plotly adds its methods and values
     const cursorBox = make("div", { class: "enc-cursor", hidden: "" });
     super(parent, "This chart", "enc-plot", host, cursorBox);
-    Object.assign(this, { host, cursorBox });
+    this.host = host;
+    this.cursorBox = cursorBox;
     this.arrays = {};
     this.cursor = null; // { map, row, column }: the cell that the arrow keys are on
     this.point = null; // { trace, point, x, y }: the point that they are on, in a figure without maps
     this.known = null; // the zoom window that Python knows
-    this.opened = null; // { id, layer, head }: opened in the grid, and not yet answered by Python
     this.listenToSize(this.root, everyFrame(() => this.root.clientWidth !== this.width && this.draw()));
     this.listenToKeys(host);
     this.listen(host, "blur", () => this.hideMarks());
@@ -76,6 +88,7 @@ class PlotView extends Drawing {
   async openHead({ grid, id, layer, head }) {
     if (!this.figure || this.header.nextHead?.grid !== grid) return;
     const { channel } = this.header.nextHead;
+    /** @type {PlotView["opened"]} */
     const opened = this.opened = { id, layer, head, channel };
     if (channel) opened.answer = await this.ask(`${channel}?layer=${layer}&head=${head}`);
     if (this.opened === opened && this.showOpened()) await this.draw();
@@ -95,7 +108,8 @@ class PlotView extends Drawing {
 
   // Whether the opened head's map is there. Until Python's heading and answer come, the heading names it by CSS.
   showOpened() {
-    const { channel, answer } = this.opened ?? {};
+    const channel = this.opened?.channel;
+    const answer = this.opened?.answer;
     const isAnswered = Boolean(answer) && channel === this.header.nextHead?.channel; // and not of the last text
     if (isAnswered) this.take(answer);
     const isThere = isAnswered || Boolean(this.opened) && this.takePrefetched();
@@ -104,6 +118,7 @@ class PlotView extends Drawing {
   }
 
   name(opened) {
+    /** @type {HTMLElement | null} */
     const place = this.root.closest(`.st-key-${this.header?.nextHead?.named}`);
     place?.toggleAttribute("data-opened", Boolean(opened));
     place?.style.setProperty("--opened", JSON.stringify(opened));
@@ -233,6 +248,7 @@ class PlotView extends Drawing {
   }
 
   // Plotly reports a cell once: unless it forgets the cell, the next move inside it would not show the label again.
+  /** @override */
   hideTip() {
     if (!this.tip.isOpen) return;
     this.tip.hide();
@@ -269,8 +285,9 @@ class PlotView extends Drawing {
 
   // ---- To Python ----
 
+  /** @override @param {string} trigger @param {Sent<PlotEvent>} value @returns {number} */
   send(trigger, value) {
-    if (this.header.isHeard) super.send(trigger, value);
+    return this.header.isHeard ? super.send(trigger, value) : 0;
   }
 
   sendCell(shift) {
@@ -287,6 +304,7 @@ class PlotView extends Drawing {
     download(`${fileName(this.header.name)}.${format}`, url);
   }
 
+  /** @override */
   destroy() {
     clearTimeout(this.timer);
     this.name("");

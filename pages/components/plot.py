@@ -18,6 +18,7 @@ from pages.state.params import Param
 
 from . import assets, events, fade
 from .events import PlotEvent, ZoomWindow
+from .headers import FigureMessage, NextHead, PlotHeader, PlotSelection, Together
 
 _render = assets.component("plot")
 
@@ -36,8 +37,8 @@ def plot(
     height: int | None = None,
     fill: bool = False,
     shows: str | None = None,
-    next_head: Mapping[str, Any] | None = None,
-    together: Mapping[str, str] | None = None,
+    next_head: NextHead | None = None,
+    together: Together | None = None,
     selected: tuple[Positions, Positions] | None = None,
     zoom: Param[ZoomWindow | None] | None = None,
     mode_bar: bool = True,
@@ -63,14 +64,11 @@ def plot(
             window's room below it.
         shows: where this text is another one than before, the old picture fades over the new one (not with reduced
             motion). None: the model's placement of the norms.
-        next_head: how the map of a head that you open in a `head_grid` is drawn before Python answers. "grid": the
-            grid's key; "heard": the newest of its events that this figure knows of; "named": the key of the container
-            whose heading names the head. Either with "maps", the label of a
-            `store` of "maps", float32 [L, H, R, C], "scaleToMax": the colours run to the map's largest weight, and
-            "words": [rows, columns], the colours run to the largest weight among these. Or with "channel": a path that
-            answers `?layer=0&head=0` with `figure_answer` of the same figure of that head.
-        together: "key" of the container and "name" of the words that change with this figure: those of a container in
-            it whose key is "says-" and the name. The container has the attribute `data-drawing` until it does.
+        next_head: how the map of a head that you open in a `head_grid` is drawn before Python answers. Either with
+            "maps", the label of a `store` of "maps", float32 [L, H, R, C]. Or with "channel": a path that answers
+            `?layer=0&head=0` with `figure_answer` of the same figure of that head.
+        together: the words that change with this figure are those of a container whose key is "says-" and the name. The
+            container of both has the attribute `data-drawing` until they do.
         selected: (queries, keys), each a position, several, or None: the arrow keys start there. These rows and columns
             are framed in every map of the figure, unless it has `layout.shapes` of its own.
         zoom: the value of the address that holds the zoom window. If unset, the window is not part of the address.
@@ -80,8 +78,9 @@ def plot(
 
     Raises ValueError for a trace of a kind that the browser's script does not draw.
     """
-    header, arrays = _message(figure, selected)
-    header |= {
+    message, arrays = _message(figure, selected)
+    header: PlotHeader = {
+        **message,
         "alt": alt,
         "height": height or MAIN,
         "name": key,
@@ -93,8 +92,8 @@ def plot(
         "modeBar": mode_bar,
         "fill": fill or height is None,
         "shows": fade.shown(shows),
-        "together": None if together is None else dict(together),
-        "nextHead": None if next_head is None else dict(next_head),
+        "together": together,
+        "nextHead": next_head,
     }
     _render(
         key=key,
@@ -126,7 +125,7 @@ def _on_zoom(key: str, zoom: Param[ZoomWindow | None] | None) -> None:
 
 def _message(
     figure: go.Figure | Mapping[str, Any], selected: tuple[Positions, Positions] | None
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+) -> tuple[FigureMessage, dict[str, np.ndarray]]:
     """The figure as JSON that points at arrays, and the arrays."""
     arrays: dict[str, np.ndarray] = {}
     if isinstance(figure, Mapping):
@@ -138,7 +137,9 @@ def _message(
     check_kinds(data)
     layout = {name: _brief(part) for name, part in layout.items()}
     json = {"data": _plain(data, "data", arrays), "layout": _plain(layout, "layout", arrays)}
-    frames = None if selected is None else {"i": _positions(selected[0]), "j": _positions(selected[1])}
+    frames: PlotSelection | None = None
+    if selected is not None:
+        frames = {"i": _positions(selected[0]), "j": _positions(selected[1])}
     return {"figure": json, "selected": frames}, arrays
 
 

@@ -11,6 +11,7 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 // What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
 // many. Plotly's own number depends on the margins, which depend on the labels: both could alternate without end.
 // layout: of the next drawing.
+/** @returns {any} */
 export function tickLabels(plot, name, layout) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
@@ -53,6 +54,7 @@ function lengthOf(plot, name, layout) {
 }
 
 export async function fitLabels(plot) {
+  /** @type {Record<string, any>} */
   const change = {};
   const fitted = { ...plot.host.layout };
   for (const name of Object.keys(plot.labels)) {
@@ -94,7 +96,7 @@ export function hideCovered(plot) {
   for (const node of find(".xtick text, .ytick text")) place(node, false);
   const trace = (node) => node.closest(".trace").__data__[0].trace.index;
   const points = find(".scatterlayer .textpoint").map((node) => [`${trace(node)},${node.__data__.i}`, node]);
-  const names = new Map(points);
+  const names = new Map(/** @type {[string, any][]} */ (points));
   for (const point of plot.figure.layout.meta?.names ?? []) {
     if (names.has(String(point))) place(names.get(String(point)), true);
   }
@@ -128,6 +130,7 @@ const ticksOf = (plot, name) => [...plot.host.querySelectorAll(`g.${name.replace
 function tickAt(plot, name, event) {
   const ticks = new Set(ticksOf(plot, name));
   for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
+    /** @type {any} */
     const tick = [element, element.parentNode].find((node) => ticks.has(node));
     const position = tick?.__data__?.x;
     if (plot.labels[name].has(position)) return position;

@@ -11,8 +11,12 @@ import { mounted } from "./mounted.js";
 const [SETTLED, LOST, AGAIN] = [400, 6000, 1000];
 const LINE = 44; // pixels of the room's line
 
+/** @type {() => DOMStringMap} */
+const appState = () =>
+  /** @type {HTMLElement | null} */ (document.querySelector('[data-testid="stApp"]'))?.dataset ?? {};
+
 function connected() {
-  const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
+  const state = appState().testConnectionState;
   return !state || state === "CONNECTED";
 }
 
@@ -88,7 +92,7 @@ class RoomStrip {
   }
 
   isRunning() {
-    const isSo = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "running";
+    const isSo = appState().testScriptState === "running";
     if (isSo) this.ranAt = performance.now();
     return isSo;
   }

@@ -6,18 +6,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 from encoder.drawing import wire
 
 from . import assets, events
+from .headers import DoorHeader, RefreshHeader, StripButton
 
 _strip, _refresh, _door = map(assets.component, ("room_strip", "room_refresh", "room_door"))
-
-
-class StripButton(TypedDict):
-    """A button of the strip. name: what `on_event` gets; title: its help; pressed: for a button that is on or off."""
-
-    name: str
-    label: str
-    title: NotRequired[str]
-    pressed: NotRequired[bool]
-    primary: NotRequired[bool]
 
 
 class StripEvent(TypedDict):
@@ -33,10 +24,7 @@ def room_strip(
     """Draws how this visitor is in a room, and listens to its stream; an event comes only when the room has changed.
 
     Args:
-        room: `code`, `version` (what this run has read), `member`, `key` and `waiting` (answers as JSON; the browser
-            keeps all three), `desk` (listen to the counts), `words` (of the line), `note` (what is wrong, or ""),
-            `timer` (seconds that are left, or None), `spotlight`, `asks` (the room store does not
-            answer: the browser asks again), `hidden` (no line).
+        room: a `headers.RoomHeader`.
         buttons: at the end of the line.
         key: the widget's key.
         on_event: gets each event before the page runs.
@@ -64,7 +52,8 @@ def room_refresh(activity: int, *, key: str) -> None:
     activity: the counter that this run has read (`Pulse.activity`), before it read members or answers. key: the
     widget's key.
     """
-    _refresh(key=key, data=wire.pack({"activity": activity}, {}), on_changed_change=lambda: None)
+    header: RefreshHeader = {"activity": activity}
+    _refresh(key=key, data=wire.pack(header, {}), on_changed_change=lambda: None)
 
 
 def room_door(
@@ -86,9 +75,10 @@ def room_door(
         if on_teach is not None:
             on_teach(*found)
 
+    header: DoorHeader = {"code": code, "secret": secret, "left": left}
     _door(
         key=key,
-        data=wire.pack({"code": code, "secret": secret, "left": left}, {}),
+        data=wire.pack(header, {}),
         on_teach_change=lambda: events.tell(key, "teach", _room_kept, teach),
     )
 

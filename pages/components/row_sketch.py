@@ -9,6 +9,7 @@ import numpy as np
 from encoder.drawing import wire
 
 from . import assets, events
+from .headers import SketchHeader
 
 _render = assets.component("row_sketch")
 
@@ -40,9 +41,10 @@ def row_sketch(
         if weights is not None
     }
     count = len(labels)
+    header: SketchHeader = {"labels": [str(label) for label in labels], "question": question, "button": button}
     _render(
         key=key,
-        data=wire.pack({"labels": [str(label) for label in labels], "question": question, "button": button}, arrays),
+        data=wire.pack(header, arrays),
         on_answer_change=lambda: events.tell(key, "answer", lambda value: _weights(value, count), on_answer),
     )
 

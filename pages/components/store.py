@@ -10,13 +10,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from encoder.drawing import wire
+from encoder.drawing.headers import StoredArrays
 
 from . import assets
+from .headers import KeptTextHeader
 
 _store, _kept_text = map(assets.component, ("store", "kept_text"))
 
 
-def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> dict[str, str]:
+def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = None) -> StoredArrays:
     """Send arrays (dtypes of `wire`) under a name; the page shows nothing.
 
     digest: identifies these arrays under this name; if unset, a digest of their bytes.
@@ -24,11 +26,12 @@ def store(arrays: Mapping[str, np.ndarray], *, key: str, digest: str | None = No
     """
     if digest is None:
         digest = hashlib.blake2b(wire.pack({}, arrays), digest_size=12).hexdigest()
-    label = {"name": key, "digest": digest}
+    label: StoredArrays = {"name": key, "digest": digest}
     _store(key=key, data=wire.pack(label, arrays))
     return label
 
 
 def kept_text(save: Mapping[str, str], *, key: str) -> None:
     """Save texts under their digests, for the next session of this tab (pages/state/kept.py); nothing is shown."""
-    _kept_text(key=key, data=wire.pack({"save": dict(save)}, {}))
+    header: KeptTextHeader = {"save": dict(save)}
+    _kept_text(key=key, data=wire.pack(header, {}))

@@ -8,13 +8,13 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from encoder import ConfigError
 from encoder.export import Map, Options
 from encoder.trace import tokens
 from pages.base.access import visitors
 from pages.components import events
+from pages.components.headers import NextHead
 from pages.components.plot import figure_answer
 from pages.components.store import store
 from pages.core.server import channel
@@ -50,9 +50,9 @@ class Page:
 _PAGES = ByteCache(16_000_000)
 
 
-def offered(view: View, head: Map, window: events.ZoomWindow | None) -> dict[str, Any] | None:
+def offered(view: View, head: Map, window: events.ZoomWindow | None) -> NextHead | None:
     """What `plot` needs to draw another head by itself; None for a logarithmic scale of a short text."""
-    by = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
+    by: NextHead = {"grid": GRID, "heard": events.heard(GRID), "named": HEAD}
     options = head.options
     if not _is_short(view):
         run = cache.StoredRun(view.run.of_pass)

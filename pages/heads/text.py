@@ -4,7 +4,7 @@ from encoder import export
 from encoder.export import Map, Text
 from encoder.measure.passage import Shades
 from pages.components import text_shade
-from pages.components.events import TextEvent
+from pages.components.events import ShadeEvent
 from pages.core.view import View
 from pages.core.view.selection import select_several, selected
 from pages.core.words import gestures
@@ -45,7 +45,7 @@ def _meaning(found: Shades) -> str:
     return f"A stronger shade is a larger weight {preposition} {tokens}."
 
 
-def _on_event(event: TextEvent, found: Shades) -> None:
+def _on_event(event: ShadeEvent, found: Shades) -> None:
     tokens = [found.units[unit][0] for unit in event["units"]]
     if found.direction == "to":
         select_several(tokens, ())

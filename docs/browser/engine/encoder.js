@@ -9,7 +9,8 @@ export class Encoder {
   constructor(config, tensors) {
     const missing = unsupported(config);
     if (missing) throw new Error(`This browser engine has no ${missing}: open the model in the full app.`);
-    Object.assign(this, { config, tensors });
+    this.config = config;
+    this.tensors = tensors;
   }
 
   // The values of one forward pass over ids [T], or the pixels [S, S] of a picture.

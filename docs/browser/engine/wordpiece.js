@@ -9,7 +9,9 @@ const CHINESE = /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2CEA
 export class WordPiece {
   // vocabulary: token -> id; lowercase: whether case and accents are dropped; special: names of [CLS], [SEP], [UNK].
   constructor({ vocabulary, lowercase, special }) {
-    Object.assign(this, { vocabulary, lowercase, special });
+    this.vocabulary = vocabulary;
+    this.lowercase = lowercase;
+    this.special = special;
     this.names = [];
     for (const [token, id] of Object.entries(vocabulary)) this.names[id] = token;
     const marks = Object.keys(vocabulary).filter((token) => /^\[[A-Z]+\]$/.test(token));

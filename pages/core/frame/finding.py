@@ -3,11 +3,11 @@ and what companions such as lessons add."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from encoder.checkpoints import BUNDLED
 from encoder.words.glossary import TERMS
 from pages.components.find import find
+from pages.components.headers import FindEntry
 from pages.core.frame import companions
 from pages.core.frame.navigation import Page
 from pages.core.stores import cache
@@ -27,7 +27,7 @@ def draw(groups: Mapping[str, Iterable[Page]]) -> None:
     find(cache.computed(of, lambda: list(_entries(groups))), key="find", on_open=_open)
 
 
-def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
+def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[FindEntry]:
     names = {}
     for group, pages in groups.items():
         for page in pages:
@@ -52,7 +52,7 @@ def _entries(groups: Mapping[str, Iterable[Page]]) -> Iterable[dict[str, Any]]:
             yield _entry("Setting", option, f"{names[page]}: {name}", page, **{name: option})
 
 
-def _entry(kind: str, title: str, detail: str, page: str, **values: str) -> dict[str, Any]:
+def _entry(kind: str, title: str, detail: str, page: str, **values: str) -> FindEntry:
     if page:
         values = current({"page": page, **values})
         page = values.pop("page")

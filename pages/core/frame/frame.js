@@ -1,6 +1,6 @@
 // Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
 // address without the view, which is added a moment later: Back would lead from one to the other.
-import { listenToBar, listenToPresenter } from "./page_keys.js";
+import { elementOf, listenToBar, listenToPresenter } from "./page_keys.js";
 
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
@@ -26,7 +26,8 @@ if (!window.__encoderscopeFrame) {
   }).observe(document.body, { childList: true, subtree: true, attributeFilter: ["aria-label"] });
   // Streamlit's link leads to the beginning of the page, where the bar is.
   document.addEventListener("click", (event) => {
-    if (!event.target.closest?.('[data-testid="stSkipToContent"]')) return;
+    if (!elementOf(event).closest?.('[data-testid="stSkipToContent"]')) return;
+    /** @type {HTMLElement | null} */
     const start = document.querySelector(".st-key-input, .stMain h1");
     if (!start) return;
     event.preventDefault();
@@ -37,7 +38,7 @@ if (!window.__encoderscopeFrame) {
   // A step of a lesson begins at the top of its page.
   document.addEventListener("click", (event) => {
     const turns = '.st-key-lesson-next, .st-key-lesson-back, [class*="st-key-lessons-start"]';
-    if (event.target.closest?.(turns)) document.querySelector(".stMain")?.scrollTo(0, 0);
+    if (elementOf(event).closest?.(turns)) document.querySelector(".stMain")?.scrollTo(0, 0);
   }, true);
   // What a person does is one step of the history, however often the address changes because of it.
   let acted = false;

@@ -1,11 +1,17 @@
 // The bar of groups and their pages, and the keys of presentation mode. A click on a page presses Streamlit's own link
 // of that page, which keeps the session.
 const ownLink = (path) =>
-  [...document.querySelectorAll('[data-testid="stSidebarNavLink"]')].find((link) =>
+  /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('[data-testid="stSidebarNavLink"]')]).find((link) =>
     new URL(link.href).pathname === path
   );
 
-const openers = () => [...document.querySelectorAll('.enc-pages button[aria-expanded="true"]')];
+// What an event is about; the document itself has no `closest`.
+export const elementOf = (event) => /** @type {Element} */ (event.target);
+
+/** @type {(selector: string, inside?: ParentNode) => NodeListOf<HTMLElement>} */
+const all = (selector, inside = document) => inside.querySelectorAll(selector);
+
+const openers = () => [...all('.enc-pages button[aria-expanded="true"]')];
 const isList = (button) => button.classList.contains("enc-list");
 
 // Opens a group, or on narrow screens the list of groups; other groups close.
@@ -22,9 +28,10 @@ function closeAll() {
 
 export function listenToBar() {
   document.addEventListener("click", (event) => {
-    const button = event.target.closest?.(".enc-pages button[aria-controls]");
+    const button = elementOf(event).closest?.(".enc-pages button[aria-controls]");
     if (button) return show(button);
-    const link = event.target.closest?.(".enc-pages a, .enc-tools a");
+    /** @type {HTMLAnchorElement | null} */
+    const link = elementOf(event).closest?.(".enc-pages a, .enc-tools a");
     if (!link) return closeAll();
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     closeAll();
@@ -35,12 +42,12 @@ export function listenToBar() {
   });
   // With one group open, the pointer opens the next one.
   document.addEventListener("pointerover", (event) => {
-    const button = event.pointerType === "mouse" && event.target.closest?.("#enc-groups > li > button");
+    const button = event.pointerType === "mouse" && elementOf(event).closest?.("#enc-groups > li > button");
     const opened = openers().filter((one) => !isList(one));
     if (button && opened.length && opened.every((one) => one !== button && !isNarrow())) show(button, true);
   });
   document.addEventListener("focusin", (event) => {
-    if (!event.target.closest?.(".enc-pages")) closeAll();
+    if (!elementOf(event).closest?.(".enc-pages")) closeAll();
   });
   document.addEventListener("keydown", onKey);
 }
@@ -49,7 +56,7 @@ const isNarrow = () => openers().some(isList);
 
 // Escape closes the open group; the arrows up and down move in it, those to the sides between groups.
 function onKey(event) {
-  const at = event.target.closest?.(".enc-pages :is(a, button)");
+  const at = elementOf(event).closest?.(".enc-pages :is(a, button)");
   const opened = openers().at(-1);
   if (event.key === "Escape" && opened) {
     opened.ariaExpanded = "false";
@@ -62,32 +69,33 @@ function onKey(event) {
   const item = at.closest("#enc-groups > li");
   if (!item) return;
   const inGroup = event.key === "ArrowDown" || event.key === "ArrowUp";
-  const button = item.querySelector(":scope > button");
+  const [button] = all(":scope > button", item);
   if (inGroup && button && event.key === "ArrowDown") show(button, true);
-  const others = inGroup
-    ? [...item.querySelectorAll("a, button")]
-    : [...item.parentElement.children].map((one) => one.firstElementChild);
-  const from = others.indexOf(inGroup ? at : item.firstElementChild);
+  const others = inGroup ? [...all("a, button", item)] : [...all("#enc-groups > li > :first-child")];
+  const from = others.findIndex((one) => one === (inGroup ? at : item.firstElementChild));
   others[(from + ways[event.key] + others.length) % others.length]?.focus();
   event.preventDefault();
 }
 
 const FIELDS = 'input, textarea, select, [contenteditable="true"], [role="textbox"], [role="combobox"]';
 
+/** @type {(inside: ParentNode, selector: string) => void} */
+const press = (inside, selector) => /** @type {HTMLElement | null} */ (inside.querySelector(selector))?.click();
+
 // F opens and leaves presentation mode, Esc leaves it; there, PageUp and PageDown, which the remote of a presenter sends,
 // turn the steps of an open lesson, and otherwise open the other pages.
 export function listenToPresenter() {
   document.addEventListener("keydown", (event) => {
-    const at = event.composedPath()[0];
+    const at = /** @type {Element} */ (event.composedPath()[0]);
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || at.closest?.(FIELDS)) return;
     const presenting = new URL(location.href).searchParams.get("present") === "1";
     if (event.key === "f" || event.key === "F" || (event.key === "Escape" && presenting)) {
-      if (!event.repeat) document.querySelector(".st-key-present button, .st-key-leave-presentation button")?.click();
+      if (!event.repeat) press(document, ".st-key-present button, .st-key-leave-presentation button");
     } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
       const lesson = document.querySelector(".st-key-lesson-panel");
-      const names = [...document.querySelectorAll("#enc-groups a")];
+      const names = [...all("#enc-groups a")];
       const here = names.findIndex((name) => name.ariaCurrent === "page");
-      if (lesson) lesson.querySelector(`.st-key-lesson-${event.key === "PageUp" ? "back" : "next"} button`)?.click();
+      if (lesson) press(lesson, `.st-key-lesson-${event.key === "PageUp" ? "back" : "next"} button`);
       else names[here + (event.key === "PageUp" ? -1 : 1)]?.click();
     } else return;
     event.preventDefault();

@@ -127,6 +127,7 @@ window.WebSocket = class extends WebSocket {
     super.send(data);
   }
 
+  /** @override */
   send(data) {
     if (this.isStream && data[0] === RERUN) {
       if (!waiting.length) address = here();

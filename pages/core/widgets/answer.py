@@ -17,6 +17,7 @@ from encoder.figures.numbers import three_digits
 from encoder.measure import ranking
 from encoder.measure.ranking import Weights
 from pages.components.button import button
+from pages.components.headers import Together
 from pages.components.lazy import popover
 from pages.core.inputs import edited
 from pages.core.view import View, ViewParams, selection
@@ -46,7 +47,7 @@ def words_of_picture(key: str) -> Iterator[None]:
         yield
 
 
-def together() -> dict[str, str] | None:
+def together() -> Together | None:
     """For `plot`: the words of this run that its picture belongs to, if the page has such words."""
     return st.session_state.get(_TOGETHER)
 

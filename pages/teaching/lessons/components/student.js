@@ -1,6 +1,8 @@
 // A lesson without a server: predict, then see picture and answer. All answers together are one code.
 const given = {};
-const forms = [...document.querySelectorAll("form[data-question]")];
+/** @type {NodeListOf<HTMLFormElement>} */
+const forms = document.querySelectorAll("form[data-question]");
+/** @type {HTMLInputElement} */
 const codeField = document.querySelector("#code");
 
 // As `codes.read` in the app reads it.

@@ -1,0 +1,279 @@
+"""What the browser gets of each component next to its arrays, as `encoder.drawing.headers` has it of the drawings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+from encoder.drawing.headers import StoredArrays
+from pages.state.params import ZoomWindow
+
+
+class PlotSelection(TypedDict):
+    """Selected queries `i` and keys `j`."""
+
+    i: list[int]
+    j: list[int]
+
+
+class NextHead(TypedDict):
+    """How a plot draws another head by itself: by its maps, or by what a channel answers."""
+
+    #: Key of the grid whose clicks choose the head, and the newest of them that this figure knows of.
+    grid: str
+    heard: int
+    #: Key of the container whose heading names the head.
+    named: str
+    channel: NotRequired[str]
+    maps: NotRequired[StoredArrays]
+    #: The colours run to the largest weight, of all or of these rows and columns.
+    scaleToMax: NotRequired[bool]
+    words: NotRequired[list[list[int]] | None]
+
+
+class Together(TypedDict):
+    """Key of a container, and the name of its words that change with this figure."""
+
+    key: str
+    name: str
+
+
+class FigureMessage(TypedDict):
+    """A figure as JSON that points at arrays."""
+
+    figure: Any
+    selected: PlotSelection | None
+
+
+class PlotHeader(FigureMessage):
+    """A Plotly figure that answers to clicks, keys and zooms."""
+
+    alt: str
+    #: Pixels.
+    height: int
+    name: str
+    #: The address of plotly.js.
+    plotly: str
+    #: The zoom; None: all is shown.
+    window: ZoomWindow | None
+    #: The newest zoom that Python knows of.
+    zoomHeard: int
+    zoomLinked: bool
+    isHeard: bool
+    modeBar: bool
+    fill: bool
+    shows: str | None
+    together: Together | None
+    nextHead: NextHead | None
+
+
+class PatchHeader(TypedDict):
+    """An image with a colour over each patch."""
+
+    alt: str
+    label: str
+    #: Row and column of the framed patch.
+    selected: list[int] | None
+    opacity: float
+    #: The weight of the last colour.
+    top: float
+    #: Pixels of the drawing's side.
+    size: int
+    signed: bool
+    heard: int
+
+
+class BeamNode(TypedDict):
+    """A candidate of beam search. parent: its place in the list; text: all up to it."""
+
+    step: int
+    parent: int | None
+    label: str
+    logP: float
+    kept: bool
+    ended: bool
+    best: bool
+    text: str
+
+
+class BeamHeader(TypedDict):
+    """The candidates of all steps."""
+
+    alt: str
+    nodes: list[BeamNode]
+
+
+class RunHeader(TypedDict):
+    """`curves.CurveRun`."""
+
+    name: str
+    colour: str
+    dash: str
+    status: str
+    progress: float
+    steps: int
+    active: bool
+    registers: int
+
+
+class SampleHeader(TypedDict):
+    """`curves.SampleSequence`."""
+
+    tokens: Sequence[str]
+    expected: Sequence[str]
+    classes: Sequence[str]
+    source: Sequence[int]
+    labels: Sequence[str]
+
+
+class CurvesRefresh(TypedDict):
+    """What runs have come to since a reader's numbers; the arrays have the new ones."""
+
+    runs: list[RunHeader]
+    #: For each run how many losses, points and maps the reader had.
+    seen: Sequence[Any]
+
+
+class CurvesHeader(TypedDict):
+    """Runs that train, and the sequence whose attention is shown."""
+
+    runs: list[RunHeader]
+    sample: SampleHeader
+    #: Title of the maps.
+    head: str
+    #: Layer and head of the maps.
+    place: tuple[int, int]
+    #: Address of new numbers below the app's root, and its parameters.
+    channel: str
+    query: str
+    name: str
+    alt: str
+
+
+class ByHandHeader(TypedDict):
+    """One encoder layer with numbers that a reader changes."""
+
+    #: `explain.by_hand.Inputs`, now and of the example.
+    inputs: dict[str, Any]
+    usual: dict[str, Any]
+    #: Positions of the notes.
+    notes: Any
+    #: These inputs do not fit together.
+    problem: bool
+    #: The newest event that these inputs follow; not there, where the host answers at once.
+    heard: NotRequired[int]
+
+
+class DigitHeader(TypedDict):
+    """A square to draw in. side: pixels of the bitmap."""
+
+    side: int
+
+
+class FindEntry(TypedDict):
+    """What the search opens. page: "" for the open one; values: of the address."""
+
+    kind: str
+    title: str
+    detail: str
+    page: str
+    values: dict[str, str]
+
+
+class FindHeader(TypedDict):
+    """All that the search finds, and the class of the buttons that open it."""
+
+    entries: list[FindEntry]
+    opener: str
+
+
+class SketchHeader(TypedDict):
+    """A row of attention to draw."""
+
+    #: T names of the keys.
+    labels: list[str]
+    #: Another question gets fresh sliders.
+    question: str
+    button: str
+
+
+class KeptTextHeader(TypedDict):
+    """Texts by their digests."""
+
+    save: Mapping[str, str]
+
+
+class CopyLinkHeader(TypedDict):
+    """The values of a link, the names of the reader's texts among them, and a sentence."""
+
+    query: dict[str, str]
+    typed: list[str]
+    note: str
+
+
+class StripButton(TypedDict):
+    """A button of the room's strip. name: what the event has; title: its help; pressed: of one that is on or off."""
+
+    name: str
+    label: str
+    title: NotRequired[str]
+    pressed: NotRequired[bool]
+    primary: NotRequired[bool]
+
+
+class RoomHeader(TypedDict):
+    """How this visitor is in a room."""
+
+    code: str
+    #: What this run has read.
+    version: int
+    #: Whether the browser asks for a run although it knows of no newer version.
+    stale: bool
+    #: The student's seat and the answers that wait for the store, as JSON; the teacher's key. The browser keeps them.
+    member: str
+    waiting: NotRequired[str]
+    key: str
+    #: Whether the strip shows the counts, and among them the answers.
+    desk: bool
+    asks_class: bool
+    #: The line, and what is wrong, or "".
+    words: str
+    note: str
+    #: Seconds that are left.
+    timer: float | None
+    spotlight: bool
+    #: The room store does not answer: the browser asks again.
+    asks: bool
+    #: No line.
+    hidden: bool
+
+
+class StripHeader(RoomHeader):
+    """The same, and the buttons at the end of the line."""
+
+    buttons: list[StripButton]
+
+
+class RefreshHeader(TypedDict):
+    """The counter of the room's news that this run has read."""
+
+    activity: int
+
+
+class DoorHeader(TypedDict):
+    """The open room and its key, "" without one; left: the browser forgets the student's seat."""
+
+    code: str
+    secret: str
+    left: bool
+
+
+class RoomNews(TypedDict, total=False):
+    """A message of the room's stream. closed, lost: from the browser itself, the end of room or connection."""
+
+    version: int
+    activity: int
+    here: int
+    follow: int
+    answers: int
+    away: bool
+    closed: Literal[True]
+    lost: Literal[True]
