@@ -30,6 +30,7 @@ const WORD_ROWS = ["embeddings", "position_rows"];
 
 /** @extends {Drawing<ByHandHeader>} */
 export class ByHandView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     super(parent, "The calculation", "enc-hand");
     this.bar = make("div", { class: "enc-hand-bar" });

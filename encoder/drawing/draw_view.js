@@ -7,6 +7,7 @@ const PEN_KEYS = "Arrow keys move the pen, Space puts it down or lifts it, Delet
 const MOVES = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
 export class DrawView {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
     this.canvas.setAttribute("aria-label", `Draw a digit here. ${PEN_KEYS}`);
@@ -29,8 +30,10 @@ export class DrawView {
     this.clear.addEventListener("click", () => this.wipe());
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
+    /** @type {Block<DigitHeader>} */
     const { header: { side }, arrays: { start } } = unpack(component.data);
     if (this.side === side) return;
     this.side = side;

@@ -37,6 +37,7 @@ export function drawFigure(place, { data, layout }, colours, name) {
 // A map of attention: a click selects its query and its key.
 /** @extends {Drawing<FigureHeader, Sent<ModelEvent>>} */
 export class FigureView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const figure = make("div", { class: "enc-figure", role: "img" });
     super(parent, "The figure", "enc-figure-root", figure);
@@ -44,6 +45,7 @@ export class FigureView extends Drawing {
     this.removed.signal.addEventListener("abort", () => Plotly.purge(figure));
   }
 
+  /** @param {Block<FigureHeader>} block */
   async read({ header }) {
     const { background: ground, text, muted, faint: line } = readTheme(this.parent);
     this.figure.setAttribute("aria-label", header.alt);

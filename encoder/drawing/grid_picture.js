@@ -1,4 +1,5 @@
 // Draws the grid of small maps: on the page's canvas or in a file.
+/** @import { GridView } from "./grid_view.js" */
 import { luminance, threeDigits } from "./drawing.js";
 import { FILE_SCALE, savePicture, SvgPen } from "./picture.js";
 import { fit, rgb } from "./shared.js";
@@ -11,6 +12,7 @@ const FADED = 0.2; // opacity of a map that a filter leaves out
 const LEGEND_WIDTH = 84;
 
 // Sizes in CSS pixels for a width: a table of layers and heads, or for a sorted grid rows filled one after the other.
+/** @param {GridView} view */
 export function gridLayout(view, width) {
   const { heads, layers, order } = view.header;
   const sorted = Boolean(order);
@@ -33,6 +35,7 @@ export function gridLayout(view, width) {
 }
 
 // A similar size at which all blocks of a thumbnail have the same width, if there is one.
+/** @param {GridView} view */
 function crisp(view, size) {
   const side = view.arrays.thumbnails.shape[2];
   const whole = Math.floor(size * devicePixelRatio / side) * side / devicePixelRatio;
@@ -40,12 +43,14 @@ function crisp(view, size) {
 }
 
 // [x, y] of the upper left corner of a cell's map.
+/** @param {GridView} view */
 export function cellCorner(view, layout, k) {
   const [row, column] = layout.sorted ? [Math.floor(k / layout.columns), k % layout.columns] : view.cells[k];
   return [layout.gutter + column * layout.stepX + 2, layout.top + row * layout.stepY + layout.caption + 2];
 }
 
 // The cell at a place of the canvas, or null.
+/** @param {GridView} view */
 export function cellAt(view, layout, x, y) {
   const found = view.cells.findIndex((_, k) => {
     const [left, top] = cellCorner(view, layout, k);
@@ -56,6 +61,7 @@ export function cellAt(view, layout, x, y) {
 }
 
 // marks: what only the page shows: { hovered, focused }, cells or null.
+/** @param {GridView} view */
 export function drawGrid(view, pen, layout, scale, { hovered = null, focused = null } = {}) {
   const { theme } = view;
   pen.setTransform(scale, 0, 0, scale, 0, 0);
@@ -92,6 +98,7 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
   if (focused !== null) frame(view, pen, layout, focused, theme.text, 2, [4, 3]);
 }
 
+/** @param {GridView} view */
 function drawLabels(view, pen, layout) {
   if (layout.sorted) return;
   const { text, muted } = view.theme;
@@ -112,6 +119,7 @@ function drawLabels(view, pen, layout) {
 }
 
 // A line under the names of heads that share keys and values.
+/** @param {GridView} view */
 function drawShared(view, pen, layout) {
   const { sharing, heads } = view.header;
   pen.fillStyle = view.theme.key;
@@ -121,6 +129,7 @@ function drawShared(view, pen, layout) {
   }
 }
 
+/** @param {GridView} view */
 function write(view, pen, text, x, y, align, colour, { size = LABEL_FONT, weight = 400 } = {}) {
   pen.font = `${weight} ${size * view.theme.scale}px ${view.theme.font}`;
   pen.textAlign = align;
@@ -137,6 +146,7 @@ function drawDivider(pen, share, size, x, y) {
   pen.fillRect(x, y + at - 0.5, size, 1);
 }
 
+/** @param {GridView} view */
 function drawMeasure(view, pen, size, k, x, y) {
   const value = view.measureOf(k);
   pen.fillStyle = view.theme.faint;
@@ -153,6 +163,7 @@ export function measureColour(theme, share) {
   return theme.dark ? `hsl(36 95% ${38 + 30 * share}%)` : `hsl(26 95% ${66 - 28 * share}%)`;
 }
 
+/** @param {GridView} view */
 function drawBadge(view, pen, { size, type }, badge, x, y) {
   if (!badge) return;
   if (size < 40 * type) { // no room for words: a dot shows that there is a badge
@@ -169,6 +180,7 @@ function drawBadge(view, pen, { size, type }, badge, x, y) {
   write(view, pen, shown, x + 6, y + 2 + 7.5 * type, "left", "#fff", { size: 10, weight: 600 });
 }
 
+/** @param {GridView} view */
 function drawPin(view, pen, layout, k) {
   const [x, y] = cellCorner(view, layout, k);
   const radius = layout.size < 30 * layout.type ? 4 : 7 * layout.type;
@@ -190,6 +202,7 @@ function disc(pen, x, y, radius, colour) {
   }
 }
 
+/** @param {GridView} view */
 function frame(view, pen, layout, k, colour, width, dash = []) {
   const [x, y] = cellCorner(view, layout, k);
   const box = [x - width / 2, y - width / 2, layout.size + width, layout.size + width];
@@ -217,6 +230,7 @@ export function saveGrid(shown, kind) {
   });
 }
 
+/** @param {GridView} view */
 function drawMeasureLegend(view, pen) {
   const [low, high] = view.header.measureRange.map(threeDigits);
   const start = `${view.header.measureLabel} ${low}`.trim();

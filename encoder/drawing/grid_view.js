@@ -14,6 +14,7 @@ const KEYS_HELP = "Arrow keys move over the heads, Enter opens one, P pins it, E
 
 /** @extends {Drawing<GridHeader, GridEvent>} */
 export class GridView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
     canvas.setAttribute("aria-roledescription", "grid of attention maps");
@@ -45,6 +46,7 @@ export class GridView extends Drawing {
     this.listen(window, "enc-stored", () => this.component && this.update(this.component));
   }
 
+  /** @param {Block<GridHeader>} block */
   read({ header, arrays }) {
     // Maps that stay the same come by a `store`, once; a page of its own has them here.
     const maps = header.maps ? stored.get(header.maps.name) : { arrays: {} };

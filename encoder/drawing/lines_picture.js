@@ -1,4 +1,5 @@
 // The lines between the tokens of two sides: which ones are drawn, on the page's canvas or in a file.
+/** @import { LinesView } from "./lines_view.js" */
 import { FAINTEST, lineStyle, sum, threeDigits } from "./drawing.js";
 import { savePicture } from "./picture.js";
 import { fit } from "./shared.js";
@@ -15,6 +16,7 @@ export const KEY = 1; // the right side
 
 // Every visible line by level of weight: in each level, a list for each head of i * C + j. Most lines are faint, so faint
 // levels are finer.
+/** @param {LinesView} view */
 export function levelsOf(view) {
   const least = Math.max(FAINTEST, view.header.threshold);
   const area = view.count(QUERY) * view.count(KEY);
@@ -29,7 +31,7 @@ export function levelsOf(view) {
 }
 
 // The lines between the tokens in focus: the strongest ones, grouped by level and head, and how many there are in all.
-/** @param {any} view @param {number[][]} focus @param {number} most */
+/** @param {LinesView} view @param {number[][]} focus @param {number} most */
 function linesOf(view, [queries, keys], most) {
   const [from, to] = [new Set(queries), new Set(keys)];
   const width = view.count(KEY);
@@ -51,6 +53,7 @@ function linesOf(view, [queries, keys], most) {
 const squareSize = (view, width) => view.heads > 1 ? Math.max(3, Math.min(9, Math.floor(width * 0.2 / view.heads))) : 0;
 
 // The lines of all tokens, faint, behind those of the selected ones: fewer, so that they cost little.
+/** @param {LinesView} view */
 function drawFaded(view, pen, left, right) {
   const { groups } = linesOf(view, [[], []], FADED_LINES);
   strokeLines(view, pen, groups, left, right, (weight) => [FADED_SHARE * lineStyle(weight, false)[0], 1]);
@@ -58,7 +61,7 @@ function drawFaded(view, pen, left, right) {
 
 // Draws the lines and returns what `lineAt` needs, and as `limit` "the strongest 4,000 of 9,000 lines" where some are
 // left out.
-/** @param {any} view @param {any} pen @param {number} width @param {number[][]} focus */
+/** @param {LinesView} view @param {any} pen @param {number} width @param {number[][]} focus */
 export function drawLines(view, pen, width, focus) {
   const [queries, keys] = focus;
   const strip = squareSize(view, width) * view.heads;
@@ -77,6 +80,7 @@ const endsOf = (view, cell) =>
   [Math.floor(cell / view.count(KEY)), cell % view.count(KEY)].map((k) => (k + 0.5) * view.row);
 
 // Of the lines drawn near a point of the canvas the nearest, as { head, cell }, else null.
+/** @param {LinesView} view */
 export function lineAt(view, x, y) {
   const { groups, left, right } = view.drawn;
   const share = (x - left) / (right - left);
@@ -92,12 +96,14 @@ export function lineAt(view, x, y) {
 }
 
 // Draws one line above the others.
+/** @param {LinesView} view */
 export function strokeOne(view, pen, { head, cell }) {
   const { left, right } = view.drawn;
   strokeLines(view, pen, [{ weight: 1, head, cells: [cell] }], left, right, () => [1, 4]);
 }
 
 // look: weight -> [opacity, width].
+/** @param {LinesView} view */
 function strokeLines(view, pen, groups, left, right, look) {
   for (const { weight, head, cells } of groups) {
     pen.strokeStyle = view.header.colours[head];
@@ -116,7 +122,7 @@ function strokeLines(view, pen, groups, left, right, look) {
 }
 
 // Draws next to each token one small square a head, as strong as its weight.
-/** @param {any} view @param {any} pen @param {number} width @param {(number[][] | null)[]} sums */
+/** @param {LinesView} view @param {any} pen @param {number} width @param {(number[][] | null)[]} sums */
 export function drawSquares(view, pen, width, sums) {
   const size = squareSize(view, width);
   if (!size) return;
@@ -138,6 +144,7 @@ export function drawSquares(view, pen, width, sums) {
 
 // ---- The picture as a file, in which the canvas draws the tokens, too. ----
 
+/** @param {LinesView} view */
 export function saveLines(view, kind) {
   const middle = Math.max(240, view.canvas.clientWidth);
   const width = middle + 2 * TOKENS_WIDTH;
@@ -157,6 +164,7 @@ export function saveLines(view, kind) {
   });
 }
 
+/** @param {LinesView} view */
 function drawLegend(view, pen, columns, step) {
   pen.font = `12px ${view.theme.font}`;
   pen.textBaseline = "middle";
@@ -169,6 +177,7 @@ function drawLegend(view, pen, columns, step) {
   });
 }
 
+/** @param {LinesView} view */
 function drawTokens(view, pen, middle, sums) {
   pen.font = `13px ${view.theme.font}`;
   view.tokens.forEach((tokens, side) =>

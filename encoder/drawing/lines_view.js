@@ -17,6 +17,7 @@ const IN_LEGEND = [0.1, 0.4, 0.7, 1]; // weights whose lines the legend shows
 
 /** @extends {Drawing<LinesHeader, Sent<LinesEvent>>} */
 export class LinesView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const top = make("div", { class: "enc-lines-top" });
     const sides = ["from", "to"].map((side) => make("div", { class: `enc-lines-side enc-lines-${side}` }));
@@ -48,6 +49,7 @@ export class LinesView extends Drawing {
     this.listen(body, "blur", () => this.move(null));
   }
 
+  /** @param {Block<LinesHeader>} block */
   read({ header, arrays }) {
     this.header = header;
     this.weights = arrays.weights.data;
@@ -184,7 +186,7 @@ export class LinesView extends Drawing {
       rows.forEach((row, token) => {
         row.classList.toggle("enc-selected", this.selected[side].has(token));
         row.classList.toggle("enc-at", this.at?.[0] === side && this.at[1] === token);
-        const number = row.lastChild.firstChild.firstChild;
+        const number = /** @type {Text} */ (row.lastChild.firstChild.firstChild);
         const text = means ? threeDigits(means[token]) : "";
         if (number.data !== text) number.data = text; // a new text in an old node is cheaper than a new node
         const bar = means ? `${(100 * means[token] / largest).toFixed(1)}% 100%` : "0% 100%";

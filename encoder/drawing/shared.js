@@ -110,6 +110,7 @@ export function everyFrame(action) {
 
 // A label that follows the pointer and stays inside the window. It is in the browser's top layer, so no element cuts it.
 class Tip {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.element = make("div", { class: "enc-tip", popover: "manual", role: "presentation" });
     parent.append(this.element);

@@ -1,7 +1,9 @@
 // A shaded text as a file: drawn where the browser has set its words.
+/** @import { TextView } from "./text_view.js" */
 import { legendWeight } from "./drawing.js";
 import { savePicture } from "./picture.js";
 
+/** @param {TextView} view */
 export function saveText(view, kind) {
   const frame = view.root.getBoundingClientRect();
   const height = view.body.getBoundingClientRect().bottom - frame.top + 16;
@@ -18,6 +20,7 @@ export function saveText(view, kind) {
   });
 }
 
+/** @param {TextView} view */
 function drawShade(view, pen, element, unit) {
   for (const box of element.getClientRects()) {
     pen.beginPath();
@@ -47,6 +50,7 @@ function drawText(pen, node) {
   }
 }
 
+/** @param {TextView} view */
 function drawLegendBar(view, pen) {
   const box = view.top.querySelector("i").getBoundingClientRect();
   const top = view.largest(view.shown());

@@ -29,6 +29,7 @@ const STOPS = 16; // colours of the legend's gradient
 
 /** @extends {Drawing<TextHeader, Sent<ShadeEvent>>} */
 export class TextView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const top = make("div", { class: "enc-text-top" });
     const body = make("div", { class: "enc-text-body enc-focus", tabindex: "0", role: "application" });
@@ -50,6 +51,7 @@ export class TextView extends Drawing {
     this.listen(body, "blur", () => this.leave());
   }
 
+  /** @param {Block<TextHeader>} block */
   read({ header, arrays }) {
     this.header = header;
     this.isTo = header.direction === "to";

@@ -14,6 +14,7 @@ const TURNS = { ArrowLeft: "before", ArrowRight: "after", ArrowUp: "above", Arro
 
 /** @extends {Drawing<BeamHeader>} */
 class TreeView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const lines = svg("svg", { "aria-hidden": "true" });
     const tree = make("div", { class: "enc-beams-tree", role: "group" }, lines);
@@ -30,6 +31,7 @@ class TreeView extends Drawing {
     this.listenToSize(scroll, () => this.nodes && this.place());
   }
 
+  /** @param {Block<BeamHeader>} block */
   read({ header }) {
     this.nodes = header.nodes;
     this.tree.setAttribute("aria-label", `${header.alt} ${KEYS}`);

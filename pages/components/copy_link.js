@@ -24,6 +24,7 @@ async function copyText(text, field) {
 }
 
 class LinkView {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.field = make("input", { type: "text", readonly: "", "aria-label": "Link to this view" });
     this.whole = make("button", { type: "button" }, "Copy link");
@@ -39,8 +40,11 @@ class LinkView {
     );
   }
 
+  /** @param {Component} component */
   update(component) {
-    this.header = unpack(component.data).header;
+    /** @type {Block<CopyLinkHeader>} */
+    const { header } = unpack(component.data);
+    this.header = header;
     this.field.value = this.address([]);
     this.bare.hidden = !this.header.typed.some((name) => name in this.header.query);
     this.status.textContent = this.header.note;

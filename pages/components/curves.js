@@ -21,6 +21,7 @@ class CurvesView extends Drawing {
   /** @type {number | null} */
   shown = null; // the step of the maps; null: the newest
 
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const list = make("div", { class: "enc-run-list" });
     const panels = make("div", { class: "enc-panels" });
@@ -72,6 +73,7 @@ class CurvesView extends Drawing {
   // ---- Numbers ----
 
   // A message of Python: all numbers.
+  /** @param {Block<CurvesHeader>} block */
   read({ header, arrays }) {
     this.asked += 1; // an answer that is on its way is older
     clearTimeout(this.timer);

@@ -85,6 +85,10 @@ class ModelEvent(TypedDict):
     source: NotRequired[int | None]
 
 
+#: Makes an event of what the browser sent; None for anything else.
+Decode = Callable[[object], Any]
+
+
 def on_click(
     *,
     cell: Callable[[int, int], object] | None = None,
@@ -128,22 +132,39 @@ def heard(key: str) -> int:
     return int(number) if _is_index(number) else 0
 
 
-def tell(key: str, name: str, decode: Callable[[object], Any], on_event: Callable[[Any], None] | None) -> None:
-    """Calls `on_event` with each event of this name that it has not had yet, in their order.
+def tell(key: str, name: str, decode: Decode, on_event: Callable[[Any], None] | None) -> None:
+    """Calls `on_event` with each event of this name that it has not had yet, in their order."""
+    tell_all(key, {name: decode}, on_event)
 
-    The browser sends the newest events again with each further one; `id` shows which are handled.
+
+def tell_all(key: str, decoders: Mapping[str, Decode], on_event: Callable[[Any], None] | None) -> None:
+    """The same for events of several names. decoders: name -> what makes an event of a value.
+
+    The browser sends the newest events again with each further one; `id` shows which are handled. It counts the events
+    of all names, and one message may hold several: they are taken in the order in which they happened.
     """
     with whole():
         url_state.touch()
-        sent = state(key).get(name)
-        for value in sent if isinstance(sent, list) else [sent]:
-            event = decode(value)
-            number = value.get("id") if isinstance(value, dict) else None
-            if on_event is None or event is None or (_is_index(number) and number <= heard(key)):
+        for decode, value in sorted(_sent(key, decoders), key=lambda one: _number(one[1]) or math.inf):
+            event, number = decode(value), _number(value)
+            if on_event is None or event is None or (number is not None and number <= heard(key)):
                 continue
-            if _is_index(number):
+            if number is not None:
                 st.session_state[f"{key}:heard"] = number
             on_event(event)
+
+
+def _sent(key: str, decoders: Mapping[str, Decode]) -> list[tuple[Decode, object]]:
+    """The values of these names: the newest ones of a drawing, or the one of a trigger."""
+    known = state(key)
+    values = {name: sent if isinstance(sent := known.get(name), list) else [sent] for name in decoders}
+    return [(decoders[name], value) for name, of_name in values.items() for value in of_name]
+
+
+def _number(value: object) -> int | None:
+    """The number of an event; None for a value without one."""
+    number = value.get("id") if isinstance(value, dict) else None
+    return int(number) if _is_index(number) else None
 
 
 def plot_click(value: object) -> PlotEvent | None:

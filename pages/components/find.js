@@ -7,6 +7,7 @@ import { mounted } from "./mounted.js";
 let number = 0;
 
 class Find {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.id = `enc-find-${++number}`;
     this.field = make("input", {
@@ -43,7 +44,9 @@ class Find {
     });
   }
 
+  /** @param {Component} component */
   update(component) {
+    /** @type {Block<FindHeader>} */
     const { header } = unpack(component.data);
     this.entries = header.entries;
     this.opener = header.opener;

@@ -266,7 +266,7 @@ class DoorHeader(TypedDict):
     left: bool
 
 
-class RoomNews(TypedDict, total=False):
+class RoomMessage(TypedDict, total=False):
     """A message of the room's stream. closed, lost: from the browser itself, the end of room or connection."""
 
     version: int

@@ -5,12 +5,15 @@ import { keepText } from "./kept.js";
 import { mounted } from "./mounted.js";
 
 class KeptText {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("div", { class: "enc-kept" });
     parent.append(this.root);
   }
 
+  /** @param {Component} component */
   update(component) {
+    /** @type {Block<KeptTextHeader>} */
     const { header: { save } } = unpack(component.data);
     for (const [digest, text] of Object.entries(save)) keepText(digest, text);
   }

@@ -10,6 +10,7 @@ const SMOOTH = 64; // an image of fewer pixels a side is shown with sharp ones
 
 /** @extends {Drawing<PatchHeader, PatchEvent>} */
 class PatchView extends Drawing {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     const canvas = make("canvas", { class: "enc-focus", tabindex: "0", role: "application" });
     canvas.setAttribute("aria-roledescription", "image with attention");
@@ -28,6 +29,7 @@ class PatchView extends Drawing {
     for (const name of ["focus", "blur"]) this.listen(canvas, name, () => this.paintSoon());
   }
 
+  /** @param {Block<PatchHeader>} block */
   read({ header, arrays }) {
     this.header = header;
     this.arrays = arrays;
@@ -162,6 +164,7 @@ class PatchView extends Drawing {
 }
 
 // A canvas with the image's own pixels.
+/** @param {WireArray} image */
 function picture({ data, shape: [height, width] }) {
   const canvas = make("canvas", { width: String(width), height: String(height) });
   const pen = canvas.getContext("2d");

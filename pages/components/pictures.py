@@ -53,8 +53,9 @@ def model_picture(picture: Picture, *, key: str, on_event: Callable[[ModelEvent]
     click on a token, a layer, a head, a part or a switch is an event, and so is another window of a long input.
     """
 
-    def told(name: str) -> Callable[[], None]:
-        return lambda: events.tell(key, name, lambda value: events.model_event(name, value, picture.header), on_event)
+    def decoder(name: str) -> events.Decode:
+        return lambda value: events.model_event(name, value, picture.header)
 
-    heard = {f"on_{name}_change": told(name) for name in ("open", "select", "part", "switch", "pan")}
+    decoders = {name: decoder(name) for name in ("open", "select", "part", "switch", "pan")}
+    heard = {f"on_{name}_change": lambda: events.tell_all(key, decoders, on_event) for name in decoders}
     _model(key=key, data=picture.block(), height=picture.height, **heard)

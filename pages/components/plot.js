@@ -28,7 +28,7 @@ const READ = {
 };
 
 /** @extends {Drawing<PlotHeader, Sent<PlotEvent>>} */
-class PlotView extends Drawing {
+export class PlotView extends Drawing {
   /** @type {string} */
   look; // of the layout
   /** @type {any} */
@@ -36,7 +36,13 @@ class PlotView extends Drawing {
   /** @type {{ id: number, layer: number, head: number, channel?: string, answer?: any } | null} */
   opened = null; // in the grid, and not yet answered by Python
   /** @type {number | undefined} */
-  timer;
+  timer; // until the reader has zoomed
+  isZooming = false;
+  zoomSent = 0; // the newest zoom
+  isBarAbove = false; // the mode bar has a strip of its own
+  barWidth = 0; // of the drawing, when that was decided
+  /** @type {{ clientX: number, clientY: number, timeStamp: number, byFinger: boolean, isDouble: boolean } | undefined} */
+  pressed; // where the pointer went down
 
   /** @param {HTMLElement} parent */
   constructor(parent) {
@@ -61,6 +67,7 @@ class PlotView extends Drawing {
     return this.removed.signal.aborted;
   }
 
+  /** @param {Block<PlotHeader>} block @param {Component} component */
   async read({ header, arrays }, component) {
     const isElsewhere = JSON.stringify(header.selected) !== JSON.stringify(this.header?.selected);
     if (isElsewhere && document.activeElement !== this.host) this.cursor = null; // the arrow keys start at the selection
@@ -256,6 +263,7 @@ class PlotView extends Drawing {
   }
 
   key(event) {
+    /** @type {[number, number] | undefined} */
     const move = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
     const zoom = { "+": "in", "=": "in", "-": "out", 0: "reset" }[event.key];
     if (!this.host._fullLayout) return false;

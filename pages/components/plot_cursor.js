@@ -1,7 +1,9 @@
 // The arrow keys: over the cells of a map, or over the points of a chart.
+/** @import { PlotView } from "./plot.js" */
 import { axisKey, formatNumber, indexOf, plainText } from "./figure.js";
 
 // dx, dy: directions on the screen. The first key only shows the cursor, which stays inside the zoom window.
+/** @param {PlotView} plot */
 export function moveCursor(plot, dx, dy) {
   const { i = [], j = [] } = plot.header.selected ?? {};
   const isFirst = !plot.cursor;
@@ -22,6 +24,7 @@ export function moveCursor(plot, dx, dy) {
   showCursor(plot);
 }
 
+/** @param {PlotView} plot */
 function showCursor(plot) {
   const text = cellText(plot, plot.maps[plot.cursor.map], plot.cursor.row, plot.cursor.column);
   plot.aloud.textContent = text;
@@ -33,6 +36,7 @@ function showCursor(plot) {
 }
 
 // Puts the frame of the cursor over its cell.
+/** @param {PlotView} plot */
 export function placeCursor(plot) {
   plot.cursorBox.hidden = true;
   if (!plot.cursor || !plot.host._fullLayout || !plot.root.contains(document.activeElement)) return;
@@ -43,6 +47,7 @@ export function placeCursor(plot) {
 }
 
 // Puts a frame over a cell; outside the zoom window it stays hidden.
+/** @param {PlotView} plot */
 function placeBox(plot, box, map, row, column) {
   const across = pixelsOf(plot.host._fullLayout[map.x], map.across.edges, column);
   const down = pixelsOf(plot.host._fullLayout[map.y], map.down.edges, row);
@@ -62,6 +67,7 @@ function pixelsOf(axis, edges, k) {
 }
 
 // The label of a cell: the trace's `hovertemplate` with the cell's tokens and numbers.
+/** @param {PlotView} plot */
 export function cellText(plot, map, row, column) {
   const cell = (array) => array?.[row]?.[column];
   const { z, text, hovertext, customdata } = map.trace;
@@ -83,6 +89,7 @@ export function cellText(plot, map, row, column) {
   }).join("");
 }
 
+/** @param {PlotView} plot */
 function nameOf(plot, axis, position) {
   return plot.names[axis]?.get(position) ?? String(Number(position.toPrecision(6)));
 }
@@ -90,6 +97,7 @@ function nameOf(plot, axis, position) {
 // ---- A chart of points ----
 
 // The drawn points of all scatter traces: their trace, index, values, and place in pixels.
+/** @param {PlotView} plot */
 export function pointsOf(plot) {
   return plot.host._fullData.flatMap((trace, number) => {
     const isScatter = /^scatter(gl)?$/.test(trace.type) && trace.x?.length;
@@ -106,6 +114,7 @@ export function pointsOf(plot) {
 }
 
 // Goes to the nearest point in a direction; a point to the side counts as farther.
+/** @param {PlotView} plot */
 export function movePoint(plot, dx, dy) {
   const points = pointsOf(plot);
   const isCurrent = ({ event }) => event.trace === plot.point?.trace && event.point === plot.point.point;

@@ -1,4 +1,5 @@
 // Labels of the token axes: as many as fit, more after zooming in; and which label is under the pointer.
+/** @import { PlotView } from "./plot.js" */
 import { axisKey, cut, cutStart } from "./figure.js";
 import { marginChange } from "./plot_margins.js";
 
@@ -11,7 +12,7 @@ const CATEGORY_PITCH = 15.6; // of Plotly's own choice, for type of 12 pixels
 // What an axis of the layout says of its labels. With `labelalias` Plotly chooses the positions itself; we choose how
 // many. Plotly's own number depends on the margins, which depend on the labels: both could alternate without end.
 // layout: of the next drawing.
-/** @returns {any} */
+/** @param {PlotView} plot @returns {any} */
 export function tickLabels(plot, name, layout) {
   const axis = plot.figure.layout[name];
   const labels = plot.labels[name];
@@ -45,6 +46,7 @@ export function tickLabels(plot, name, layout) {
 }
 
 // Pixels of an axis in a drawing with this layout, if the labels next to it take as much room as now.
+/** @param {PlotView} plot */
 function lengthOf(plot, name, layout) {
   const now = plot.host._fullLayout;
   const [side, from, to] = name[0] === "x" ? ["width", "l", "r"] : ["height", "t", "b"];
@@ -53,6 +55,7 @@ function lengthOf(plot, name, layout) {
   return now[name]._length * Math.max(0, layout[side] - labels) / (now[side] - labels);
 }
 
+/** @param {PlotView} plot */
 export async function fitLabels(plot) {
   /** @type {Record<string, any>} */
   const change = {};
@@ -79,6 +82,7 @@ export async function fitLabels(plot) {
 
 // Hides tick labels and names of points under a label of the selection. Of two names that overlap, the later one in the
 // figure's own order (its layout.meta) is hidden, too.
+/** @param {PlotView} plot */
 export function hideCovered(plot) {
   const find = (selector) => [...plot.host.querySelectorAll(selector)];
   const taken = find(".annotation-text-g").map((node) => {
@@ -104,6 +108,7 @@ export function hideCovered(plot) {
 
 // The token whose tick label is under the pointer, as { axis: "x" or "y", position }, or null. Plotly puts its own handles
 // over the labels and reports nothing.
+/** @param {PlotView} plot */
 export function labelAt(plot, event) {
   const layout = plot.host._fullLayout;
   if (!layout?._size) return null;
@@ -127,6 +132,7 @@ export function labelAt(plot, event) {
 const ticksOf = (plot, name) => [...plot.host.querySelectorAll(`g.${name.replace("axis", "")}tick > text`)];
 
 // The label itself: for slanted labels there is no other way.
+/** @param {PlotView} plot */
 function tickAt(plot, name, event) {
   const ticks = new Set(ticksOf(plot, name));
   for (const element of document.elementsFromPoint(event.clientX, event.clientY)) {
@@ -139,6 +145,7 @@ function tickAt(plot, name, event) {
 }
 
 // Between the labels, in their strip: the token there, though its own label has no room.
+/** @param {PlotView} plot */
 function besideTicks(plot, name, event, along) {
   const texts = ticksOf(plot, name);
   const isSlanted = (text) => /rotate\((?!-?(0|90|180|270)[,)])/.test(text.getAttribute("transform") ?? "");

@@ -1,4 +1,5 @@
 // The layout that Plotly gets: the figure's own with size, theme, tick labels and the frames of the selection.
+/** @import { PlotView } from "./plot.js" */
 import { copy, span, themeTemplate } from "./figure.js";
 import { tickLabels } from "./plot_labels.js";
 import { measureMargins } from "./plot_margins.js";
@@ -7,6 +8,7 @@ const BAR_HEIGHT = 26; // pixels; plot.css has the same number
 
 // Where the mode bar would cover a title, a legend or a colour bar, it gets a strip of its own above the figure. Returns
 // whether the figure must be drawn again.
+/** @param {PlotView} plot */
 export function placeModeBar(plot) {
   if (plot.isBarAbove && plot.barWidth === plot.width) return false;
   plot.barWidth = plot.width;
@@ -20,10 +22,11 @@ export function placeModeBar(plot) {
   const texts = plot.host.querySelectorAll(".infolayer text, .infolayer .cbfills, .xtick text, .ytick text");
   plot.isBarAbove = [...texts].some((node) => (node.textContent || node.childElementCount) && isCovered(node));
   plot.root.classList.toggle("enc-bar-above", plot.isBarAbove);
-  return plot.isBarAbove !== Boolean(before);
+  return plot.isBarAbove !== before;
 }
 
 // Pixels next to the labels of the vertical axis, for a colour bar above the map.
+/** @param {PlotView} plot */
 export function roomForBars(plot) {
   const { l, r } = plot.host._fullLayout?._size ?? { l: 90, r: 8 };
   return Math.max(60, Math.floor(plot.width - l - r));
@@ -32,6 +35,7 @@ export function roomForBars(plot) {
 const isTooLong = (bar, room) => bar?.orientation === "h" && bar.lenmode === "pixels" && bar.len > room;
 
 // Whether the colour bars of a drawing, made for so much room, are longer than the room that its labels have left.
+/** @param {PlotView} plot */
 export function barsAreTooLong(plot, room) {
   const left = roomForBars(plot);
   const traces = withType(plot.figure.data, plot.theme.scale);
@@ -48,6 +52,7 @@ export function fitColourBar(trace, room) {
   return marker === changed.marker ? changed : { ...changed, marker };
 }
 
+/** @param {PlotView} plot */
 export function plotLayout(plot) {
   const given = copy(plot.figure.layout); // Plotly writes into what it gets
   const layout = {
@@ -88,6 +93,7 @@ export function withType(part, scale) {
 
 const LAPTOP = 768; // pixels of a small laptop's window in height
 
+/** @param {PlotView} plot */
 function plotHeight(plot) {
   const { height, fill } = plot.header;
   const { scale } = plot.theme;
@@ -101,6 +107,7 @@ function plotHeight(plot) {
 // The height at which the cells of a map are square, if the window has that room below the chart's upper edge. A chart
 // below the middle of the window may take the window's own height. The header's height is the least, where the column is
 // 900 pixels wide; in a window lower than LAPTOP, a chart near its top ends with it.
+/** @param {PlotView} plot */
 function fillingHeight(plot) {
   const { rows, columns } = plot.maps[0] ?? { rows: 1, columns: 1 };
   const { l, r, t, b } = plot.host._fullLayout?._size ?? { l: 90, r: 8, t: 60, b: 80 };
@@ -122,6 +129,7 @@ function scrollingAncestor(child) {
 }
 
 // The selection as shapes, which follow every zoom and are in the exported picture.
+/** @param {PlotView} plot */
 function selectionFrames(plot) {
   if (plot.figure.layout.shapes?.length) return []; // the figure frames its selection itself
   const { i = [], j = [] } = plot.header.selected ?? {};

@@ -1,5 +1,6 @@
 // Room for the labels of a map with one axis of tokens on each side, measured before Plotly draws. Plotly's `automargin`
 // draws the axes, measures them and draws again until they fit: half of the time that a drawing takes.
+/** @import { PlotView } from "./plot.js" */
 import { plainText } from "./figure.js";
 
 const LINE = 1.3; // of the size of its type
@@ -9,6 +10,7 @@ const ROOMY = 12; // pixels that a margin may be too wide before the map is draw
 let pen = null;
 
 // Takes over the margins that it can measure. layout: of the next drawing, with its labels; it is changed.
+/** @param {PlotView} plot */
 export function measureMargins(plot, layout) {
   const needed = neededMargins(plot, layout);
   for (const [name, side] of [["xaxis", "b"], ["yaxis", "l"]]) {
@@ -18,6 +20,7 @@ export function measureMargins(plot, layout) {
 }
 
 // What a drawing has to change to fit its labels, as Plotly's `relayout` takes it. layout: the drawing's with its labels.
+/** @param {PlotView} plot */
 export function marginChange(plot, layout) {
   const change = {};
   for (const [side, needed] of Object.entries(neededMargins(plot, layout))) {
@@ -28,6 +31,7 @@ export function marginChange(plot, layout) {
 }
 
 // Left and bottom margin, each only if it can be measured.
+/** @param {PlotView} plot */
 function neededMargins(plot, layout) {
   const axes = Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name));
   if (axes.sort().join() !== "xaxis,yaxis") return {};
@@ -51,6 +55,7 @@ function neededMargins(plot, layout) {
   return needed;
 }
 
+/** @param {PlotView} plot */
 function widest(plot, layout, name) {
   const { family, size } = layout.template.layout.font;
   pen ??= document.createElement("canvas").getContext("2d");
@@ -60,6 +65,7 @@ function widest(plot, layout, name) {
 }
 
 // The labels that Plotly draws on an axis: all that it gets, every so many categories, or numbers.
+/** @param {PlotView} plot */
 function drawnLabels(plot, layout, name) {
   const { tickmode, ticktext, labelalias, nticks, range } = layout[name];
   if (tickmode === "array") return [...ticktext];

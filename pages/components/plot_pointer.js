@@ -1,4 +1,5 @@
 // Mouse and finger on a plot: labels of cells, and clicks, taps and long presses that reach Python.
+/** @import { PlotView } from "./plot.js" */
 import { listenToFinger } from "../../encoder/drawing/finger.js";
 import { cellText, placeCursor } from "./plot_cursor.js";
 import { fitLabels, hideCovered, labelAt } from "./plot_labels.js";
@@ -9,6 +10,7 @@ const QUICK_MS = 400;
 
 // Plotly reports one tap as click, double click, click: once for the finger and once for the mouse that the browser
 // emulates. So fingers are handled here, and reach Plotly only while the mode bar has switched zooming or panning on.
+/** @param {PlotView} plot */
 export function listenToPointer(plot) {
   const { host } = plot;
   const first = { capture: true }; // before Plotly
@@ -45,6 +47,7 @@ export function listenToPointer(plot) {
 
 const byFinger = (event) => event.pointerType === "touch";
 
+/** @param {PlotView} plot */
 export function listenToPlotly(plot) {
   const { host } = plot;
   const isMouse = () => !plot.pressed?.byFinger;
@@ -66,28 +69,34 @@ function isSamePlace(a, b) {
   return Boolean(a && b) && Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) <= STILL_MOUSE;
 }
 
+/** @param {PlotView} plot */
 function clearAll(plot) {
   plot.zoom("reset");
   plot.clear();
 }
 
 // The number in `maps` of the map that a point of Plotly's belongs to; -1: none.
+/** @param {PlotView} plot */
 function mapOf(plot, point) {
   return plot.maps.findIndex((map) => map.number === point.curveNumber);
 }
 
+/** @param {PlotView} plot */
 function onHover(plot, { points: [point], event }) {
   const map = plot.maps[mapOf(plot, point)];
   if (!map || !event?.clientX) return;
-  plot.tip.element.textContent = cellText(plot, map, ...point.pointNumber);
+  const [row, column] = point.pointNumber;
+  plot.tip.element.textContent = cellText(plot, map, row, column);
   plot.tip.show(event.clientX, event.clientY);
 }
 
+/** @param {PlotView} plot */
 function onClick(plot, { points: [point], event }) {
   if (event?.detail > 1) return; // the second click of a double click
   choose(plot, point, Boolean(event?.shiftKey));
 }
 
+/** @param {PlotView} plot */
 function choose(plot, point, shift) {
   const map = mapOf(plot, point);
   if (map < 0) {
@@ -101,6 +110,7 @@ function choose(plot, point, shift) {
 }
 
 // A tap on a label, a cell or a point; a long press does what a click with Shift does.
+/** @param {PlotView} plot */
 function onTap(plot, touch, shift) {
   const label = labelAt(plot, touch);
   if (label) return sendLabel(plot, label, shift);
@@ -111,12 +121,14 @@ function onTap(plot, touch, shift) {
   if (point) choose(plot, point, shift);
 }
 
+/** @param {PlotView} plot */
 function onLabelClick(plot, event) {
   if (plot.pressed?.byFinger || !isSamePlace(event, plot.pressed) || event.detail > 1) return;
   const label = labelAt(plot, event);
   if (label) sendLabel(plot, label, event.shiftKey);
 }
 
+/** @param {PlotView} plot */
 function sendLabel(plot, { axis, position }, shift) {
   const place = axis === "x" ? { j: position } : { i: position };
   plot.send("click", { axis, ...place, trace: plot.maps[0]?.number ?? 0, shift });

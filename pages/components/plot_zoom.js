@@ -1,9 +1,11 @@
 // The zoom window of a plot: what Python knows of it, and what the plot shows.
+/** @import { PlotView } from "./plot.js" */
 import { eventId } from "../../encoder/drawing/shared.js";
 
 const SETTLED_MS = 150; // a zoom or pan ends when the pointer has been still for so long
 
 // { x: [low, high], y: [low, high] }, or null where all is shown.
+/** @param {PlotView} plot */
 function zoomWindow(plot) {
   const [x, y] = axesOf(plot).map((name) => rangeOf(plot, name));
   return !x || !y || (x.isWhole && y.isWhole) ? null : { x: x.range, y: y.range };
@@ -11,6 +13,7 @@ function zoomWindow(plot) {
 
 const axesOf = ({ maps: [map] }) => [map?.x ?? "xaxis", map?.y ?? "yaxis"];
 
+/** @param {PlotView} plot */
 function rangeOf(plot, name) {
   const axis = plot.host.layout[name];
   const given = plot.figure.layout[name]?.range;
@@ -24,12 +27,14 @@ function rangeOf(plot, name) {
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 // Python's window, unless Python has not yet heard of a newer one: an older answer must not undo a zoom.
+/** @param {PlotView} plot */
 export function readZoom(plot) {
   const { window, zoomHeard } = plot.header;
-  if (!plot.isZooming && zoomHeard >= (plot.zoomSent ?? 0)) plot.known = window;
+  if (!plot.isZooming && zoomHeard >= plot.zoomSent) plot.known = window;
 }
 
 // Shows the window that Python knows, if the plot shows another one: after a reload, Back, or an opened link.
+/** @param {PlotView} plot */
 export async function showZoom(plot) {
   const { known, host } = plot;
   if (!plot.header.zoomLinked || plot.isZooming || isSame(zoomWindow(plot), known)) return;
@@ -50,6 +55,7 @@ export async function showZoom(plot) {
 }
 
 // Sends the zoom window after zooming or panning, if it is another one.
+/** @param {PlotView} plot */
 export function settleZoom(plot) {
   clearTimeout(plot.timer);
   plot.timer = setTimeout(() => {

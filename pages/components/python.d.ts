@@ -416,7 +416,7 @@ interface DoorHeader {
 }
 
 /** A message of the room's stream. closed, lost: from the browser itself, the end of room or connection. */
-interface RoomNews {
+interface RoomMessage {
   version?: number;
   activity?: number;
   here?: number;

@@ -5,14 +5,17 @@ import { download, eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 class RoomDoor {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("div", { class: "enc-door" });
     parent.append(this.root);
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
-    const { code, secret, left } = unpack(component.data).header;
+    /** @type {Block<DoorHeader>} */
+    const { header: { code, secret, left } } = unpack(component.data);
     if (left) forgetSeat();
     this.root.replaceChildren(...(code ? this.link(code, secret) : this.rooms()));
   }

@@ -7,6 +7,7 @@ const SILENCE = 12_000;
 
 class RoomNews {
   constructor() {
+    /** @type {RoomMessage | null} */
     this.heard = null; // the newest message
     this.listeners = new Set();
     const wake = () => this.place && document.visibilityState === "visible" && this.connect();
@@ -55,6 +56,7 @@ class RoomNews {
     if (silent > SILENCE || (this.stream.readyState === EventSource.CLOSED && silent > 2000)) this.connect();
   }
 
+  /** @param {RoomMessage} news */
   tell(news) {
     for (const listener of this.listeners) listener(news);
   }

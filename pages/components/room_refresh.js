@@ -8,6 +8,7 @@ const PAUSE = 700; // milliseconds: thirty may answer at once
 const LOST = 2000; // milliseconds after which another part no longer waits for this one's run
 
 class RoomRefresh {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("i", { class: "enc-refresh" });
     parent.append(this.root);
@@ -15,14 +16,18 @@ class RoomRefresh {
     roomNews().listeners.add(this.hear);
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
     if (roomNews().refreshing === this) roomNews().refreshing = null;
-    this.activity = unpack(component.data).header.activity;
+    /** @type {Block<RefreshHeader>} */
+    const { header } = unpack(component.data);
+    this.activity = header.activity;
     this.counts = null; // what Python has drawn: those of the first news that is not newer
     this.take(roomNews().heard ?? {});
   }
 
+  /** @param {RoomMessage} news */
   take(news) {
     if (news.away) this.counts = ""; // Python could not draw them
     if (news.activity === undefined || !this.component) return;

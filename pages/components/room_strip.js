@@ -21,6 +21,12 @@ function connected() {
 }
 
 class RoomStrip {
+  /** @type {StripHeader} */
+  room; // of the last run
+  /** @type {RoomMessage} */
+  news; // the newest
+
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.words = make("span", { class: "enc-room-words" });
     this.counts = make("span", { class: "enc-room-counts" });
@@ -46,11 +52,13 @@ class RoomStrip {
     this.ticking = setInterval(() => this.tick(), 100);
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
+    /** @type {Block<StripHeader>} */
     const { header } = unpack(component.data);
     this.room = header;
-    this.root.dataset.version = header.version;
+    this.root.dataset.version = String(header.version);
     this.ends = header.timer === null ? null : performance.now() + 1000 * header.timer;
     if (this.root.matches(":popover-open") === header.hidden) this.root.togglePopover(!header.hidden);
     document.documentElement.classList.toggle("enc-in-room", !header.hidden);
@@ -76,6 +84,7 @@ class RoomStrip {
     this.tick();
   }
 
+  /** @param {StripButton} button */
   button({ name, label, title, pressed, primary }) {
     const made = make("button", { type: "button", class: primary ? "enc-room-primary" : "" }, label);
     made.dataset.name = name;
@@ -85,6 +94,7 @@ class RoomStrip {
     return made;
   }
 
+  /** @param {RoomMessage} news */
   take(news) {
     this.news = news.lost ? { ...this.news, lost: true } : news;
     this.say();
@@ -165,6 +175,7 @@ class RoomStrip {
     this.clock.classList.toggle("enc-room-over", left === 0);
   }
 
+  /** @param {StripEvent} value */
   send(value) {
     this.component.setTriggerValue("said", { ...value, id: eventId() });
   }

@@ -6,6 +6,7 @@ import { mounted } from "./mounted.js";
 const FULL = 100; // steps of a slider
 
 class SketchView {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.rows = make("div", { class: "enc-sketch-rows" });
     this.button = make("button", { type: "button", class: "enc-save" });
@@ -15,8 +16,10 @@ class SketchView {
     parent.append(this.root);
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
+    /** @type {Block<SketchHeader>} */
     const { header, arrays } = unpack(component.data);
     this.button.textContent = header.button;
     const changed = JSON.stringify([header.labels, header.question]);

@@ -5,12 +5,15 @@ import { stored, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
 class StoreView {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("div", { class: "enc-store" });
     parent.append(this.root);
   }
 
+  /** @param {Component} component */
   update(component) {
+    /** @type {Block<StoredArrays>} */
     const { header, arrays } = unpack(component.data);
     if (this.name !== header.name) this.destroy();
     this.name = header.name;

@@ -83,7 +83,7 @@ PLACES = {"rows": range(4), "columns": [0, 1, 2, -1], "alt": "A </p>text."}
 def test_a_text_has_its_pieces_and_its_weights():
     values = [0.5, 0.0, 0.125, math.nan]
     drawn = shaded_text([WORDS], values, labels=LABELS, selected=[1], special={0}, direction="from", **PLACES)
-    assert drawn.header["paragraphs"] == [[list(piece) for piece in WORDS]]
+    assert drawn.header["paragraphs"] == [list(WORDS)]
     assert (drawn.header["selected"], drawn.header["special"], drawn.header["direction"]) == ([1], [0], "from")
     np.testing.assert_array_equal(drawn.arrays["values"], np.float32(values))
     assert set(drawn.arrays) == {"values", "rows", "columns"}, "nothing for another selection"

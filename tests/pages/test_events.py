@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,6 +52,18 @@ def test_events_that_are_sent_again_are_heard_once_and_in_their_order(session: S
     session["grid"] = {"grid": {"event": "open", "layer": 7, "head": 0, "id": 7}}  # a trigger has one event
     assert heard_now(session) == [7]
     assert events.heard("grid") == 7
+
+
+def test_events_of_several_names_in_one_message_are_heard_in_the_order_of_the_clicks(session: Session) -> None:
+    """A drag of the window, then a switch, while the server is busy: the switch must not make the drag an old event."""
+    header = {"layers": 2, "heads": 2, "count": 99, "width": 8, "neuronCount": 8}
+    names = ("open", "select", "part", "switch", "pan")
+    decoders = {name: partial(lambda name, value: events.model_event(name, value, header), name) for name in names}
+    session["model"] = {"switch": [{"name": "causal", "on": True, "id": 6}], "pan": [{"first": 5, "id": 5}]}
+    heard: list[dict[str, Any]] = []
+    for _ in names:  # Streamlit calls back for each name that has changed
+        events.tell_all("model", decoders, heard.append)
+    assert [event["event"] for event in heard] == ["pan", "switch"]
 
 
 def test_a_callback_that_streamlit_ends_hears_its_event_first(session: Session) -> None:
