@@ -1,10 +1,14 @@
 """What opens inside the picture of the whole model: every step of `encoder.explain` for the selected tokens.
 
+Here are the numbers; `model_parts.toml` has the sentences.
+
 Shapes: T tokens, D d_model, H heads, K width of a head, F width of the FFN.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,9 +42,13 @@ PARTS = (
     "norm-adapter", "adapter", "add-adapter", "final", "output", "class", "next",
 )  # fmt: skip
 
-SUBLAYERS: dict[Sublayer, str] = {
-    "attention": "attention", "cross": "cross-attention", "ffn": "the feed-forward layer", "adapter": "the adapter",
-}  # fmt: skip
+#: Part -> its sentences by their names.
+SENTENCES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def _words(part: str, **numbers: object) -> Callable[[str], str]:
+    """Gives a sentence of a part by its name, with these numbers in it."""
+    return lambda name: SENTENCES[part][name].format(**numbers)
 
 
 @dataclass(frozen=True)
@@ -214,12 +222,12 @@ class _Parts:
         """A sentence if the head is switched off."""
         z = self.trace.z(self.place.layer, self.place.head)[self.place.query]
         is_off = any(edit.at("z", self.place.layer) for edit in self.trace.edits) and z.abs().max() == 0
-        return " This head is off: its output is set to 0, whatever its weights are." if is_off else ""
+        return _words("head")("off") if is_off else ""
 
-    def query_key(self, step_place: Place, keys: Sequence[str]) -> str:
-        """The tokens i and j of formulas."""
+    def pair(self, step_place: Place, keys: Sequence[str]) -> dict[str, object]:
+        """The tokens i and j of formulas: their names and positions."""
         i, j = step_place.query, step_place.key
-        return f"i is the query {self.i}, token {i}; j is the key “{keys[j]}”, token {j}"
+        return {"i": self.i, "i_at": i, "j": f"“{keys[j]}”", "j_at": j}
 
     # --- before the layers
 
@@ -236,18 +244,18 @@ class _Parts:
         strips = {name: row for name, row in named.items() if row is not None}
         rows = [Row(name, row[c], f"component {c}") for name, row in strips.items() if name != "sum"]
         strips |= {} if step.normalised is None else {self.norm_name: step.normalised}
+        added = " and ".join(name for name in ("segment", "position") if name in strips)
+        say = _words("embedding", i=self.i, id=f"{step.id:,}", added=added or _words("embedding")("nothing_added"), c=c)
         yield Opened(
             "embedding",
-            f"Embedding of {self.i}",
-            f"Row {step.id:,} of the token table, added component by component to "
-            + (" and ".join(name for name in ("segment", "position") if name in strips) or "nothing else")
-            + ".",
+            say("title"),
+            say("said"),
             float(step.total[c]),
             [step.formula, *([step.position_formula] if step.position_formula else [])],
-            f"i is the token {self.i}.",
+            say("notation"),
             [(name, row, "") for name, row in strips.items()],
             c,
-            f"What component {c} is made of",
+            say("heading"),
             rows,
             check=step.check,
         )
@@ -255,30 +263,25 @@ class _Parts:
     def _ids(self, model: TextEncoder) -> Opened:
         step = explain.text_to_ids(self.trace, self.place.query)
         token, source = step.tokens[self.place.query], self.trace.source
-        rows = [
-            Row(
-                one.label,
-                one.id,
-                f"from “{one.characters}”" if one.characters else "added by the tokenizer",
-                one.position,
-                "query",
-            )
-            for one in step.tokens[:48]
-        ]
-        said = f"{self.i} is entry {token.id:,} of {step.vocab_size:,}."
+        say = _words("ids", i=self.i, id=f"{token.id:,}", vocabulary=f"{step.vocab_size:,}")
+        rows = []
+        for one in step.tokens[:48]:
+            of = _words("ids", characters=one.characters)("of_text" if one.characters else "added")
+            rows.append(Row(one.label, one.id, of, one.position, "query"))
+        said = say("said")
         if source is not None and token.word >= 0:
             members = [at for at, word in enumerate(source.words) if word == token.word]
             start, end = source.offsets[members[0]][0], source.offsets[members[-1]][1]
             pieces = [one.piece for one in explain.word_pieces(model.tokenizer, source.text[start:end]) if one.id]
             if len(pieces) > 1:
-                said += f" Its word becomes {len(pieces)} pieces: {' + '.join(pieces)}."
+                said += _words("ids", count=len(pieces), pieces=" + ".join(pieces))("pieces")
         return Opened(
             "ids",
-            f"From word to number: {self.i}",
+            say("title"),
             said,
             token.id,
             [step.formula],
-            heading="Token and its number",
+            heading=say("heading"),
             rows=rows,
             full=0.0,
             chosen=self.place.query,
@@ -342,39 +345,49 @@ class _Parts:
         rows = _terms(step.terms, lambda d: f"{three_digits(step.x[d])} × {three_digits(step.column[d])}")
         if step.bias is not None:
             rows.append(Row("bias", step.bias[c]))
-        then = f" {self.norm_name} of each head's numbers follows." if step.normed is not None else ""
-        if step.shared_by:
-            then += f" Heads {', '.join(map(str, step.shared_by))} share it."
+        say = _words(
+            "projection",
+            i=self.name(step.token),
+            index="i" if which == "q" else "j",
+            word=word,
+            letter=which.upper(),
+            head=place.head,
+            width=len(step.vector),
+            count=len(step.terms),
+            c=c,
+            norm=self.norm_name,
+            heads=", ".join(map(str, step.shared_by)),
+        )
+        then = ["normed"] * (step.normed is not None) + ["shared"] * bool(step.shared_by)
         return Opened(
             which,
-            f"{word} of {self.name(step.token)} in head {place.head}",
-            f"{word}: {len(step.vector)} numbers. Each is a dot product of the token's vector with a column of "
-            f"W_{which.upper()}.{then}",
+            say("title"),
+            say("said") + "".join(map(say, then)),
             step.value,
             [step.formula, *([step.rotation.formula] if step.rotation else [])],
-            f"{'i' if which == 'q' else 'j'} is the token {self.name(step.token)}, c a component of the vector, d "
-            f"one of the {len(step.terms)} components of the token's vector.",
+            say("notation"),
             [("input x", step.x, ""), (word.lower(), step.vector, which)],
             c,
-            f"The largest of {len(step.terms)} products that make component {c}",
+            say("heading"),
             rows,
             check=step.check,
         )
 
     def _score(self, step: explain.Score, keys: Sequence[str]) -> Opened:
         rows = _terms(step.terms, lambda c: f"{three_digits(step.q[c])} × {three_digits(step.k[c])}", place="component")
-        rows += [Row(name, value, "for the distance of the two tokens") for name, value in step.of_positions.items()]
+        numbers = {"value": three_digits(step.value), "width": len(step.q), "count": len(step.terms)}
+        say = _words("scores", **self.pair(step.place, keys), **numbers)
+        rows += [Row(name, value, say("of_positions")) for name, value in step.of_positions.items()]
         return Opened(
             "scores",
-            f"Score of {self.i} → “{keys[step.place.key]}”: {three_digits(step.value)}",
-            "The dot product of query and key says how well they match."
-            + ("" if step.visible else " The mask hides this pair."),
+            say("title"),
+            say("said") + ("" if step.visible else say("hidden")),
             step.value,
             [step.formula],
-            f"{self.query_key(step.place, keys)}; d_k = {len(step.q)} is the number of components of a key.",
+            say("notation"),
             [("query", step.q, "q"), ("key", step.k, "k"), ("products", step.terms, "")],
             step.place.component,
-            f"The largest of {len(step.terms)} products",
+            say("heading"),
             rows,
             step.place.component,
             step.check,
@@ -388,16 +401,15 @@ class _Parts:
         rest = float(step.weights.sum() - step.weights[order].sum())
         if len(step.weights) > len(order):
             rows.append(Row(f"{len(step.weights) - len(order)} other tokens", rest))
+        say = _words("softmax", **self.pair(step.place, keys), value=in_words(step.value))
         return Opened(
             "softmax",
-            f"Weight of {self.i} → “{keys[step.place.key]}”: {in_words(step.value)}",
-            f"Softmax makes the scores of {self.i} positive numbers that sum to 1."
-            f"{self._without_scale(step)}{self.off if keys is self.trace.labels else ''}",
+            say("title"),
+            say("said") + self._without_scale(step) + (self.off if keys is self.trace.labels else ""),
             step.value,
             [step.formula],
-            f"{self.query_key(step.place, keys)}; s are scores, l counts all keys. The largest score m is subtracted "
-            "to keep the powers of e small; this changes no weight.",
-            heading=f"Largest weights of {self.i}",
+            say("notation"),
+            heading=say("heading"),
             rows=rows,
             full=1.0,
             chosen=step.place.key,
@@ -409,13 +421,14 @@ class _Parts:
         if self.variant.scaled:
             return ""
         scaled = explain.softmax(self.trace, self.place, replace(self.variant, scaled=True))
-        numbers = [
-            three_digits(float(one)) for one in (step.weights.max(), scaled.weights.max(), step.entropy, scaled.entropy)
-        ]
-        return (
-            f" Without the division by √dₖ, the largest weight is {numbers[0]} instead of {numbers[1]}, "
-            f"and the entropy {numbers[2]} instead of {numbers[3]} nats."
-        )
+        numbers = {
+            "largest": step.weights.max(),
+            "largest_scaled": scaled.weights.max(),
+            "entropy": step.entropy,
+            "entropy_scaled": scaled.entropy,
+        }
+        shown = {name: three_digits(float(one)) for name, one in numbers.items()}
+        return _words("softmax", **shown)("without_scale")
 
     def _mixing(self, step: explain.WeightedSum, keys: Sequence[str]) -> Opened:
         place = step.place
@@ -427,17 +440,17 @@ class _Parts:
             "key",
             others="tokens",
         )
+        say = _words("mixing", i=self.i, head=place.head, c=c)
         return Opened(
             "mixing",
-            f"Weighted sum of values for {self.i}: z of head {place.head}",
-            "Each token's value is multiplied by its weight; the sum z is the head's output."
-            + (self.off if keys is self.trace.labels else ""),
+            say("title"),
+            say("said") + (self.off if keys is self.trace.labels else ""),
             float(step.z[c]),
             [step.formula],
-            f"i is the query {self.i}, j counts all keys; α are weights, v values, c is a component.",
+            say("notation"),
             [(f"value of “{keys[place.key]}”", step.values[place.key], "v"), ("z", step.z, "v")],
             c,
-            f"Weight × value of component {c}, by token",
+            say("heading"),
             rows,
             place.key,
             step.check,
@@ -451,21 +464,21 @@ class _Parts:
             Row(f"head {h}", step.norms[h], f"share {step.shares[h]:.0%}", int(h), "head")
             for h in np.argsort(-step.norms, kind="stable")[:12]
         ]
+        say = _words("heads", i=self.i, count=len(step.norms))
         return Opened(
             "heads",
-            f"All heads through W_O for {self.i}",
-            f"The outputs z of {len(step.norms)} heads are joined and multiplied by the learned matrix W_O. The result "
-            "is a sum over heads.",
+            say("title"),
+            say("said"),
             float(step.result[c]),
             [step.formula],
-            f"i is the token {self.i}, h counts heads; ‖ joins vectors.",
+            say("notation"),
             [
                 ("z of this head", step.z[place.head], "v"),
                 ("added by this head", step.contributions[place.head], ""),
                 ("result", step.result, ""),
             ],
             c,
-            "Length of what each head adds, and its share of the result",
+            say("heading"),
             rows,
             place.head,
             step.check,
@@ -479,29 +492,23 @@ class _Parts:
         neuron = int(first.strongest(1)[0]) if given is None or given >= len(first.hidden) else given
         step = explain.feed_forward(trace, replace(self.at(first.output), neuron=neuron), part)
         c = step.place.component
+        say = _words("ffn", i=self.i, width=len(step.x), count=f"{len(step.hidden):,}", out=len(step.output))
         rows = []
         for n in step.strongest(MOST_ROWS):
-            of = "" if (expert := step.expert(n)) is None else f", expert {expert[0]} x {three_digits(expert[1])}"
-            rows.append(
-                Row(
-                    f"neuron {n}",
-                    step.hidden[n],
-                    f"before activation {three_digits(step.linear[n])}{of}",
-                    int(n),
-                    "neuron",
-                )
-            )
+            made_of = _words("ffn", linear=three_digits(step.linear[n]))("neuron")
+            if (expert := step.expert(n)) is not None:
+                made_of += _words("ffn", expert=expert[0], share=three_digits(expert[1]))("expert")
+            rows.append(Row(f"neuron {n}", step.hidden[n], made_of, int(n), "neuron"))
         return Opened(
             part,
-            f"{'Feed-forward layer' if part == 'ffn' else 'Adapter'} for {self.i}",
-            f"It processes each token by itself: {len(step.x)} numbers become {len(step.hidden):,} neurons, then "
-            f"{len(step.output)} numbers again.",
+            _words(part, i=self.i)("title"),
+            say("said"),
             float(step.hidden[neuron]),
             [step.formula, step.output_formula],
-            f"i is the token {self.i}, n a neuron, d a component.",
+            say("notation"),
             [("input", step.x, ""), ("neurons", step.hidden, ""), ("output", step.output, "")],
             c,
-            "The strongest neurons",
+            say("heading"),
             rows,
             neuron,
             step.check,
@@ -511,22 +518,23 @@ class _Parts:
         """The addition to the residual stream, and the norm; None where there is none."""
         place = self.at(explain.add_norm(self.trace, self.place, part).total)
         step, c = explain.add_norm(self.trace, place, part), place.component
-        title = SUBLAYERS[part]
+        sublayer = _words("sublayers")(part)
+        say = _words("add", i=self.i, sublayer=sublayer, growth=three_digits(step.growth))
         adds = Opened(
             f"add-{part}",
-            f"Residual addition after {title} for {self.i}",
-            f"The sum is {three_digits(step.growth)} times as long as the residual stream before it.",
+            say("title"),
+            say("said"),
             float(step.total[c]),
             [step.formula],
             "",
             [("residual stream", step.before, ""), ("added", step.update, ""), ("sum", step.total, "")],
             c,
-            "Lengths of the vectors",
+            say("heading"),
             [Row("before", _norm(step.before)), Row("added", _norm(step.update)), Row("sum", _norm(step.total))],
             check=lambda reference: step.check(reference)[:2],
         )
-        where = ("before" if step.pre_norm else "after") + f" {title}"
-        found = None if step.norm is None else self._norm(f"norm-{part}", f"{self.norm_name} {where}", step.norm)
+        title = _words("norm", norm=self.norm_name, sublayer=sublayer, i=self.i)("before" if step.pre_norm else "after")
+        found = None if step.norm is None else self._norm(f"norm-{part}", title, step.norm)
         if found is not None:
             found = replace(found, check=lambda reference: step.check(reference)[2:])
         return adds, found
@@ -539,14 +547,15 @@ class _Parts:
         rows = [Row("mean", step.mean), Row("standard deviation", step.std)]
         rows = rows if subtracts else [Row("root mean square", step.std)]
         rows += [Row("length before", _norm(step.input)), Row("length after", _norm(step.output))]
-        effect = "The mean becomes 0 and the standard deviation 1" if subtracts else "The root mean square becomes 1"
+        say = _words("norm", i=self.i, count=len(step.input))
+        has_bias = step.bias is not None
         return Opened(
             key,
-            f"{title} for {self.i}",
-            f"{effect}; then each component has a gain{'' if step.bias is None else ' and a bias'}.",
+            title,
+            say("layer" if subtracts else "rms") + say("gain_and_bias" if has_bias else "gain"),
             float(step.output[c]),
             [step.formula],
-            f"i is the token {self.i}, g is the gain{'' if step.bias is None else ', b the bias'}.",
+            say("notation_with_bias" if has_bias else "notation"),
             [
                 ("input", step.input, ""),
                 ("normalised", step.normalised, ""),
@@ -555,7 +564,7 @@ class _Parts:
                 ("output", step.output, ""),
             ],
             c,
-            f"Of the {len(step.input)} numbers",
+            say("heading"),
             rows,
         )
 
@@ -568,7 +577,7 @@ class _Parts:
             step = explain.normalised(trace, "final_norm", self.place.query)
             i = self.place.query
             yield replace(
-                self._norm("final", f"The last {self.norm_name}", step),
+                self._norm("final", _words("norm", norm=self.norm_name, i=self.i)("last"), step),
                 check=lambda reference: [reference.check("output", step.output, reference.output()[i])],
             )
         if self.pooling is not None and trace.config.takes_text and self.place.query < trace.n_real:
@@ -588,13 +597,14 @@ class _Parts:
         order = order if following in order else [*order[:-1], following]
         names = dict(zip(order, trace.model.labels(order), strict=True))
         value = float(shares[following])
+        say = _words("next", i=self.i, next=names[following], value=three_digits(value), count=f"{len(logits):,}")
         return Opened(
             "next",
-            f"Next token after {self.i}: “{names[following]}”, {three_digits(value)}",
-            f"The output vector becomes a number for each of {len(logits):,} tokens; softmax makes them probabilities.",
+            say("title"),
+            say("said"),
             value,
             [_share(following, logits, value)],
-            heading="The most probable next tokens",
+            heading=say("heading"),
             rows=[Row(names[one], shares[one], f"logit {three_digits(logits[one])}", one) for one in order],
             chosen=following,
         )
@@ -603,28 +613,20 @@ class _Parts:
         place = self.at(explain.pooled(self.trace, pooling, self.place).vector)
         step = explain.pooled(self.trace, pooling, place)
         c = place.component
-        said = {
-            "mean": f"The sentence vector is the mean of {len(step.weights)} token vectors.",
-            "cls": "The vector of the first token represents the sentence.",
-            "last": "The vector of the last token represents the sentence.",
-            "weighted_mean": "The sentence vector is a weighted mean: a later token weighs more.",
-            "mean_sqrt_len": "The sentence vector is the sum of token vectors, divided by the root of their number.",
-            "first_two": "The sentence vector is the mean of the first two token vectors.",
-            "after_first": "The sentence vector is the mean of all token vectors but the first.",
-        }
+        say = _words("output", c=c, count=len(step.weights))
         return Opened(
             "output",
-            "One vector for the sentence",
-            said[pooling],
+            say("title"),
+            say(pooling),
             float(step.vector[c]),
             [step.formula],
             "",
             [("sentence vector", step.vector, "")],
             c,
-            f"Weight × component {c}, by token",
+            say("heading"),
             _terms(
                 step.terms,
-                lambda t: f"weight {three_digits(step.weights[t])}",
+                lambda t: _words("output", weight=three_digits(step.weights[t]))("term"),
                 step.labels.__getitem__,
                 "query",
                 others="tokens",
@@ -641,13 +643,14 @@ class _Parts:
         ]
         total = float(np.exp(np.array(found.logits) - max(found.logits)).sum())
         exclusive = abs(1.0 / total - found.probabilities[best]) < 1e-3
+        say = _words("class", label=found.labels[best])
         return Opened(
             "class",
-            f"Class: {found.labels[best]}",
-            "The head turns the vector into a number for each class.",
+            say("title"),
+            say("said"),
             found.probabilities[best],
             [_share(best, found.logits, found.probabilities[best])] if exclusive else [],
-            heading="The most probable classes",
+            heading=say("heading"),
             rows=rows,
             full=1.0,
             chosen=best,
