@@ -215,9 +215,14 @@ const seven = (value) => String(Number(value.toPrecision(7))).replace(/^-/, "−
 
 // ---- Parts that the picture itself has the numbers of, for every pair of tokens ----
 
+// The chosen pair; of a token by itself, with the key that it attends to most, as when a part is opened.
+/** @param {ModelView} view */
+const shownPair = ({ choice }) => [choice.query, choice.key ?? choice.strongestKey()];
+
 /** @param {ModelView} view */
 function weightFromScores(view) {
-  const { header, arrays, choice: { query, key } } = view;
+  const { header, arrays } = view;
+  const [query, key] = shownPair(view);
   const n = header.labels.length;
   const score = (at) => arrays.scores.data[query * n + at];
   const [largest, total] = [arrays.largest.data[query], arrays.total.data[query]];
@@ -242,7 +247,8 @@ function weightFromScores(view) {
 
 /** @param {ModelView} view */
 function scoreFromVectors(view) {
-  const { header, arrays, choice: { query, key } } = view;
+  const { header, arrays } = view;
+  const [query, key] = shownPair(view);
   const [n, width] = arrays.q.shape;
   const row = (name, at) => arrays[name].data.subarray(at * width, (at + 1) * width);
   const [q, k] = [row("q", query), row("k", key)];

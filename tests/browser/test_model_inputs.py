@@ -109,6 +109,18 @@ def test_a_model_of_48_layers_is_drawn_at_both_widths(shown: Open) -> None:
         assert tab.evaluate(TOO_WIDE) == []
 
 
+def test_a_file_shows_the_weight_of_another_token_with_its_strongest_key(shown: Open) -> None:
+    trace = encoder.load("minilm", device="cpu").trace("The keys to the cabinet")
+    tab = shown(model_picture(trace, 2, 3, 1))
+    tab.locator(".enc-model-chips button[data-key=softmax]").click()
+    names = tab.locator(".enc-model-names text")
+    names.nth(4).click()
+    key = int(trace.attention(2, 3)[4].argmax())
+    title = tab.locator(".enc-model-opened h2")
+    expect(title).to_contain_text(f"{trace.labels[4]} → {trace.labels[key]}")
+    expect(tab.locator(".enc-model-opened")).not_to_contain_text("undefined")
+
+
 def test_a_long_text_has_a_strip_and_a_window_that_pans(visit: Open) -> None:
     text = " ".join(f"word{number}" for number in range(100))
     trace = encoder.load("minilm", device="cpu").trace(text)
