@@ -323,6 +323,14 @@ def test_a_script_imports_what_another_exports(script: Path) -> None:
         assert set(re.split(r",\s+", names)) <= exported[file]
 
 
+def test_types_and_comments_are_left_out_and_no_code_is(tmp_path: Path) -> None:
+    types = ["/** @type {A} */", "/**", " * @param {C} d", " */"]
+    code = ["const a = 1;", "/** @type {B} */ (b).c = 2;", "function e() {", "return 1; // what it says", "}"]
+    script = tmp_path / "typed.js"
+    script.write_text("\n".join(["// why", types[0], *code[:2], *types[1:], code[2], "  // how", *code[3:], ""]))
+    assert joined(script).splitlines() == code
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_joined_scripts_have_no_imports_and_each_name_once(script: Path) -> None:
     assert not re.search(r"^(import|export (?!default))", joined(script), re.MULTILINE)
