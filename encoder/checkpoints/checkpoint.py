@@ -26,6 +26,8 @@ from encoder.model.encoder import Encoder, unfilled
 from encoder.model.lm_head import LMHead, LMHeadConfig
 from encoder.model.mlm import MLMHead, MLMHeadConfig
 
+#: Names of unknown weights in a note.
+MOST_NAMED = 3
 TOKENS, POSITIONS = "embedding.tokens.weight", "embedding.positions.table.weight"
 
 
@@ -435,14 +437,20 @@ def prepare_vector(
 
 
 def explain_rest(disk: Disk, family: Family) -> tuple[str, ...]:
-    """Sentences about the weights that are not used. Raises LoadError for an unknown weight."""
-    meanings = set()
+    """Sentences about the weights that are not used: what the known ones are, and the names of the others.
+
+    The reference leaves them out, too, so the model is the same.
+    """
+    meanings, unknown = set(), []
     for name in sorted(disk.untaken):
         plain = name.removeprefix(disk.prefix)
         meaning = next((said for pattern, said in family.dropped.items() if re.fullmatch(pattern, plain)), None)
         if meaning is None:
-            raise LoadError(
-                f"The checkpoint has the weight {name}, which config.json does not describe: correct config.json."
-            )
-        meanings.add(meaning)
-    return tuple(f"Left out: {meaning}." for meaning in sorted(meanings - {""}))
+            unknown.append(name)
+        else:
+            meanings.add(meaning)
+    notes = [f"Left out: {meaning}." for meaning in sorted(meanings - {""})]
+    if unknown:
+        named = ", ".join(unknown[:MOST_NAMED]) + (", …" if len(unknown) > MOST_NAMED else "")
+        notes.append(f"Left out: {len(unknown)} weights that config.json gives no place ({named}), as in transformers.")
+    return tuple(notes)

@@ -49,6 +49,11 @@ class LiveWeights(WeightFiles):
         """The shape of a weight."""
         return tuple(self._tensors[name].shape)
 
+    def kinds(self) -> set[str]:
+        """The number types of the weights, as safetensors names them; one that it has no name for, as torch does."""
+        names = {one: name for name, one in NUMBERS.items()}
+        return {names.get(one.dtype, str(one.dtype)) for one in self._tensors.values()}
+
     def read(self, name: str) -> Tensor:
         """The weight itself. Raises LoadError for one that is quantised or on no device."""
         found = self._tensors[name]
@@ -131,6 +136,7 @@ class LivePart:
             self.module.save_config(str(place))  # type: ignore[operator]
             return place
         fields = json.loads(config.to_json_string()) | {"architectures": [type(self.module).__name__]}
+        fields["dtype"] = _number_type(self.module)  # config.dtype is what the model was loaded in
         (place / "config.json").write_text(json.dumps(fields), encoding="utf-8")
         writes: Any = getattr(self.module, "generation_config", None)
         if writes is not None:
@@ -138,6 +144,11 @@ class LivePart:
         if self.tokenizer is not None:
             self.tokenizer.save_pretrained(str(place))
         return place
+
+
+def _number_type(module: nn.Module) -> str:
+    """The number type of a module's weights, as config.json names it."""
+    return str(next(module.parameters()).dtype).removeprefix("torch.")
 
 
 def _parts(model: Any, tokenizer: Any) -> list[LivePart]:

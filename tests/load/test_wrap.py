@@ -132,13 +132,45 @@ def test_a_weight_of_another_layout_is_copied_and_named():
     assert any(names[0] in note and f" {len(names)} of " in note for note in ours.notes)
 
 
-def test_half_precision_is_kept_or_copied(checkpoint: Callable):
+TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+@pytest.mark.parametrize("live", TYPES)
+@pytest.mark.parametrize("saved", [torch.float32, torch.float16, torch.bfloat16])
+def test_the_number_type_is_that_of_the_live_weights(
+    saved: torch.dtype, live: torch.dtype, checkpoint: Callable, tmp_path: Path
+):
+    """Whatever config.dtype says, which is the type that the model was loaded in."""
+    import transformers
+
     pair = checkpoint("bert", n_layers=1)
-    for dtype, kept in ((torch.bfloat16, True), (torch.float16, False)):
-        theirs = reference.model_of("bert", "Model", 1).to(dtype)
-        ours = encoder.wrap(theirs, fast_tokenizer(pair.folder))
-        assert ours.encoder.dtype is (dtype if kept else torch.float32)
-        assert bool(copied(ours, theirs)) is not kept
+    reference.model_of("bert", "Model", 1).to(saved).save_pretrained(tmp_path)
+    loaded = transformers.AutoModel.from_pretrained(tmp_path).to(live).eval()
+    ours = encoder.wrap(loaded, fast_tokenizer(pair.folder))
+    kept = live in (torch.float32, torch.bfloat16)
+    assert ours.encoder.dtype is (live if kept else torch.float32)
+    assert bool(copied(ours, loaded)) is not kept
+    trace = ours.trace(TEXTS[0])
+    with torch.no_grad():
+        expected = loaded(input_ids=torch.tensor([trace.ids])).last_hidden_state[0].float()
+    atol = {torch.float32: 1e-5, torch.float64: 1e-5}.get(live, 0.1)
+    torch.testing.assert_close(trace.output.float(), expected, atol=atol, rtol=0.0)
+
+
+@pytest.mark.parametrize("live", [torch.float16, torch.float64])
+def test_images_and_a_decoder_in_another_number_type(live: torch.dtype, tmp_path: Path):
+    import transformers
+
+    vit = reference.vit_of("Model", 1).to(live)
+    size = {"height": 24, "width": 24}
+    ours = encoder.wrap(vit, transformers.ViTImageProcessor(size=size))
+    assert ours.trace(PIXELS).output.dtype is torch.float32
+
+    case = every_family.ALL["t5"]
+    folder = every_family.write(case, case.make(), tmp_path / "t5")
+    loaded = encoder.load(folder, device="cpu").trace(TEXTS[0]).output
+    wrapped = encoder.wrap(case.make().to(live), fast_tokenizer(folder)).trace(TEXTS[0]).output
+    torch.testing.assert_close(wrapped, loaded, atol=0.1, rtol=0.0)
 
 
 def sentence_model(folder: Path, *more: Any) -> Any:
@@ -158,6 +190,8 @@ def test_a_model_of_sentence_transformers_brings_its_own_tokenizer_and_steps(che
     torch.testing.assert_close(ours.embed(TEXTS), theirs.encode(TEXTS, convert_to_tensor=True), atol=1e-5, rtol=0.0)
     assert copied(ours, theirs) == []
     assert places(ours.dense[0]) <= places(theirs)
+    half = encoder.wrap(theirs.half())
+    torch.testing.assert_close(half.embed(TEXTS), ours.embed(TEXTS), atol=0.02, rtol=0.0)
 
 
 def test_what_cannot_be_wrapped_says_what_to_do(checkpoint: Callable):

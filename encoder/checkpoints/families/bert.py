@@ -7,7 +7,7 @@ from typing import Any
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames
 from encoder.checkpoints.families.names import HEADS_DROPPED, OLD_NORMS, both, layer
 from encoder.checkpoints.families.parts import Part
-from encoder.checkpoints.families.reader import STANDARD, Fields, Key, unsupported
+from encoder.checkpoints.families.reader import NO_PADDING, STANDARD, Fields, Key, unsupported
 from encoder.checkpoints.families.rotary import rotary_fields
 from encoder.model.mlm import MLMHeadConfig
 
@@ -68,6 +68,8 @@ BERT = Family(
 
 def after_padding(fields: Fields) -> dict[str, Any]:
     """RoBERTa (Liu et al. 2019): positions count from the row after that of padding."""
+    if fields.get("pad_token_id") == NO_PADDING:  # the row after -1 is row 0
+        return {"pad_id": 1}
     pad = fields.pad_id(default=1)
     return {"pad_id": pad, "position_offset": pad + 1, "pad_position": pad}
 
@@ -357,9 +359,9 @@ ESM = ROBERTA.but(
         **layer(LAYER, norms="attention.LayerNorm LayerNorm"),
         **both("final_norm", "encoder.emb_layer_norm_after"),
     },
-    config=STANDARD.but(esm_fields, n_segments=0, activation="gelu", norm_placement="pre", final_norm=True)
-    .allowing("position_embedding_type")
-    .refusing(is_folding_model=(False, "choose the encoder only")),
+    config=STANDARD.but(esm_fields, n_segments=0, activation="gelu", norm_placement="pre", final_norm=True).refusing(
+        is_folding_model=(False, "choose the encoder only")
+    ),
     prefixes=("esm.", ""),
     dropped=HEADS_DROPPED
     | {

@@ -25,6 +25,8 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 
+#: A pad_token_id that says: no padding token.
+NO_PADDING = -1
 #: The largest number of float32.
 MOST_NUMBER = 3.4e38
 
@@ -95,8 +97,9 @@ class Fields(dict[str, Any]):
             raise self.wrong(key, value, why)
 
     def pad_id(self, default: int = 0) -> int:
-        """Id of the padding token; null means the default."""
-        return self.unless_null("pad_token_id", default)
+        """Id of the padding token; null, or -1 for no such token (Llama), means the default."""
+        found = self.unless_null("pad_token_id", default)
+        return default if found == NO_PADDING else found
 
     @property
     def tied(self) -> bool:
@@ -202,7 +205,6 @@ ENCODERS_ONLY = {
     "add_cross_attention": (False, "this model has cross-attention; choose an encoder"),
     "pruned_heads": ({}, "its layers differ in their number of heads; choose a model that is not pruned"),
     "quantization_config": (None, "its weights are quantised; choose the checkpoint in float32 or float16"),
-    "position_embedding_type": ("absolute", "choose a BERT with absolute positions"),
 }
 #: What most config.json say.
 STANDARD = Reader(

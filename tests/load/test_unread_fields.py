@@ -1,0 +1,95 @@
+"""Fields of config.json and weights that the reference does not read: they change nothing here either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import encoder
+from encoder import LoadError
+from tests.load import folders
+from tests.load.folders import SIZES, VOCAB
+
+N = len(VOCAB)
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "ModernBert": ("sans_pos", {"pad_token_id": 0}),
+    "NomicBert": ("rotary", {"pad_token_id": 0, "max_position_embeddings": 64}),
+    "EuroBert": ("rope", {"pad_token_id": 0, "num_key_value_heads": 4}),
+    "Gte": ("rope", {"pad_token_id": 0, "max_position_embeddings": 64}),
+    "Bert": ("relative_key", {"max_position_embeddings": 64}),
+    "Roberta": ("relative_key_query", {"max_position_embeddings": 66, "pad_token_id": 1}),
+}
+
+
+def outputs(folder: Path, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The output for ids, of transformers and of ours."""
+    import transformers
+
+    given = torch.tensor([ids])
+    with torch.no_grad():
+        theirs = transformers.AutoModel.from_pretrained(folder).eval()(input_ids=given).last_hidden_state
+        return theirs[0], encoder.load(folder, device="cpu").encoder(given)[0]
+
+
+def checkpoint(name: str, folder: Path, **fields: Any) -> Path:
+    import transformers
+
+    config = getattr(transformers, f"{name}Config")(**{"vocab_size": N, **SIZES, **fields})
+    folders.made(f"{name}Model", config, folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=_words()).save_pretrained(folder)
+    return folder
+
+
+def _words() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    found = Tokenizer(models.WordLevel({word: index for index, word in enumerate(VOCAB)}, unk_token="[UNK]"))
+    found.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return found
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_position_embedding_type_of_families_that_do_not_read_it(name: str, tmp_path: Path):
+    value, fields = FAMILIES[name]
+    folder = checkpoint(name, tmp_path, **fields)
+    folders.edit(folder / "config.json", position_embedding_type=value)
+    torch.testing.assert_close(*outputs(folder, [5, 6, 7]), atol=1e-5, rtol=0.0)
+
+
+def test_distances_that_the_reference_no_longer_uses_are_left_out_by_name(tmp_path: Path):
+    folder = checkpoint("Bert", tmp_path, max_position_embeddings=64)
+    path = folder / "model.safetensors"
+    name = "encoder.layer.0.attention.self.distance_embedding.weight"
+    save_file(load_file(path) | {name: torch.ones(127, 8)}, path, {"format": "pt"})
+    folders.edit(folder / "config.json", position_embedding_type="relative_key")
+    torch.testing.assert_close(*outputs(folder, [5, 6, 7]), atol=1e-5, rtol=0.0)
+    assert any(name in note for note in encoder.load(folder, device="cpu").notes)
+
+
+def test_esm_reads_it(tmp_path: Path):
+    fields = {"max_position_embeddings": 64, "pad_token_id": 1, "mask_token_id": 4}
+    folder = checkpoint("Esm", tmp_path, **fields, position_embedding_type="rotary")
+    folders.edit(folder / "config.json", position_embedding_type="relative_key")
+    with pytest.raises(LoadError, match="position_embedding_type='relative_key'"):
+        encoder.load(folder, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("Llama", {"num_key_value_heads": 2, "max_position_embeddings": 64}),
+        ("Mistral", {"num_key_value_heads": 2}),
+        ("Qwen2", {"num_key_value_heads": 2}),
+        ("Bert", {"max_position_embeddings": 64}),
+        ("Roberta", {"max_position_embeddings": 66}),
+        ("Electra", {"embedding_size": 16, "max_position_embeddings": 64}),
+    ],
+)
+def test_no_padding_token(name: str, fields: dict[str, Any], tmp_path: Path):
+    folder = checkpoint(name, tmp_path, **fields)
+    folders.edit(folder / "config.json", pad_token_id=-1)
+    torch.testing.assert_close(*outputs(folder, [5, 6, 7]), atol=1e-5, rtol=0.0)
