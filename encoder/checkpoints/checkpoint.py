@@ -155,14 +155,20 @@ class Made(Source):
 
 
 def read_checkpoint(
-    files: WeightFiles, fields: Fields, family: Family, device: torch.device, dtype: torch.dtype, writes: bool = True
+    files: WeightFiles,
+    fields: Fields,
+    family: Family,
+    device: torch.device,
+    dtype: torch.dtype,
+    writes: bool = True,
+    layer: int | None = None,
 ) -> LoadedWeights:
     """A family's weights -> Encoder and heads. Raises LoadError, which names the first wrong weight or field.
 
-    writes: whether to read the decoder, too.
+    writes: whether to read the decoder, too; layer: the number of layers whose output counts, None: all.
     """
     disk = Disk(files, family)
-    config = settle(family, fields, disk)
+    config = up_to_layer(settle(family, fields, disk), layer)
     encoder, sources = prepare_stack(disk, family, config)
     (stack, stack_sources, lm_head, lm_sources), unread = prepare_decoder(disk, family, fields, encoder, writes)
     head, head_sources = prepare_head(disk, family, fields, config, sources)
@@ -240,6 +246,27 @@ def settled(family: Family, fields: Fields) -> EncoderConfig:
         return family.config(fields)
     except ConfigError as error:
         raise LoadError(f"config.json describes no encoder. {error}") from error
+
+
+def up_to_layer(config: EncoderConfig, layer: int | None) -> EncoderConfig:
+    """The encoder whose output is the residual stream after so many layers, from the end where it is negative.
+
+    Raises LoadError for none, and for layers that differ from each other.
+    """
+    if layer is None:
+        return config
+    n_layers = layer if layer >= 0 else config.n_layers + 1 + layer
+    if n_layers == config.n_layers:
+        return config
+    several = [
+        name for name, value in vars(config).items() if isinstance(value, tuple) and len(value) == config.n_layers
+    ]
+    if not 1 <= n_layers < config.n_layers or several or config.layer_groups is not None:
+        raise LoadError(
+            f"This checkpoint's vectors are of its hidden state {layer}: choose one from 1 to {config.n_layers} in "
+            "a model whose layers are alike."
+        )
+    return config.replace(n_layers=n_layers, final_norm=False)
 
 
 def check_shapes(files: WeightFiles, module: nn.Module, sources: dict[str, Source]) -> None:

@@ -8,19 +8,19 @@ from typing import Any
 
 import torch
 
-from encoder.checkpoints.checkpoint import read_checkpoint
+from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
 from encoder.checkpoints.families import JOINTS, Fields, family_of
 from encoder.checkpoints.generation import with_writer
 from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
-from encoder.checkpoints.notes import note_on_tokenizer
 from encoder.checkpoints.sentence import TOKEN, read_dense, read_steps
+from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sounds import read_sound_preparation
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.checkpoints.trial import try_tokenizer
-from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles
+from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles, fill
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
@@ -30,7 +30,8 @@ from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.embed import is_sine_halves
-from encoder.model.encoder import Encoder
+from encoder.model.encoder import Encoder, unfilled
+from encoder.model.pooling import Dense, DenseConfig
 
 Loaded = TextEncoder | ImageEncoder | AudioEncoder | JointEncoder | MapsEncoder
 
@@ -76,7 +77,8 @@ def _load_checkpoint(
     folder: Path, device: torch.device, dtype: torch.dtype, trial: bool, weights: Callable[[Path], WeightFiles]
 ) -> Any:
     steps = read_steps(folder)
-    fields = Fields(read_json(steps.folder / "config.json"))
+    said = steps.transformer
+    fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
     name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
     if joint is not None:
         if trial:
@@ -86,7 +88,7 @@ def _load_checkpoint(
     writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
     if trial and not family.images and writes:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes)
+    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes, said.layer)
     if family.images:
         return image_encoder(name, steps.folder, family, read)
     if family.pooling is not None:
@@ -98,20 +100,45 @@ def _load_checkpoint(
         return with_writer(
             heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
         )
-    tokenizer = read_tokenizer(steps.folder, fields["model_type"])
+    splits = read_tokenizer(steps.folder, fields, said.tokenizer)
+    tokenizer = splits.tokenizer.lower_cased() if said.lower_case else splits.tokenizer
+    vectors, settings = vector_of(said, read, dict(steps.settings))
     found = TextEncoder(
         name=name,
         encoder=read.encoder,
-        tokenizer=tokenizer.lower_cased() if steps.lower_case else tokenizer,
-        dense=tuple(read_dense(place, weights, device, dtype) for place in steps.dense),
+        tokenizer=tokenizer if said.special else tokenizer.without_ends(),
+        dense=(*vectors, *(read_dense(place, weights, device, dtype) for place in steps.dense)),
         token_dense=tuple(read_dense(place, weights, device, dtype, TOKEN) for place in steps.token_dense),
         mlm_head=read.mlm_head,
         classifier=read.classifier,
         span_head=read.span_head,
-        **steps.settings,
-        notes=(*read.notes, *steps.notes, *note_on_tokenizer(steps.folder, tokenizer)),
+        **settings,
+        notes=(*read.notes, *steps.notes, *splits.notes),
     )
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
+
+
+def vector_of(
+    said: TransformerSettings, read: LoadedWeights, settings: dict[str, Any]
+) -> tuple[tuple[Dense, ...], dict[str, Any]]:
+    """What the Transformer module gives to the pooling: maps that come first, and the settings of the vector.
+
+    Raises LoadError for a part that the checkpoint does not have.
+    """
+    if said.part == "words" and settings.get("sparse") is None:
+        if read.mlm_head is None:
+            raise LoadError("This checkpoint's vectors are of words (fill-mask), and it has no masked-word head.")
+        return (), settings | {"pools_words": True}
+    if said.part != "pooler":
+        return (), settings
+    pooler = read.encoder.pooler
+    if pooler is None:
+        raise LoadError("This checkpoint's vector is its pooler's (pooler_output), and it has no pooler.")
+    d_model = read.encoder.config.d_model
+    with unfilled():
+        dense = Dense(DenseConfig(d_model, d_model, bias=True, activation="tanh"))
+    fill(dense, {"linear.weight": pooler.weight.detach(), "linear.bias": pooler.bias.detach()})
+    return (dense.eval(),), settings | {"pooling": "cls"}
 
 
 def check_adapter(folder: Path) -> None:

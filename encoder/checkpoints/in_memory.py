@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from encoder.checkpoints.folder import Loaded, load_folder
 from encoder.checkpoints.generation import named
+from encoder.checkpoints.tokenizer_classes import AS_SAVED
 from encoder.checkpoints.weights import NUMBERS, WeightFiles
 from encoder.errors import EncoderError, LoadError, quoted
 from encoder.model.device import DTYPES
@@ -143,7 +144,19 @@ class LivePart:
             (place / "generation_config.json").write_text(writes.to_json_string(), encoding="utf-8")
         if self.tokenizer is not None:
             self.tokenizer.save_pretrained(str(place))
+            _keep_splitting(self.tokenizer, place)
         return place
+
+
+def _keep_splitting(tokenizer: Any, place: Path) -> None:
+    """Let tokenizer_config.json say that tokenizer.json is taken as it is: a live tokenizer may have been changed."""
+    path = place / "tokenizer_config.json"
+    if not (place / "tokenizer.json").is_file():
+        return
+    inner = getattr(tokenizer, "tokenizer", tokenizer)
+    fields = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    fields |= {"tokenizer_class": AS_SAVED[0], "model_input_names": list(inner.model_input_names)}
+    path.write_text(json.dumps(fields), encoding="utf-8")
 
 
 def _number_type(module: nn.Module) -> str:
@@ -190,13 +203,15 @@ def _write_steps(model: Any, folder: Path) -> None:
     for index, module in enumerate(model):
         kind = type(module).__name__
         path = "" if hasattr(module, "auto_model") else f"{index}_{kind}"
-        listed.append({"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"})
+        listed.append({"idx": index, "name": str(index), "path": path, "type": f"{type(module).__module__}.{kind}"})
         if path:
             (folder / path).mkdir(parents=True, exist_ok=True)
             module.save_config(str(folder / path))
     (folder / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
     first: Any = model[0]
-    limits = {"max_seq_length": first.max_seq_length, "do_lower_case": bool(getattr(first, "do_lower_case", False))}
+    own = getattr(first, "get_config_dict", dict)()
+    keys = ("transformer_task", "modality_config", "module_output_name", "processing_kwargs")
+    limits = {"max_seq_length": first.max_seq_length} | {key: own[key] for key in keys if key in own}
     more = ("query_length", "document_length", "query_expansion")  # of late interaction
     limits |= {name: getattr(first, name) for name in more if getattr(first, name, None) is not None}
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits), encoding="utf-8")

@@ -7,7 +7,6 @@ import torch
 
 from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
 from encoder.checkpoints.families import Family, Fields, Joint
-from encoder.checkpoints.notes import note_on_tokenizer
 from encoder.checkpoints.pixels import read_preparation
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.checkpoints.weights import WeightFiles
@@ -93,7 +92,8 @@ def image_encoder(name: str, folder: Path, family: Family, read: LoadedWeights) 
 def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: LoadedWeights) -> TextEncoder:
     """The tower of texts of CLIP or SigLIP. Raises LoadError for a tokenizer that does not end a text as it needs."""
     assert family.pooling is not None
-    tokenizer = read_tokenizer(folder, fields["model_type"])
+    found = read_tokenizer(folder, fields)
+    tokenizer = found.tokenizer
     if family.filled:
         tokenizer = tokenizer.filled_to(read.encoder.config.max_tokens)
     elif read.encoder.config.causal:
@@ -105,7 +105,7 @@ def text_encoder(name: str, folder: Path, fields: Fields, family: Family, read: 
         tokenizer=tokenizer,
         pooling=family.pooling,
         dense=dense,
-        notes=(*read.notes, *note_on_tokenizer(folder, tokenizer)),
+        notes=(*read.notes, *found.notes),
     )
 
 

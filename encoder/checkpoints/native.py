@@ -74,6 +74,7 @@ class TextFields:
     prompts: dict[str, str] = field(default_factory=dict)
     default_prompt: str | None = None
     pools_prompt: bool = True
+    pools_words: bool = False
     sparse: SparseConfig | None = None
     late: LateConfig | None = None
     fill_to: int | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from encoder.checkpoints.places import inside
+from encoder.checkpoints.sentence_settings import NO_LIMIT, TransformerSettings, read_settings
 from encoder.checkpoints.weights import WeightFiles, fill_strictly
 from encoder.errors import ConfigError, LoadError, quoted
 from encoder.inputs.json_file import parse_json, read_json
@@ -19,17 +20,17 @@ MODES: dict[str, Pooling] = {
     "cls": "cls", "mean": "mean", "max": "max", "mean_sqrt_len_tokens": "mean_sqrt_len",
     "weightedmean": "weighted_mean", "lasttoken": "last",
 }  # fmt: skip
-#: pooling_mode_... of older files -> pooling_mode of newer ones.
+#: pooling_mode_... of older files -> pooling_mode of newer ones, in the order in which their vectors are joined.
 OLDER_MODES = {
-    "cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max", "mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "cls_token": "cls", "max_tokens": "max", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
     "weightedmean_tokens": "weightedmean", "lasttoken": "lasttoken",
 }  # fmt: skip
 #: torch's names of activations -> ours.
 DENSE_ACTIVATION_NAMES: dict[str, DenseActivation] = {
     "Identity": "none", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "Sigmoid": "sigmoid", "SiLU": "silu",
 }  # fmt: skip
-#: tokenizer_config.json writes "no limit" as model_max_length 10^30.
-NO_LIMIT = 10**9
+#: Packages whose modules are known.
+PACKAGES = ("sentence_transformers.", "pylate.models.")
 #: Modules that modules.json may list.
 MOST_MODULES = 20
 
@@ -49,14 +50,15 @@ ORDERS = {
 class EmbeddingSteps:
     """How a text becomes one vector, or one for each token. folder: the encoder's; dense, token_dense: folders.
 
-    settings: the fields of TextEncoder that need no weights; lower_case: of the tokenizer; notes: for people.
+    settings: the fields of TextEncoder that need no weights; transformer: what its file says of encoder and tokenizer;
+    notes: for people.
     """
 
     folder: Path
     dense: tuple[Path, ...] = ()
     token_dense: tuple[Path, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    lower_case: bool = False
+    transformer: TransformerSettings = field(default_factory=TransformerSettings)
     notes: tuple[str, ...] = ()
 
 
@@ -73,7 +75,7 @@ def read_steps(folder: Path) -> EmbeddingSteps:
         raise LoadError(f"modules.json in {folder.name} is not a list of modules: download it again.")
     if len(modules) > MOST_MODULES:
         raise LoadError(f"modules.json in {folder.name} has {len(modules):,} modules: at most {MOST_MODULES} are read.")
-    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules]
+    kinds = [kind_of_module(str(module.get("type", ""))) for module in modules]
     kinds = ["Transformer" if kind == "MLMTransformer" else kind for kind in kinds]
     check_order([kind for kind in kinds if kind not in IGNORED])
     weightless = (*IGNORED, "Normalize")
@@ -82,10 +84,10 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     ]
     places = [inside(folder, path) for path in paths]
     of = {kind: tuple(place for place, one in zip(places, kinds, strict=True) if one == kind) for kind in kinds}
-    limits = read_limits(places[0], folder)
+    transformer = read_settings(places[0], folder, pools="Pooling" in kinds)
     prompts, notes = read_prompts(folder, kinds)
-    settings = limits | prompts
-    lower_case, dense, token_dense = settings.pop("lower_case"), of.get("Dense", ()), ()
+    settings = {"max_embed_tokens": limit_of(places[0], transformer)} | prompts
+    dense, token_dense = of.get("Dense", ()), ()
     if "SpladePooling" in kinds:
         settings["sparse"] = read_sparse(of["SpladePooling"][0])
     elif "Pooling" not in kinds and ("MultiVectorMask" in kinds or "Dense" in kinds):
@@ -95,7 +97,19 @@ def read_steps(folder: Path) -> EmbeddingSteps:
     else:
         pooling, pools_prompt = read_pooling(of["Pooling"][0]) if "Pooling" in kinds else ("mean", True)
         settings |= {"pooling": pooling, "pools_prompt": pools_prompt, "normalise": "Normalize" in kinds}
-    return EmbeddingSteps(places[0], dense, token_dense, settings, lower_case, notes)
+    return EmbeddingSteps(places[0], dense, token_dense, settings, transformer, (*notes, *transformer.notes))
+
+
+def kind_of_module(name: str) -> str:
+    """The class of a module without its package. Raises LoadError for a class of another package: its code may do
+    anything."""
+    if not name.startswith(PACKAGES):
+        raise LoadError(
+            f"This checkpoint's modules.json has the module {quoted(name)}, which is code of its own: this program has "
+            "only the modules of sentence-transformers. To see its encoder, load it there as model, and call "
+            "encoder.wrap(model[0].auto_model, model.tokenizer)."
+        )
+    return name.rsplit(".", 1)[-1]
 
 
 def check_order(kinds: list[str]) -> None:
@@ -133,7 +147,7 @@ def read_pooling(folder: Path) -> tuple[str, bool]:
         )
     if not 1 <= len(modes) <= len(MODES):
         raise LoadError(f"This checkpoint pools in {len(modes)} ways: choose one with 1 to {len(MODES)}.")
-    return "+".join(MODES[one] for one in modes), fields.get("include_prompt") is not False
+    return "+".join(MODES[one] for one in modes), bool(fields.get("include_prompt", True))
 
 
 def read_sparse(folder: Path) -> SparseConfig:
@@ -177,20 +191,14 @@ def read_late(folder: Path, mask: Path | None, *, normalise: bool) -> LateConfig
     )
 
 
-def read_limits(folder: Path, outer: Path) -> dict[str, Any]:
-    """max_embed_tokens and lower_case, from sentence_bert_config.json or else tokenizer_config.json."""
-    found: dict[str, Any] = {}
-    for place in (folder, outer):
-        path = place / "sentence_bert_config.json"
-        if path.is_file():
-            found = read_json(path)
-            break
-    limit = found.get("max_seq_length")
-    path = folder / "tokenizer_config.json"
+def limit_of(folder: Path, settings: TransformerSettings) -> int | None:
+    """Where `embed` cuts a text, as the settings or else tokenizer_config.json say; None: at the model's own length."""
+    limit, path = settings.limit, folder / "tokenizer_config.json"
     if limit is None and path.is_file():
-        limit = read_json(path).get("model_max_length")
+        fields = read_json(path)
+        limit = fields.get("model_max_length", fields.get("max_len"))
     usable = isinstance(limit, int) and 0 < limit < NO_LIMIT
-    return {"max_embed_tokens": limit if usable else None, "lower_case": bool(found.get("do_lower_case", False))}
+    return limit if usable and settings.cuts else None
 
 
 def read_prompts(folder: Path, kinds: list[str]) -> tuple[dict[str, Any], tuple[str, ...]]:

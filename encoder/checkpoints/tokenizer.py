@@ -1,206 +1,252 @@
-"""A checkpoint folder's tokenizer: tokenizer.json, or the older files with the same content."""
+"""A checkpoint folder's tokenizer, as transformers 5 makes it: its class, its vocabulary, its settings.
+
+The class is that of tokenizer_config.json, or else of config.json, or else of the model_type (`class_of`). A class of
+`CLASSES` builds the tokenizer again from the vocabulary of tokenizer.json, or of the older files; others take
+tokenizer.json as it is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from encoder.errors import LoadError
-from encoder.inputs.json_file import parse_json, read_json, read_special_tokens, read_text
+from encoder.checkpoints.tokenizer_classes import AS_SAVED, CLASSES, Kind, TokenizerClass, as_saved, built
+from encoder.checkpoints.tokenizer_names import FOLLOWS_MODEL, OF_MODELS, OTHERS
+from encoder.checkpoints.tokenizer_settings import FILE, TokenizerSettings, read_tokenizer_settings, wrong
+from encoder.errors import LoadError, quoted
+from encoder.inputs.json_file import read_text
 from encoder.inputs.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import tokenizers
 
 SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model")
-#: The classes that the older files describe. Others (Japanese BERT's) split words in a way that is not in the files.
-WORD_PIECE_CLASSES = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer")
-BYTE_BPE_CLASSES = ("RobertaTokenizer",)
-CLIP_CLASSES, CLIP_MODELS = ("CLIPTokenizer",), ("clip", "clip_text_model")
-
-BERT_SPECIAL = {
-    "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
-}  # fmt: skip
-ROBERTA_SPECIAL = {
-    "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>", "mask_token": "<mask>",
-}  # fmt: skip
-CLIP_SPECIAL = {
-    "unk_token": "<|endoftext|>", "bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>",
-    "pad_token": "<|endoftext|>",
-}  # fmt: skip
-#: What CLIP splits a text into, before byte pairs: words, digits, and runs of other characters.
-CLIP_PARTS = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
-MPNET_SPECIAL = ROBERTA_SPECIAL | {"unk_token": "[UNK]"}
+#: Files of a vocabulary before tokenizer.json.
+FILES: dict[Kind, tuple[str, ...]] = {"WordPiece": ("vocab.txt",), "BPE": ("vocab.json", "merges.txt"), "Unigram": ()}
+#: Texts on which the tokenizer of the class and tokenizer.json are compared.
+PROBES = ("The Café, naïve 東京!", "  two  spaces\n and\ttabs", "isn't 3.14 e\u0301 ﬁ", "a")
+#: Names of the parts of tokenizer.json in a note.
+PARTS = ("normalizer", "pre_tokenizer", "post_processor")
 
 
-def read_tokenizer(folder: Path, model_type: str) -> Tokenizer:
-    """The folder's tokenizer. Raises LoadError if there is none, or only one that needs another program."""
-    if (folder / "tokenizer.json").is_file():
-        return Tokenizer.from_file(folder / "tokenizer.json")
-    if (folder / "vocab.txt").is_file():
-        return built(folder, word_piece, MPNET_SPECIAL if model_type == "mpnet" else BERT_SPECIAL)
-    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
-        if model_type in CLIP_MODELS:
-            return built(folder, clip_bpe, CLIP_SPECIAL)
-        return built(folder, byte_level_bpe, ROBERTA_SPECIAL)
-    pieces = [name for name in SENTENCEPIECE if (folder / name).is_file()]
-    if pieces:
+@dataclass(frozen=True)
+class ReadTokenizer:
+    """A tokenizer, and sentences for people about its files."""
+
+    tokenizer: Tokenizer
+    notes: tuple[str, ...] = ()
+
+
+def read_tokenizer(
+    folder: Path, fields: Mapping[str, Any], overrides: Mapping[str, Any] | None = None
+) -> ReadTokenizer:
+    """The folder's tokenizer. fields: config.json; overrides: settings that come before tokenizer_config.json's.
+
+    Raises LoadError if there is none, or only one that needs another program.
+    """
+    path, overrides = folder / "tokenizer.json", overrides or {}
+    if path.is_file():
+        return _of_json(folder, Tokenizer.from_file(path), fields, overrides)
+    settings = read_tokenizer_settings(folder, overrides, {})
+    name = class_of(settings.values, fields)
+    kind = CLASSES.get(name)
+    pieces = [file for file in SENTENCEPIECE if (folder / file).is_file()]
+    if pieces and (kind is None or not has_files(folder, kind)):
         raise LoadError(
-            f"{folder.name} has its tokenizer only as {pieces[0]}, SentencePiece's format: write tokenizer.json with "
-            "save_pretrained of transformers' AutoTokenizer."
+            f"{folder.name} has its tokenizer only as {pieces[0]}, SentencePiece's format: open it with transformers' "
+            "AutoTokenizer and the package sentencepiece, and write tokenizer.json by its backend_tokenizer.save(path)."
         )
-    raise LoadError(
-        f"{folder.name} has no tokenizer.json (nor vocab.txt, nor vocab.json with merges.txt): write it with the "
-        "tokenizer's save_pretrained."
+    if not any((folder / file).is_file() for file in ("vocab.txt", "vocab.json")):
+        raise LoadError(
+            f"{folder.name} has no tokenizer.json (nor vocab.txt, nor vocab.json with merges.txt): copy it from the "
+            "model that this one was trained from."
+        )
+    check_class(name, settings.values)
+    assert kind is not None, "check_class has refused it"
+    if not has_files(folder, kind):
+        raise LoadError(
+            f"{folder.name} has no tokenizer.json, and {' and '.join(FILES[kind.kind])} of its {name} are not there: "
+            "copy it from the model that this one was trained from."
+        )
+    return ReadTokenizer(_of_files(folder, kind, settings))
+
+
+def class_of(settings: Mapping[str, Any], fields: Mapping[str, Any], *, bytes_only: bool = False) -> str:
+    """The name of the tokenizer's class, without "Fast". bytes_only: whether tokenizer.json splits into bytes.
+
+    As AutoTokenizer chooses it: a class that the files name comes before that of the model_type.
+    """
+    model = str(fields.get("model_type"))
+    named = settings.get("tokenizer_class") or fields.get("tokenizer_class")
+    if named is not None and not isinstance(named, str):
+        raise wrong("tokenizer_class", named, "specify a name")
+    name, usual = (named or "").removesuffix("Fast"), OF_MODELS.get(model)
+    if name == "LlamaTokenizer" and bytes_only and model not in FOLLOWS_MODEL:
+        return AS_SAVED[0]
+    if not name:
+        return usual or AS_SAVED[0]
+    if usual is not None and name != usual and (usual in AS_SAVED or model in FOLLOWS_MODEL):
+        return usual
+    return AS_SAVED[0] if name in AS_SAVED or f"{name}Fast" in AS_SAVED else name
+
+
+def check_class(name: str, settings: Mapping[str, Any]) -> None:
+    """Raise LoadError for a tokenizer that is more than its vocabulary."""
+    only_here = name == "BertJapaneseTokenizer" and settings.get("tokenizer_class") is not None
+    if name not in CLASSES or only_here:
+        raise LoadError(
+            f"This checkpoint's tokenizer has tokenizer_class={name!r}, which needs more than the vocabulary: copy a "
+            "tokenizer.json from a checkpoint of the same vocabulary, or choose one."
+        )
+    if settings.get("do_basic_tokenize") is False:
+        raise LoadError(
+            f"This checkpoint's {FILE} has do_basic_tokenize=false, which transformers 5 no longer follows: remove it, "
+            "or copy a tokenizer.json."
+        )
+
+
+def has_files(folder: Path, kind: TokenizerClass) -> bool:
+    """Whether the folder has the older files of a class."""
+    return bool(FILES[kind.kind]) and all((folder / file).is_file() for file in FILES[kind.kind])
+
+
+# --- tokenizer.json --------------------------------------------------------------------------------------------------
+
+
+def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> ReadTokenizer:
+    """The tokenizer of a folder with tokenizer.json, by its class."""
+    settings = read_tokenizer_settings(folder, overrides, saved.backend.get_added_tokens_decoder())
+    name = class_of(settings.values, fields, bytes_only=saved.byte_level)
+    kind, vocabulary = CLASSES.get(name), type(saved.backend.model).__name__
+    segments = segments_of(settings, kind)
+    if kind is None or kind.kind != vocabulary:
+        notes = _note_on_class(name, kind, vocabulary)
+        return ReadTokenizer(_finished(as_saved(saved.backend, settings), settings, segments), notes)
+    before, ids = _states(saved.backend), _probed(saved.backend)
+    try:
+        backend = built(kind, saved.backend, settings, whole=True)
+        found = _finished(backend, settings, segments)
+        after = _probed(backend)
+    except LoadError:
+        raise
+    except Exception as error:  # the library raises bare Exception
+        raise LoadError(
+            f"tokenizer.json in {folder.name} does not make a {name} ({quoted(str(error))}): name the class "
+            f"PreTrainedTokenizerFast in {FILE}, or download it again."
+        ) from error
+    notes = _note_on_parts(name, before, _states(backend)) if ids != after else ()
+    return ReadTokenizer(found, notes)
+
+
+def segments_of(settings: TokenizerSettings, kind: TokenizerClass | None) -> bool:
+    """Whether a pair of texts has two segments, as model_input_names or the class says."""
+    names = settings.names("model_input_names")
+    return (kind is not None and kind.segments) if names is None else "token_type_ids" in names
+
+
+def _finished(backend: tokenizers.Tokenizer, settings: TokenizerSettings, segments: bool) -> Tokenizer:
+    """Ours of a backend. Raises LoadError for a side that is not known."""
+    side = settings.values.get("truncation_side", "right")
+    if side not in ("left", "right"):
+        raise wrong("truncation_side", side, "specify left or right")
+    texts = {key: one if isinstance(one, str) else str(one.content) for key, one in settings.named.items()}
+    return Tokenizer(backend, texts, segmented=segments, cut_side=side)
+
+
+def _probed(backend: tokenizers.Tokenizer) -> list[list[int]]:
+    """The ids of some texts."""
+    return [backend.encode(text).ids for text in PROBES] + [backend.encode("a", "b").ids]
+
+
+def _states(backend: tokenizers.Tokenizer) -> dict[str, str]:
+    """The parts of a tokenizer but its vocabulary, as text."""
+    return {name: repr(getattr(backend, name)) for name in PARTS}
+
+
+def _note_on_parts(name: str, before: Any, after: dict[str, str]) -> tuple[str, ...]:
+    """A sentence about the parts of tokenizer.json that the class does not use."""
+    parts = [part for part in PARTS if before[part] != after[part]] or ["added_tokens"]
+    return (
+        f"{FILE} contradicts tokenizer.json in its {', '.join(parts)}. As in transformers 5, the class {name} and the "
+        f"settings of {FILE} decide.",
     )
 
 
-def built(folder: Path, build: Any, defaults: dict[str, str]) -> Tokenizer:
+def _note_on_class(name: str, kind: TokenizerClass | None, vocabulary: str) -> tuple[str, ...]:
+    """A sentence where transformers would make another tokenizer than tokenizer.json says."""
+    if name in AS_SAVED or (kind is None and name not in OTHERS):
+        return ()
+    why = f"whose vocabulary is {kind.kind}, not {vocabulary}" if kind is not None else "which is not known here"
+    return (
+        f"The tokenizer_class is {name}, {why}. This program follows tokenizer.json; transformers may split texts "
+        "differently.",
+    )
+
+
+# --- older files -----------------------------------------------------------------------------------------------------
+
+
+def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -> Tokenizer:
     """A tokenizer from vocabulary files. Raises LoadError for files that do not fit together."""
-    path = folder / "tokenizer_config.json"
-    settings = read_json(path) if path.is_file() else {}
-    special = defaults | read_special_tokens(folder)
     try:
-        backend = build(folder, settings, special)
+        source = _word_pieces(folder) if kind.kind == "WordPiece" else _byte_pairs(folder)
+        missing = {
+            name: token
+            for name, default in kind.special.items()
+            if name not in OPTIONAL
+            and (token := _text(settings.named.get(name, default))) is not None
+            and source.token_to_id(token) is None
+            and token not in _added(settings)
+        }
+        for name, token in missing.items():
+            raise LoadError(f"The vocabulary of {folder.name} lacks its {name} {token!r}: download it again.")
+        backend = built(kind, source, settings, whole=False)
     except LoadError:
         raise
     except Exception as error:  # the library raises bare Exception
         raise LoadError(
             f"The vocabulary of {folder.name} does not make a tokenizer ({error}): download it again."
         ) from error
-    return Tokenizer(backend, special)
+    for token_id, token in settings.added.items():
+        if backend.token_to_id(str(token.content)) != token_id:
+            raise LoadError(
+                f"{folder.name} gives the added token {str(token.content)!r} the id {token_id}, which does not follow "
+                "its vocabulary: correct the id."
+            )
+    found = _finished(backend, settings, segments_of(settings, kind))
+    defaults = {name: token for name, token in kind.special.items() if token is not None}
+    return Tokenizer(backend, defaults | found.special, segmented=found.segmented, cut_side=found.cut_side)
 
 
-def check_class(settings: dict[str, Any], known: tuple[str, ...]) -> None:
-    """Raise LoadError for a tokenizer that is more than its vocabulary."""
-    name = settings.get("tokenizer_class")
-    if name is not None and str(name).removesuffix("Fast") not in known:
-        raise LoadError(
-            f"This checkpoint's tokenizer_config.json has tokenizer_class={name!r}, which needs more than the "
-            "vocabulary: write tokenizer.json with the tokenizer's save_pretrained."
-        )
-    if settings.get("do_basic_tokenize") is False:
-        raise LoadError(
-            "This checkpoint's tokenizer_config.json has do_basic_tokenize=false: write tokenizer.json with "
-            "save_pretrained."
-        )
+#: Special tokens that a vocabulary may lack: no text gets them.
+OPTIONAL = ("bos_token", "eos_token")
 
 
-def word_piece(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
-    """BERT's tokenizer from vocab.txt: one word piece in each line; the line's number from 0 is its id."""
+def _text(token: Any) -> str | None:
+    return token if token is None or isinstance(token, str) else str(token.content)
+
+
+def _added(settings: TokenizerSettings) -> set[str]:
+    return {str(token.content) for token in settings.added.values()}
+
+
+def _word_pieces(folder: Path) -> tokenizers.Tokenizer:
+    """vocab.txt: one word piece in each line; the line's number from 0 is its id."""
     from tokenizers import Tokenizer as Backend
-    from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import models
 
-    check_class(settings, WORD_PIECE_CLASSES)
     lines = read_text(folder / "vocab.txt").split("\n")
     if lines[-1] == "":
         lines.pop()
     vocabulary = {piece.rstrip("\r"): index for index, piece in enumerate(lines)}
-    backend = Backend(models.WordPiece(vocabulary, unk_token=special["unk_token"], max_input_chars_per_word=100))
-    backend.normalizer = normalizers.BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
-        strip_accents=settings.get("strip_accents"),
-        lowercase=bool(settings.get("do_lower_case", True)),
-    )
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece(prefix="##")
-    like_roberta = special["cls_token"] == ROBERTA_SPECIAL["cls_token"]  # MPNet
-    add_special(backend, folder, settings, special, mask_eats_space=like_roberta)
-    cls, sep = (with_id(backend, special[key]) for key in ("cls_token", "sep_token"))
-    if like_roberta:
-        backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=True, add_prefix_space=False)
-    else:
-        backend.post_processor = processors.TemplateProcessing(
-            single=f"{cls[0]}:0 $A:0 {sep[0]}:0",
-            pair=f"{cls[0]}:0 $A:0 {sep[0]}:0 $B:1 {sep[0]}:1",
-            special_tokens=[cls, sep],
-        )
-    return backend
+    return Backend(models.WordPiece(vocabulary))
 
 
-def byte_level_bpe(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
-    """RoBERTa's tokenizer from vocab.json and merges.txt."""
+def _byte_pairs(folder: Path) -> tokenizers.Tokenizer:
+    """vocab.json and merges.txt."""
     from tokenizers import Tokenizer as Backend
-    from tokenizers import decoders, models, pre_tokenizers, processors
+    from tokenizers import models
 
-    check_class(settings, BYTE_BPE_CLASSES)
-    prefix_space = bool(settings.get("add_prefix_space", False))
-    trim = bool(settings.get("trim_offsets", True))
-    backend = Backend(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
-    backend.decoder = decoders.ByteLevel()
-    add_special(backend, folder, settings, special, mask_eats_space=True)
-    cls, sep = (with_id(backend, special[key]) for key in ("cls_token", "sep_token"))
-    backend.post_processor = processors.RobertaProcessing(sep, cls, trim_offsets=trim, add_prefix_space=prefix_space)
-    return backend
-
-
-def clip_bpe(folder: Path, settings: dict[str, Any], special: dict[str, str]) -> tokenizers.Tokenizer:
-    """CLIP's tokenizer from vocab.json and merges.txt: lower case, byte pairs that mark the ends of words by "</w>"."""
-    from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
-    from tokenizers import Tokenizer as Backend
-
-    check_class(settings, CLIP_CLASSES)
-    files = str(folder / "vocab.json"), str(folder / "merges.txt")
-    marks = {"continuing_subword_prefix": "", "end_of_word_suffix": "</w>"}
-    backend = Backend(models.BPE.from_file(*files, unk_token=special["unk_token"], **marks))
-    backend.normalizer = normalizers.Sequence(
-        [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
-    )
-    split = pre_tokenizers.Split(Regex(CLIP_PARTS), behavior="removed", invert=True)
-    backend.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False)])
-    backend.decoder = decoders.ByteLevel()
-    add_special(backend, folder, settings, special, mask_eats_space=False, keys=tuple(CLIP_SPECIAL))
-    start, end = (with_id(backend, special[key]) for key in ("bos_token", "eos_token"))
-    backend.post_processor = processors.RobertaProcessing(end, start, trim_offsets=False, add_prefix_space=False)
-    return backend
-
-
-def with_id(backend: tokenizers.Tokenizer, token: str) -> tuple[str, int]:
-    """A token of the vocabulary, and its id."""
-    token_id = backend.token_to_id(token)
-    assert token_id is not None, "add_special has checked it"
-    return token, token_id
-
-
-def add_special(
-    backend: tokenizers.Tokenizer,
-    folder: Path,
-    settings: dict[str, Any],
-    special: dict[str, str],
-    mask_eats_space: bool,
-    keys: tuple[str, ...] = tuple(BERT_SPECIAL),
-) -> None:
-    """Mark the special tokens, and add those that follow the vocabulary, each with its id.
-
-    Raises LoadError for a special token that is not in the vocabulary, and for added ids that do not follow it.
-    """
-    from tokenizers import AddedToken
-
-    for token, token_id in sorted(added_tokens(folder, settings).items(), key=lambda entry: entry[1]):
-        if backend.token_to_id(token) is None and backend.get_vocab_size() == token_id:
-            backend.add_special_tokens([AddedToken(token, special=True, normalized=False)])
-        if backend.token_to_id(token) != token_id:
-            raise LoadError(
-                f"{folder.name} gives the added token {token!r} the id {token_id}, which does not follow its "
-                "vocabulary: write tokenizer.json with save_pretrained."
-            )
-    for key in keys:
-        token = special[key]
-        if backend.token_to_id(token) is None:
-            raise LoadError(f"The vocabulary of {folder.name} lacks its {key} {token!r}: download it again.")
-        eats_space = mask_eats_space and key == "mask_token"
-        backend.add_special_tokens([AddedToken(token, lstrip=eats_space, special=True, normalized=False)])
-
-
-def added_tokens(folder: Path, settings: dict[str, Any]) -> dict[str, int]:
-    """Tokens that were added to the vocabulary, with their ids."""
-    found: dict[str, int] = {}
-    path = folder / "added_tokens.json"
-    if path.is_file():
-        entries = parse_json(path)
-        found |= {str(token): int(token_id) for token, token_id in entries.items()} if isinstance(entries, dict) else {}
-    for token_id, entry in (settings.get("added_tokens_decoder") or {}).items():
-        found[entry["content"] if isinstance(entry, dict) else str(entry)] = int(token_id)
-    return found
+    return Backend(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))

@@ -54,6 +54,8 @@ class TextEncoder(NamedEncoder):
     max_embed_tokens: int | None = None
     #: The masked-word head, where the checkpoint has one.
     mlm_head: MLMHead | None = None
+    #: Whether the logits of the masked-word head are pooled in place of the outputs: a number for each word.
+    pools_words: bool = field(default=False, kw_only=True)
     #: How many of its first numbers count, as Matryoshka models allow; None: all.
     truncate_dim: int | None = field(default=None, kw_only=True)
     #: What `embed` puts before a text, by name.
@@ -75,6 +77,8 @@ class TextEncoder(NamedEncoder):
         super().__post_init__()
         if self.classifier is not None and not self.classifier.config.reads_output:
             raise EncoderError("A classification head of texts uses one layer: choose another head.")
+        if self.pools_words and self.mlm_head is None:
+            raise EncoderError("Vectors of words need a masked-word head: choose a checkpoint with one.")
 
     @property
     def heads(self) -> dict[str, nn.Module]:
@@ -285,7 +289,8 @@ class TextEncoder(NamedEncoder):
     @property
     def width_of_vectors(self) -> int:
         """Numbers in the vector of a text."""
-        width = self.dense[-1].config.d_out if self.dense else self.config.d_model * len(parts_of(self.pooling))
+        pooled = self.config.vocab_size if self.pools_words else self.config.d_model
+        width = self.dense[-1].config.d_out if self.dense else pooled * len(parts_of(self.pooling))
         return min(width, self.truncate_dim or width)
 
     def vector_of(self, trace: Trace) -> Tensor:
@@ -298,6 +303,8 @@ class TextEncoder(NamedEncoder):
 
     def pool(self, output: Tensor, mask: Tensor) -> Tensor:
         """output [N, T, D], mask [N, T] -> [N, D] (or the width of the last dense map), as the checkpoint says."""
+        if self.pools_words and self.mlm_head is not None:
+            output = self.mlm_head(output, self.encoder.embedding.tokens.weight)
         pooled = pool(output, mask, self.pooling)
         for dense in self.dense:
             pooled = dense(pooled)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -28,7 +28,8 @@ class Tokenizer:
 
     fill_to: each text gets padding tokens up to this number, to which every token attends (SigLIP); None: none.
     most_characters: of a text, None: any; a server bounds it, since the library takes several hundred bytes of memory
-    for each.
+    for each. segmented: whether the second text of a pair is segment 1, else all is segment 0; cut_side: the end at
+    which a text that is too long is cut, "right" or "left".
     """
 
     def __init__(
@@ -37,6 +38,9 @@ class Tokenizer:
         special: dict[str, str] | None = None,
         fill_to: int | None = None,
         most_characters: int | None = None,
+        *,
+        segmented: bool = True,
+        cut_side: str = "right",
     ) -> None:
         backend.no_truncation()
         backend.no_padding()
@@ -45,6 +49,7 @@ class Tokenizer:
         self.pad_token = self._first_known("pad_token", "[PAD]", "<pad>") or "[PAD]"
         self.pad_id = backend.token_to_id(self.pad_token)
         self.fill_to, self.most_characters = fill_to, most_characters
+        self.segmented, self.cut_side = segmented, cut_side
         self.byte_level = any("ByteLevel" in repr(part) for part in (backend.pre_tokenizer, backend.decoder))
 
     @classmethod
@@ -83,20 +88,37 @@ class Tokenizer:
         import tokenizers
 
         backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.encode_special_tokens = self.backend.encode_special_tokens
         lower = tokenizers.normalizers.Lowercase()
         normalizer = backend.normalizer
         backend.normalizer = lower if normalizer is None else tokenizers.normalizers.Sequence([lower, normalizer])
-        return Tokenizer(backend, self.special, self.fill_to, self.most_characters)
+        return self._but(backend=backend)
+
+    def without_ends(self) -> Tokenizer:
+        """The same tokenizer without special tokens around a text."""
+        import tokenizers
+
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.encode_special_tokens = self.backend.encode_special_tokens
+        backend.post_processor = tokenizers.processors.TemplateProcessing(
+            single="$A:0", pair="$A:0 $B:1", special_tokens=[]
+        )
+        return self._but(backend=backend)
 
     def filled_to(self, n_tokens: int | None) -> Tokenizer:
         """The same tokenizer with `fill_to`. Raises LoadError for a vocabulary without a padding token."""
         if n_tokens is not None and self.pad_id is None:
             raise LoadError("This model's texts are filled up with padding, and its tokenizer names no padding token.")
-        return Tokenizer(self.backend, self.special, n_tokens, self.most_characters)
+        return self._but(fill_to=n_tokens)
 
     def bounded(self, most_characters: int) -> Tokenizer:
         """The same tokenizer with `most_characters`."""
-        return Tokenizer(self.backend, self.special, self.fill_to, most_characters)
+        return self._but(most_characters=most_characters)
+
+    def _but(self, **changes: Any) -> Tokenizer:
+        """The same tokenizer with other settings."""
+        names = ("backend", "special", "fill_to", "most_characters", "segmented", "cut_side")
+        return Tokenizer(**{name: getattr(self, name) for name in names} | changes)
 
     @property
     def vocab_size(self) -> int:
@@ -141,7 +163,7 @@ class Tokenizer:
         if max_tokens is not None and n_full > max_tokens:
             lengths = _share(self._room(max_tokens, len(texts)), [len(encoding) for encoding in encodings])
             for encoding, length in zip(encodings, lengths, strict=True):
-                encoding.truncate(length)
+                encoding.truncate(length, direction=self.cut_side)
         return self._filled(self._finish(encodings, texts, n_full), max_tokens)
 
     def of_ids(self, ids: Sequence[int]) -> Tokenized:
@@ -271,7 +293,7 @@ class Tokenizer:
             tokens=tuple(whole.tokens),
             labels=tuple(labels),
             words=_words(whole.word_ids, text_of),
-            segments=tuple(whole.type_ids),
+            segments=tuple(whole.type_ids) if self.segmented else (0,) * len(whole.type_ids),
             special=special,
             offsets=tuple(offsets),
             n_full=n_full,

@@ -200,8 +200,11 @@ def attribute_gradually(
 
 
 def splits_exactly(model: TextEncoder) -> bool:
-    """Whether the sentence vector is a sum of parts of single output vectors: no dense layer has bias or activation."""
-    return all(dense.config.activation == "none" and not dense.config.bias for dense in model.dense)
+    """Whether the sentence vector is a sum of parts of single output vectors: no dense layer has bias or activation,
+    and outputs are pooled, not logits."""
+    return not model.pools_words and all(
+        dense.config.activation == "none" and not dense.config.bias for dense in model.dense
+    )
 
 
 def _check(model: TextEncoder, layer: object, steps: object, reference: object) -> None:

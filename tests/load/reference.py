@@ -161,6 +161,9 @@ def write_tokenizer(folder: Path, family: str) -> None:
         key: next((token for token in entry.special if word in token.lower()), word) for key, word in names.items()
     }
     (folder / "special_tokens_map.json").write_text(json.dumps(special), encoding="utf-8")
+    names = ["input_ids", *(["token_type_ids"] if entry.two_segments else []), "attention_mask"]
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_input_names": names}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
 def sentence(n_words: int, seed: int = 0) -> str:

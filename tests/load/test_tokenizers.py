@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from encoder import LoadError
-from encoder.checkpoints.notes import note_on_tokenizer
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.inputs.tokenizer import Tokenizer
 
@@ -21,6 +20,10 @@ TEXTS = [
     "עברית וגם العربية", "don't stop-me_now 3.14", "\u0000\ufffd control\u200b",
 ]  # fmt: skip
 CORPUS = ["the cat sat on the mat", "unhappiness and happiness", "the café was déjà vu", "中文 don't stop", "of a cat"]
+
+
+def read(folder: Path, model_type: str) -> Tokenizer:
+    return read_tokenizer(folder, {"model_type": model_type}).tokenizer
 
 
 def vocabulary(special: tuple[str, ...]) -> list[str]:
@@ -78,7 +81,7 @@ def test_vocab_txt(settings: dict[str, Any], tmp_path: Path):
     import transformers
 
     write_word_pieces(tmp_path, ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), **settings)
-    ours = read_tokenizer(tmp_path, "bert")
+    ours = read(tmp_path, "bert")
     known = {key: value for key, value in settings.items() if key != "tokenizer_class"}
     same(ours, transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt"), **known))
     assert (ours.pad_id, ours.mask_token, ours.mask_id) == (0, "[MASK]", 4)
@@ -88,7 +91,7 @@ def test_vocab_txt_of_mpnet(tmp_path: Path):
     import transformers
 
     write_word_pieces(tmp_path, ("<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"))
-    ours = read_tokenizer(tmp_path, "mpnet")
+    ours = read(tmp_path, "mpnet")
     same(ours, transformers.MPNetTokenizer(vocab=str(tmp_path / "vocab.txt")))
     assert (ours.pad_id, ours.mask_token) == (1, "<mask>")
 
@@ -110,19 +113,19 @@ def test_clips_vocab_json_and_merges_txt(tmp_path: Path):
     )
     backend.train_from_iterator([*CORPUS, *TEXTS], trainer)
     backend.model.save(str(tmp_path))
-    ours = read_tokenizer(tmp_path, "clip")
+    ours = read(tmp_path, "clip")
     theirs = transformers.CLIPTokenizer(vocab=str(tmp_path / "vocab.json"), merges=str(tmp_path / "merges.txt"))
     for text in [*TEXTS, "A PHOTO of 3 cats, isn't it?", "two  words<|endoftext|>more"]:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
     assert ours.encode("The cat").labels == ("<|startoftext|>", "the", "c", "at", "<|endoftext|>")
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "SquirrelTokenizer"}))
     with pytest.raises(LoadError, match="SquirrelTokenizer"):
-        read_tokenizer(tmp_path, "clip")
+        read(tmp_path, "clip")
 
 
 def test_lines_that_end_as_on_windows(tmp_path: Path):
     (tmp_path / "vocab.txt").write_bytes(b"[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\ncat\r\n")
-    assert read_tokenizer(tmp_path, "bert").encode("cat").ids == (2, 5, 3)
+    assert read(tmp_path, "bert").encode("cat").ids == (2, 5, 3)
 
 
 @pytest.mark.parametrize("settings", [{}, {"add_prefix_space": True}, {"tokenizer_class": "RobertaTokenizer"}], ids=str)
@@ -130,11 +133,9 @@ def test_vocab_json_and_merges_txt(settings: dict[str, Any], tmp_path: Path):
     import transformers
 
     write_byte_pairs(tmp_path, **settings)
-    ours = read_tokenizer(tmp_path, "roberta")
-    known = {key: value for key, value in settings.items() if key != "tokenizer_class"}
-    mask = transformers.AddedToken("<mask>", lstrip=True, normalized=False, special=True)
-    vocab, merges = str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt")
-    same(ours, transformers.RobertaTokenizer(vocab=vocab, merges=merges, mask_token=mask, **known))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "roberta"}))
+    ours = read(tmp_path, "roberta")
+    same(ours, transformers.AutoTokenizer.from_pretrained(tmp_path))
     assert (ours.pad_id, ours.mask_token) == (1, "<mask>")
 
 
@@ -143,10 +144,10 @@ def test_tokens_added_afterwards(tmp_path: Path):
     write_word_pieces(tmp_path, special)
     size = len(vocabulary(special))
     (tmp_path / "added_tokens.json").write_text(json.dumps({"[B]": size + 1, "[A]": size}))
-    assert read_tokenizer(tmp_path, "bert").encode("[A] cat [B]").ids[1::2] == (size, size + 1)
+    assert read(tmp_path, "bert").encode("[A] cat [B]").ids[1::2] == (size, size + 1)
     (tmp_path / "added_tokens.json").write_text(json.dumps({"[A]": size + 7}))
     with pytest.raises(LoadError, match=rf"'\[A\]' the id {size + 7}, which does not follow"):
-        read_tokenizer(tmp_path, "bert")
+        read(tmp_path, "bert")
 
 
 def nothing(folder: Path) -> None:
@@ -193,13 +194,13 @@ def broken_special(folder: Path) -> None:
         (unbasic, "do_basic_tokenize=false"),
         (broken_merges, "The vocabulary .*tokenizer"),
         (broken_json, r"tokenizer\.json\b.* readable"),
-        (broken_special, r"special_tokens_map\.json has no JSON object"),
+        (broken_special, r"special_tokens_map\.json .* no JSON object"),
     ],
 )
 def test_what_cannot_be_read_is_named(prepare: Callable[[Path], None], message: str, tmp_path: Path):
     prepare(tmp_path)
     with pytest.raises(LoadError, match=message):
-        read_tokenizer(tmp_path, "bert")
+        read(tmp_path, "roberta" if prepare is broken_merges else "bert")
 
 
 # --- how tokens are shown --------------------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ def test_what_cannot_be_read_is_named(prepare: Callable[[Path], None], message: 
 def byte_pairs(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     folder = tmp_path_factory.mktemp("bpe")
     write_byte_pairs(folder)
-    return read_tokenizer(folder, "roberta")
+    return read(folder, "roberta")
 
 
 def test_byte_level_tokens_are_shown_as_the_characters_they_cover(byte_pairs: Tokenizer):
@@ -256,62 +257,5 @@ def test_unigram_pieces_are_shown_without_their_mark():
 
 def test_word_pieces_keep_their_mark(tmp_path: Path):
     write_word_pieces(tmp_path, ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
-    shown = read_tokenizer(tmp_path, "bert").encode("unhappiness 中")
+    shown = read(tmp_path, "bert").encode("unhappiness 中")
     assert shown.labels == ("[CLS]", "un", "##happ", "##iness", "中", "[SEP]")
-
-
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    """tokenizer.json and a tokenizer_config.json that agree, as transformers 4 wrote them."""
-    import transformers
-
-    tokens = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    write_word_pieces(tmp_path, tokens)
-    transformers.BertTokenizer(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    plain = {"lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True}
-    added = {str(index): {"content": one} | plain for index, one in enumerate(tokens)}
-    change(tmp_path, added_tokens_decoder=added, do_lower_case=True, strip_accents=None, tokenize_chinese_chars=True)
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    return tmp_path
-
-
-def change(folder: Path, **settings: object) -> None:
-    path = folder / "tokenizer_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"do_lower_case": False},
-        {"strip_accents": False},
-        {"tokenize_chinese_chars": False},
-        {"tokenizer_class": "RobertaTokenizer"},
-        {"sep_token": "[MASK]"},
-        {"added_tokens_decoder": {"7": "w"}},
-        {"added_tokens_decoder": 3},
-    ],
-    ids=str,
-)
-def test_a_tokenizer_config_that_contradicts_is_a_note(settings: dict[str, Any], saved: Path):
-    assert note_on_tokenizer(saved, read_tokenizer(saved, "bert")) == ()
-    before = read_tokenizer(saved, "bert").encode(TEXTS[0]).ids
-    change(saved, **settings)
-    (note,) = note_on_tokenizer(saved, read_tokenizer(saved, "bert"))
-    assert next(iter(settings)) in note
-    assert read_tokenizer(saved, "bert").encode(TEXTS[0]).ids == before
-
-
-def test_transformers_follows_the_tokenizer_config(saved: Path):
-    """So the note is about other ids, not about other files alone; `make fuzz` compares both on changed folders."""
-    import transformers
-
-    def ids() -> tuple[list[int], list[int]]:
-        theirs = transformers.AutoTokenizer.from_pretrained(saved)(TEXTS[0])["input_ids"]
-        return list(read_tokenizer(saved, "bert").encode(TEXTS[0]).ids), theirs
-
-    ours, theirs = ids()
-    assert ours == theirs
-    change(saved, do_lower_case=False)
-    ours, theirs = ids()
-    assert ours != theirs
