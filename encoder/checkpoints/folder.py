@@ -12,6 +12,7 @@ from encoder.checkpoints.checkpoint import LoadedWeights, read_checkpoint
 from encoder.checkpoints.families import JOINTS, Fields, family_of
 from encoder.checkpoints.generation import with_writer
 from encoder.checkpoints.joint import image_encoder, load_joint, text_encoder
+from encoder.checkpoints.lora import has_adapter, refuse_alone, with_adapter
 from encoder.checkpoints.maps import load_maps
 from encoder.checkpoints.native import is_native
 from encoder.checkpoints.native_read import load_native
@@ -26,7 +27,7 @@ from encoder.encoders.image import ImageEncoder
 from encoder.encoders.joint import JointEncoder
 from encoder.encoders.maps import MapsEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import LoadError, quoted
+from encoder.errors import LoadError
 from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.embed import is_sine_halves
@@ -60,7 +61,6 @@ def load_folder(
         if trial:
             try_tokenizer(folder)
         return load_native(folder, device, dtype)
-    check_adapter(folder)
     found: Loaded = dataclasses.replace(_load_checkpoint(folder, device, dtype, trial, weights), **_origin(folder))
     return found
 
@@ -76,7 +76,11 @@ def _origin(folder: Path) -> dict[str, Any]:
 def _load_checkpoint(
     folder: Path, device: torch.device, dtype: torch.dtype, trial: bool, weights: Callable[[Path], WeightFiles]
 ) -> Any:
+    if has_adapter(folder) and not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        refuse_alone(folder)
     steps = read_steps(folder)
+    if has_adapter(steps.folder) and not (steps.folder / "config.json").is_file():
+        refuse_alone(steps.folder)
     said = steps.transformer
     fields = Fields({**read_json(steps.folder / "config.json"), **said.fields})
     name, joint = folder.resolve().name, JOINTS.get(str(fields.get("model_type")))
@@ -88,14 +92,15 @@ def _load_checkpoint(
     writes = not family.sounds or (steps.folder / "tokenizer.json").is_file()
     if trial and not family.images and writes:
         try_tokenizer(steps.folder)
-    read = read_checkpoint(weights(steps.folder), fields, family, device, dtype, writes, said.layer)
+    files, adapted = with_adapter(steps.folder, weights(steps.folder))
+    read = read_checkpoint(files, fields, family, device, dtype, writes, said.layer)
     if family.images:
-        return image_encoder(name, steps.folder, family, read)
+        return noted(image_encoder(name, steps.folder, family, read), adapted)
     if family.pooling is not None:
-        return text_encoder(name, steps.folder, fields, family, read)
+        return noted(text_encoder(name, steps.folder, fields, family, read), adapted)
     if family.sounds:
         preparation = read_sound_preparation(steps.folder, read.encoder.config)
-        notes = (*read.notes, *notes_on_positions(read.encoder))
+        notes = (*adapted, *read.notes, *notes_on_positions(read.encoder))
         heard = AudioEncoder(name, read.encoder, preparation, classifier=read.classifier, notes=notes)
         return with_writer(
             heard, steps.folder, fields, read, lambda: Tokenizer.from_file(steps.folder / "tokenizer.json")
@@ -113,7 +118,7 @@ def _load_checkpoint(
         classifier=read.classifier,
         span_head=read.span_head,
         **settings,
-        notes=(*read.notes, *steps.notes, *splits.notes),
+        notes=(*adapted, *read.notes, *steps.notes, *splits.notes),
     )
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
 
@@ -141,16 +146,9 @@ def vector_of(
     return (dense.eval(),), settings | {"pooling": "cls"}
 
 
-def check_adapter(folder: Path) -> None:
-    """Raise LoadError for a folder that has only the changes of a fine-tuning (LoRA), and no model."""
-    path = folder / "adapter_config.json"
-    if not path.is_file() or (folder / "config.json").is_file() or (folder / "modules.json").is_file():
-        return
-    base = read_json(path).get("base_model_name_or_path")
-    raise LoadError(
-        f"{folder.name} is an adapter of PEFT (LoRA), which has only the changes of {quoted(base)}: merge them first "
-        f"by PeftModel.from_pretrained(base, {folder.name!r}).merge_and_unload().save_pretrained(merged); open that."
-    )
+def noted(found: Any, notes: tuple[str, ...]) -> Any:
+    """The same encoder with these sentences before its own."""
+    return dataclasses.replace(found, notes=(*notes, *found.notes))
 
 
 def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:

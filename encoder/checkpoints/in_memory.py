@@ -42,7 +42,9 @@ class LiveWeights(WeightFiles):
     def __init__(self, folder: Path, module: nn.Module) -> None:
         self.folder = folder
         self._tensors: dict[str, Tensor] = {}
-        for name, value in module.state_dict().items():
+        state = module.state_dict()
+        _check_state(state)
+        for name, value in state.items():
             self._tensors |= _apart(name, value.detach())
         self._stored = dict.fromkeys(self._tensors)  # type: ignore[assignment]
 
@@ -64,6 +66,17 @@ class LiveWeights(WeightFiles):
                 f"The weight {quoted(name)} is {where}: load the model in float32 or bfloat16, then wrap it."
             )
         return found
+
+
+def _check_state(state: dict[str, Any]) -> None:
+    """Raise LoadError for weights that are quantised, and for a model with adapters in it."""
+    if odd := next((name for name, value in state.items() if not isinstance(value, Tensor)), None):
+        raise LoadError(f"The weight {quoted(odd)} is quantised: wrap the model as it was before.")
+    if odd := next((name for name in state if ".lora_" in name or ".base_layer." in name), None):
+        raise LoadError(
+            f"The model has an adapter of PEFT ({quoted(odd)}): merge it by merge_and_unload() of its PeftModel, or "
+            "save the adapter into a folder with config.json and model.safetensors of its base, and call encoder.load."
+        )
 
 
 def _apart(name: str, value: Tensor) -> dict[str, Tensor]:

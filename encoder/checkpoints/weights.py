@@ -75,11 +75,21 @@ class WeightFiles:
     shares = False
 
     def __init__(self, folder: Path) -> None:
+        self._open(folder, weight_files(folder))
+
+    @classmethod
+    def of_file(cls, path: Path) -> WeightFiles:
+        """The weights of one file of another name. Raises LoadError for a file that is not readable."""
+        found = cls.__new__(cls)
+        found._open(path.parent, [path])
+        return found
+
+    def _open(self, folder: Path, paths: list[Path]) -> None:
         from safetensors import SafetensorError
 
         self.folder = folder
         self._stored: dict[str, Stored] = {}
-        for path in weight_files(folder):
+        for path in paths:
             try:
                 found = _stored_in(path)
             except (SafetensorError, OSError, EOFError, ValueError, KeyError, TypeError) as error:
@@ -99,6 +109,10 @@ class WeightFiles:
         some = copy.copy(self)
         some._stored = {name: one for name, one in self._stored.items() if name.startswith(prefixes)}
         return some
+
+    def replace(self, other: WeightFiles, names: Mapping[str, str]) -> None:
+        """Let the weights of these names be those of other files. names: ours -> theirs."""
+        self._stored = self._stored | {ours: other._stored[theirs] for ours, theirs in names.items()}
 
     def also(self, name: str, same: str) -> None:
         """Let the weight `same` have a second name."""
