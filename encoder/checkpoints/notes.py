@@ -21,6 +21,6 @@ def note_on_dtype(fields: dict[str, Any], files: WeightFiles, dtype: torch.dtype
         return ()
     stored = " and ".join(sorted(name for name, kind in known.items() if kind in kinds))
     return (
-        f"config.json declares {declared}, and the weights are stored as {stored}. This program computes in {used}, "
+        f"config.json has dtype={declared}, and the weights are stored as {stored}. This program computes in {used}, "
         f"and transformers in {declared}: their numbers differ by rounding.",
     )

@@ -74,10 +74,9 @@ def read_settings(folder: Path, outer: Path, *, pools: bool) -> TransformerSetti
     limit = tokenizer.get("model_max_length", found.get("max_seq_length"))
     number_type = model.get("dtype", model.get("torch_dtype"))
     notes = []
+    key = next((name for name in ("model_args", "model_kwargs") if name in read_json(path)), "")
     if number_type not in (None, "auto", "float32", "torch.float32"):
-        notes.append(
-            f"{path.name} asks for {number_type} (model_kwargs): this program computes in its own number type."
-        )
+        notes.append(f"{path.name} has {number_type} in {key}: this program computes in its own number type.")
     if found.get("tokenizer_name_or_path") is not None:
         raise reader.wrong("tokenizer_name_or_path", found["tokenizer_name_or_path"])
     return TransformerSettings(

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.fuzz import addresses, checkpoints, files, messages, texts
+from tests.fuzz import addresses, checkpoints, files, folders, messages, texts
 from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
 SHARES = {
-    "checkpoints": (0.35, 0.25), "families": (0.1, 0.1), "tokenizers": (0.1, 0.05), "texts": (0.15, 0.1),
+    "checkpoints": (0.3, 0.2), "families": (0.1, 0.1), "tokenizers": (0.1, 0.05), "folders": (0.05, 0.05), "texts": (0.15, 0.1),
     "files": (0.2, 0.05), "messages": (0.07, 0.05), "addresses": (0.03, 0.4),
 }  # fmt: skip
 
@@ -66,10 +66,12 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place, messages.server() as live:
         originals = checkpoints.write_originals(Path(place))
         families = checkpoints.write_families(Path(place))
+        changed = folders.write_originals(Path(place) / "folders")
         kinds = {
             "checkpoints": lambda seed: checkpoints.case(originals, seed),
             "families": lambda seed: checkpoints.case(families, seed, config_only=True),
             "tokenizers": lambda seed: checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed),
+            "folders": lambda seed: folders.case(changed, seed),
             "texts": texts.case,
             "files": files.case,
             "addresses": addresses.case,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import addresses, checkpoints, files, texts
+from tests.fuzz import addresses, checkpoints, files, folders, texts
 
 
 @pytest.mark.sample(4, "a hundred more cases")
@@ -32,6 +32,12 @@ def test_mutated_configs_of_every_family(tmp_path: Path):
 def test_tokenizers(originals: dict[str, Path]):
     outcomes = {checkpoints.tokenizer_case(originals[checkpoints.WORD_PIECES], seed) for seed in range(60)}
     assert "the same ids" in outcomes
+
+
+def test_folders_with_changed_keys(tmp_path: Path):
+    """`python -m tests.fuzz --only folders --cases 5000` runs more."""
+    made = folders.write_originals(tmp_path)
+    assert {"equal", "refused"} <= {folders.case(made, seed) for seed in range(30)}
 
 
 def test_files():
