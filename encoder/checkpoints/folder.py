@@ -19,7 +19,7 @@ from encoder.checkpoints.native_read import load_native
 from encoder.checkpoints.sentence import TOKEN, read_dense, read_steps
 from encoder.checkpoints.sentence_settings import TransformerSettings
 from encoder.checkpoints.sounds import read_sound_preparation
-from encoder.checkpoints.tokenizer import read_tokenizer
+from encoder.checkpoints.tokenizer import ReadTokenizer, read_tokenizer
 from encoder.checkpoints.trial import try_tokenizer
 from encoder.checkpoints.weights import INDEX, PICKLES, WeightFiles, fill
 from encoder.encoders.audio import AudioEncoder
@@ -118,7 +118,7 @@ def _load_checkpoint(
         classifier=read.classifier,
         span_head=read.span_head,
         **settings,
-        notes=(*adapted, *read.notes, *steps.notes, *splits.notes),
+        notes=(*adapted, *read.notes, *steps.notes, *splits.notes, *note_on_padding(splits, read.encoder)),
     )
     return with_writer(found, steps.folder, fields, read, lambda: found.tokenizer)
 
@@ -149,6 +149,16 @@ def vector_of(
 def noted(found: Any, notes: tuple[str, ...]) -> Any:
     """The same encoder with these sentences before its own."""
     return dataclasses.replace(found, notes=(*notes, *found.notes))
+
+
+def note_on_padding(splits: ReadTokenizer, encoder: Encoder) -> tuple[str, ...]:
+    """A sentence where the place of the padding changes the positions of a text, and so its vectors."""
+    if not splits.pads_left or encoder.embedding.positions.table is None:
+        return ()
+    return (
+        "tokenizer_config.json has padding_side='left': in a batch, transformers then counts the positions of padding, "
+        "too, and its vectors depend on the other texts. Here they are those of each text by itself.",
+    )
 
 
 def notes_on_positions(encoder: Encoder) -> tuple[str, ...]:

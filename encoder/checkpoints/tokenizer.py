@@ -37,6 +37,8 @@ class ReadTokenizer:
 
     tokenizer: Tokenizer
     notes: tuple[str, ...] = ()
+    #: Whether the reference pads a batch before its texts.
+    pads_left: bool = False
 
 
 def read_tokenizer(
@@ -49,6 +51,11 @@ def read_tokenizer(
     path, overrides = folder / "tokenizer.json", overrides or {}
     if path.is_file():
         return _of_json(folder, Tokenizer.from_file(path), fields, overrides)
+    return _of_older(folder, fields, overrides)
+
+
+def _of_older(folder: Path, fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> ReadTokenizer:
+    """The tokenizer of a folder without tokenizer.json. Raises LoadError for one that needs another program."""
     settings = read_tokenizer_settings(folder, overrides, {})
     name = class_of(settings.values, fields)
     kind = CLASSES.get(name)
@@ -70,7 +77,7 @@ def read_tokenizer(
             f"{folder.name} has no tokenizer.json, and {' and '.join(FILES[kind.kind])} of its {name} are not there: "
             "copy it from the model that this one was trained from."
         )
-    return ReadTokenizer(_of_files(folder, kind, settings))
+    return ReadTokenizer(_of_files(folder, kind, settings), pads_left=settings.values.get("padding_side") == "left")
 
 
 def class_of(settings: Mapping[str, Any], fields: Mapping[str, Any], *, bytes_only: bool = False) -> str:
@@ -120,10 +127,10 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
     settings = read_tokenizer_settings(folder, overrides, saved.backend.get_added_tokens_decoder())
     name = class_of(settings.values, fields, bytes_only=saved.byte_level)
     kind, vocabulary = CLASSES.get(name), type(saved.backend.model).__name__
-    segments = segments_of(settings, kind)
+    segments, pads_left = segments_of(settings, kind), settings.values.get("padding_side") == "left"
     if kind is None or kind.kind != vocabulary:
         notes = _note_on_class(name, kind, vocabulary)
-        return ReadTokenizer(_finished(as_saved(saved.backend, settings), settings, segments), notes)
+        return ReadTokenizer(_finished(as_saved(saved.backend, settings), settings, segments), notes, pads_left)
     before, ids = _states(saved.backend), _probed(saved.backend)
     try:
         backend = built(kind, saved.backend, settings, whole=True)
@@ -137,7 +144,7 @@ def _of_json(folder: Path, saved: Tokenizer, fields: Mapping[str, Any], override
             f"PreTrainedTokenizerFast in {FILE}, or download it again."
         ) from error
     notes = _note_on_parts(name, before, _states(backend)) if ids != after else ()
-    return ReadTokenizer(found, notes)
+    return ReadTokenizer(found, notes, pads_left)
 
 
 def segments_of(settings: TokenizerSettings, kind: TokenizerClass | None) -> bool:
