@@ -15,7 +15,7 @@ FILES = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-#: Names of version 5 and earlier -> those of version 6, which come after them.
+#: Names of version 5 and earlier -> those of version 6; where a file has both, the older one counts.
 OLDER = {"model_args": "model_kwargs", "tokenizer_args": "processor_kwargs", "config_args": "config_kwargs"}
 #: Where a file is on the Hub: nothing that a folder can follow.
 PLACES = ("cache_dir", "code_revision", "force_download", "local_files_only", "revision", "token", "trust_remote_code",
@@ -62,7 +62,8 @@ def read_settings(folder: Path, outer: Path, *, pools: bool) -> TransformerSetti
     path = next((path for path in paths if path.is_file() and read_json(path)), None)
     if path is None:
         return TransformerSettings()
-    found = {OLDER.get(key, key): value for key, value in read_json(path).items()}
+    found = read_json(path)
+    found |= {newer: found[older] for older, newer in OLDER.items() if older in found}
     reader = _Reader(path.name, found)
     model = reader.without_places("model_kwargs", ("subfolder",))
     for key in model:

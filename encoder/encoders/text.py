@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, TextError, quoted
-from encoder.inputs.text import TextWindow, Tokenized, readable
+from encoder.inputs.text import TextWindow, Tokenized, texts_of
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.classifier import Classifier
 from encoder.model.config import EncoderConfig
@@ -253,7 +253,7 @@ class TextEncoder(NamedEncoder):
 
         prompt: the name of what comes before each text, as `self.prompt` takes it. Raises TextError for an unknown one.
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = texts_of(texts)
         found = torch.zeros(len(texts), self.width_of_vectors, device=self.device, dtype=self.encoder.dtype)
         for places, vectors in self.iter_embed(texts, batch_size, prompt=prompt):
             found = found.to(vectors.dtype)  # autocast has a type of its own
@@ -265,7 +265,7 @@ class TextEncoder(NamedEncoder):
     ) -> Iterator[tuple[list[int], Tensor]]:
         """`embed` batch by batch, the longest texts first, so that little is padding: (places in `texts`, [B, D])."""
         before = self.prompt(prompt)
-        texts = [before + readable(text) for text in texts]
+        texts = [before + text for text in texts_of(texts)]
         n_left_out = 0 if self.pools_prompt or not before else self._prompt_tokens(before)
         if batch_size < 1:
             raise TextError(f"batch_size={batch_size} is too small: choose 1 text or more.")

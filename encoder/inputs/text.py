@@ -5,6 +5,7 @@ Shapes: B batch, T tokens.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import torch
@@ -89,6 +90,12 @@ class Batch:
     def real(self) -> Tensor:
         """[B, T] bool: True for a real token."""
         return torch.ones_like(self.ids, dtype=torch.bool) if self.mask is None else self.mask
+
+
+def texts_of(texts: object) -> list[str]:
+    """One text or several, each `readable`. Raises TextError for anything else."""
+    several = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else list(texts)
+    return [readable(text) for text in several]
 
 
 def readable(text: object) -> str:

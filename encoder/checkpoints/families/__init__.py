@@ -1,6 +1,8 @@
 """The families of encoders that can be loaded, by the model_type of their config.json."""
 
+import difflib
 from dataclasses import dataclass
+from typing import Any
 
 from encoder.checkpoints.families import bert, clip, deberta, llama, modernbert, seq2seq, sound, vit
 from encoder.checkpoints.families.family import ClassifierNames, Family, HeadNames, LMNames, VectorNames
@@ -13,6 +15,8 @@ __all__ = [
     "family_of", "unsupported",
 ]  # fmt: skip
 
+#: Names of families in the error for an unknown one.
+N_NEAREST = 3
 FAMILIES: dict[str, Family] = dict(
     sorted(
         (kind, family)
@@ -44,12 +48,19 @@ JOINTS = {
 }
 
 
+def nearest(kind: Any) -> str:
+    """The known families whose names are nearest to an unknown one."""
+    known = sorted({*FAMILIES, *JOINTS})
+    found = difflib.get_close_matches(str(kind), known, n=N_NEAREST, cutoff=0.0)
+    return f"it is not a family that is known here, the nearest names are {', '.join(found)}"
+
+
 def family_of(fields: Fields) -> Family:
     """The family of config.json's model_type. Raises LoadError for an unknown one."""
     kind = fields.get("model_type")
     if isinstance(kind, str) and kind in REFUSED:
         raise unsupported("model_type", kind, f"it needs what is not written here, {REFUSED[kind]}")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise unsupported("model_type", kind, f"choose one of the families {', '.join(sorted({*FAMILIES, *JOINTS}))}")
+        raise unsupported("model_type", kind, f"{nearest(kind)}; docs/models.md lists all families")
     family = FAMILIES[kind]
     return family if family.of is None else family.of(fields)
