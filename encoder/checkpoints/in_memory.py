@@ -222,7 +222,7 @@ def _write_steps(model: Any, folder: Path) -> None:
             module.save_config(str(folder / path))
     (folder / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
     first: Any = model[0]
-    own = getattr(first, "get_config_dict", dict)()
+    own: dict[str, Any] = getattr(first, "get_config_dict", dict)()
     keys = ("transformer_task", "modality_config", "module_output_name", "processing_kwargs")
     limits = {"max_seq_length": first.max_seq_length} | {key: own[key] for key in keys if key in own}
     more = ("query_length", "document_length", "query_expansion")  # of late interaction

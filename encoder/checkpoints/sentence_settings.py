@@ -122,7 +122,7 @@ class _Reader:
         fields = self.of("processing_kwargs", self.found.get("processing_kwargs"))
         text, common = (self.of(f"processing_kwargs.{one}", fields.get(one)) for one in ("text", "common"))
         call = {**text, **common}
-        known = {"max_length": int, "truncation": (bool, str), "add_special_tokens": bool}
+        known: dict[str, Any] = {"max_length": int, "truncation": (bool, str), "add_special_tokens": bool}
         for name, value in call.items():
             if name not in WITHOUT_EFFECT and not (name in known and isinstance(value, known[name])):
                 raise self.wrong(f"processing_kwargs.{name}", value)

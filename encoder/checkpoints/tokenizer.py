@@ -216,10 +216,10 @@ def _of_files(folder: Path, kind: TokenizerClass, settings: TokenizerSettings) -
         raise LoadError(
             f"The vocabulary of {folder.name} does not make a tokenizer ({error}): download it again."
         ) from error
-    for token_id, token in settings.added.items():
-        if backend.token_to_id(str(token.content)) != token_id:
+    for token_id, added in settings.added.items():
+        if backend.token_to_id(str(added.content)) != token_id:
             raise LoadError(
-                f"{folder.name} gives the added token {str(token.content)!r} the id {token_id}, which does not follow "
+                f"{folder.name} gives the added token {str(added.content)!r} the id {token_id}, which does not follow "
                 "its vocabulary: correct the id."
             )
     found = _finished(backend, settings, segments_of(settings, kind))

@@ -135,6 +135,7 @@ def _model(kind: TokenizerClass, source: tokenizers.Tokenizer, texts: Mapping[st
     if type(found).__name__ == "WordPiece":
         found.unk_token, found.max_input_chars_per_word, found.continuing_subword_prefix = texts["unk_token"], 100, "##"
     elif type(found).__name__ == "BPE":
+        usual: dict[str, Any]
         usual = {"unk_token": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False, "dropout": None}
         usual |= {"continuing_subword_prefix": None, "end_of_word_suffix": None} | dict(kind.model)
         wanted = {name: texts["unk_token"] if value == "unk_token" else value for name, value in usual.items()}
@@ -155,7 +156,7 @@ def _charsmap(source: tokenizers.Tokenizer) -> Charsmap:
     """SentencePiece's table of characters in a normaliser, or None."""
     from tokenizers import normalizers
 
-    whole = source.normalizer
+    whole: Any = source.normalizer
     parts = list(whole) if isinstance(whole, normalizers.Sequence) else [whole]
     return next((part for part in parts if isinstance(part, normalizers.Precompiled)), None)
 
@@ -366,7 +367,7 @@ def pieces(
             backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
         scheme = "always" if steady or settings.flag("add_prefix_space", True) else without
         mark = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme=scheme)
-        first = [pre_tokenizers.WhitespaceSplit()] if splits_space else []
+        first: list[Any] = [pre_tokenizers.WhitespaceSplit()] if splits_space else []
         if without == "first" and settings.flag("split_by_punct", False):
             first = [pre_tokenizers.Punctuation(behavior="isolated")]
         backend.pre_tokenizer = pre_tokenizers.Sequence([*first, mark]) if first else mark
