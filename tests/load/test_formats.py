@@ -98,12 +98,12 @@ def test_a_number_type_that_is_not_followed_is_a_note(declared: object, checkpoi
     folder = shutil.copytree(checkpoint("bert").folder, tmp_path / "declared")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"dtype": declared}))
-    notes = [note for note in encoder.load(folder, device="cpu").notes if "declares" in note]
+    notes = [note for note in encoder.load(folder, device="cpu").notes if "dtype=" in note]
     assert len(notes) == (declared in ("float16", "torch.bfloat16"))
     for note in notes:
         assert str(declared).removeprefix("torch.") in note
         assert note.count("float32") == 2
-    followed = [note for note in encoder.load(folder, device="cpu", dtype="bfloat16").notes if "declares" in note]
+    followed = [note for note in encoder.load(folder, device="cpu", dtype="bfloat16").notes if "dtype=" in note]
     assert len(followed) == (declared == "float16")
 
 
