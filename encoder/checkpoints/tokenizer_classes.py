@@ -157,7 +157,7 @@ def _charsmap(source: tokenizers.Tokenizer) -> Charsmap:
     from tokenizers import normalizers
 
     whole: Any = source.normalizer
-    parts = list(whole) if isinstance(whole, normalizers.Sequence) else [whole]
+    parts: list[Any] = list(whole) if type(whole).__name__ == "Sequence" else [whole]
     return next((part for part in parts if isinstance(part, normalizers.Precompiled)), None)
 
 
