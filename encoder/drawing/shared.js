@@ -1,5 +1,6 @@
 // What all drawings share, in the app and in a page of their own.
 import { luminance, make } from "./drawing.js";
+import { isPrinting, PRINTING } from "./printing.js";
 
 const ARRAY_TYPES = [Float32Array, Float64Array, Uint8Array, Uint16Array, Int32Array];
 const TYPE_OF = Object.fromEntries(ARRAY_TYPES.map((type) => [type.name.replace("Array", "").toLowerCase(), type]));
@@ -86,7 +87,7 @@ export function fit(pen, text, width) {
 export const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^-+|-+$/g, "") || "picture";
 
 // Arrays that a `store` has brought, by its name: { digest, arrays }. For all components of the page.
-export const stored = (window.__encoderscopeStored ??= new Map());
+export const stored = (globalThis.__encoderscopeStored ??= new Map());
 
 // A number that no other event of this page has: Python recognises by it an event that it has handled.
 let lastEvent = 0;
@@ -98,14 +99,14 @@ const MOST_RESENT = 4;
 
 const STILL = 4; // pixels: a pressed pointer that moves farther drags
 
-// Calls at most once a frame.
+// Calls at most once a frame; at once while the page is printed.
 export function everyFrame(action) {
   let frame = 0;
   const run = () => {
     frame = 0;
     action();
   };
-  return () => void (frame ||= requestAnimationFrame(run));
+  return () => isPrinting() ? action() : void (frame ||= requestAnimationFrame(run));
 }
 
 // A label that follows the pointer and stays inside the window. It is in the browser's top layer, so no element cuts it.
@@ -216,6 +217,7 @@ export class Drawing {
     const observer = new ResizeObserver(action);
     observer.observe(element);
     this.removed.signal.addEventListener("abort", () => observer.disconnect());
+    this.listen(window, PRINTING, () => action());
   }
 
   // Another theme, or presentation mode was entered or left: what the reader chose in the same data stays.

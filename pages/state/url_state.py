@@ -17,13 +17,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.base.access import limits
 from pages.state import kept, not_chosen
-from pages.state.former import DROPPED
+from pages.state.former import DROPPED, RENAMED
 from pages.state.params import Param, declared
 
 P, T = TypeVar("P"), TypeVar("T")
 
 #: In the address, next to a view at "/": the home page's own. Older links have a view of Heads there.
 HOME = "start"
+#: In the address while a run takes: Back or Forward led to an address without values, and frame.js added this.
+#: Without it such an address comes with a change of pages, and then means nothing.
+BARE = "bare"
 #: In the address: its format, left out for 1. Names in an address keep their meaning, so 1 has not had to change.
 FORMAT, VERSION = "v", "1"
 
@@ -145,7 +148,7 @@ class UrlState:
         st.session_state[_NOTES] = []
         first_run = not values
         contents, query = _contents(), st.query_params.to_dict()
-        token = query.pop(kept.TOKEN, "")
+        token, is_bare = query.pop(kept.TOKEN, ""), query.pop(BARE, "") != ""
         if query.pop(FORMAT, VERSION) != VERSION and first_run:
             self.note("A newer version of Encoderscope made this link. Update this one to see all that the link holds.")
         if first_run:
@@ -157,8 +160,8 @@ class UrlState:
             st.session_state[_key(name)] = contents[name] = values[name]
         # After a click or a keystroke the browser may still show the address before the last change.
         read_url = first_run or not self._interacted(values, contents)
-        # An address without values comes with a change of pages, too, and then means nothing.
-        if first_run or (read_url and query):
+        names_all = bool(query) or is_bare
+        if first_run or (read_url and names_all):
             not_chosen.remember_asked(query)
         st.session_state[_RUNNING] = True
         for name, param in self.params.items():
@@ -171,9 +174,11 @@ class UrlState:
                 self._adopt(param, raw)
             elif raw is None and digest is not None:
                 self._adopt_kept(param, digest)
-            elif raw is None and (name in written or KEPT + name in written) and query:
+            elif raw is None and (name in written or KEPT + name in written) and names_all:
                 self.put(param, param.default)  # Back led to a link without this value
-        known = {*self.params, *(KEPT + name for name in self.params), *DROPPED, "embed", "embed_options", HOME}
+        renamed = (before for before, _ in RENAMED.values())
+        texts = (KEPT + name for name in self.params)
+        known = {*self.params, *texts, *DROPPED, *renamed, "embed", "embed_options", HOME}
         for name in sorted(set(query) - known) if first_run else ():
             self.note(f"Unknown value in the link: {name!r}. It is ignored.")
 
@@ -343,6 +348,11 @@ class UrlState:
     def notes(self) -> tuple[str, ...]:
         """The notes of this run."""
         return tuple(st.session_state.get(_NOTES, ()))
+
+    def in_address(self, param: Param[Any]) -> tuple[str, str]:
+        """Name and text of a value in the address: its own, or those of its digest where it is too long."""
+        text = param.format(self.get(param))
+        return (KEPT + param.name, _digest(text)) if _too_long(text) else (param.name, text)
 
     def too_long_for_url(self, param: Param[Any]) -> bool:
         """Whether a value is too long for the link, which then leaves it out."""

@@ -32,6 +32,15 @@ TYPED = HOSTILE.replace("\x00", "").strip()
 #: No clipboard interface, as in a page that came over plain http from another machine.
 WITHOUT_CLIPBOARD = "() => Object.defineProperty(navigator, 'clipboard', { value: undefined })"
 
+#: What is drawn wider than the page, and how wide the drawings are.
+WIDE = """() => {
+  const page = document.querySelector(".stMainBlockContainer").getBoundingClientRect();
+  const drawn = [...document.querySelectorAll(".stMain .enc-root :is(svg.main-svg, canvas)")];
+  const boxes = drawn.map(one => one.getBoundingClientRect()).filter(one => one.width);
+  return { beyond: boxes.filter(one => one.right > page.right + 1 || one.left < page.left - 1).length,
+           widths: boxes.map(one => Math.round(one.width)) };
+}"""
+
 
 def opened(page: Page) -> Locator:
     """The part "Export and share", unfolded."""
@@ -300,3 +309,18 @@ def test_the_link_is_copied_with_and_without_the_text(visit: Callable[..., Page]
         paste.fill("")
         paste.press("Control+v")
         expect(paste).to_have_value(expected)
+
+
+@pytest.mark.parametrize("address", ["/heads", pytest.param("/?start=1", marks=pytest.mark.slow("another picture"))])
+def test_a_printed_page_has_its_pictures_whole_and_no_bar(visit: Callable[..., Page], address: str) -> None:
+    page = visit(address, width=1366, height=768)
+    page.locator(".stMain .enc-drawn :is(svg.main-svg, .enc-model-bands)").first.wait_for()
+    settle(page)
+    before = page.evaluate(WIDE)
+    page.emulate_media(media="print")
+    page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
+    assert not page.evaluate(WIDE)["beyond"], "at once: the browser makes the pages now"
+    expect(page.locator(".enc-pages")).to_be_hidden()
+    page.evaluate("() => { dispatchEvent(new Event('afterprint')); }")
+    page.emulate_media(media="screen")
+    page.wait_for_function(f"before => JSON.stringify(({WIDE})()) === JSON.stringify(before)", arg=before)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+#: What is chosen in each row of choices.
+CHOSEN = '.stMain button[role="radio"][aria-checked="true"]'
 GRID = 'canvas[aria-roledescription="grid of attention maps"]'
 #: The labels that are shown at the pointer.
 LABELS = "() => [...document.querySelectorAll('.enc-tip:popover-open')].map(label => label.textContent)"
@@ -121,7 +123,7 @@ def test_the_view_is_kept_from_page_to_page_and_on_the_way_back(visit: Callable[
 
 @pytest.mark.slow("edits at three widths")
 def test_the_sentence_is_edited_in_place_above_the_page(visit: Callable[..., Page]) -> None:
-    page = visit("/?text=one+two+three", width=390, height=720)
+    page = visit("/heads?text=one+two+three", width=390, height=720)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     for number, width in enumerate((390, 800, 1280)):
         page.set_viewport_size({"width": width, "height": 720})
@@ -142,6 +144,60 @@ def test_back_goes_to_the_view_before(visit: Callable[..., Page]) -> None:
     page.go_back()
     wait_for_query(page, text="first words")
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("first words")
+
+
+def test_back_to_an_address_without_values_brings_the_first_view(visit: Callable[..., Page]) -> None:
+    page = visit("/heads")
+    field, map_ = page.get_by_role("textbox", name="Sentence", exact=True), page.locator(MAP).first
+    sentence, before = field.input_value(), map_.get_attribute("aria-label")
+    type_sentence(page, "first words")
+    assert map_.get_attribute("aria-label") != before
+    page.go_back()
+    wait_for_query(page, text=None)
+    expect(field).to_have_value(sentence)
+    expect(map_).to_have_attribute("aria-label", before)
+    assert not query(page), "the entry keeps its address, so the next Back leaves the app"
+    page.go_forward()
+    wait_for_query(page, text="first words")
+    expect(field).to_have_value("first words")
+
+
+@pytest.mark.sample(3, "another control")
+@pytest.mark.parametrize(
+    ("address", "control", "value"),
+    [
+        ("/heads", "Lines", {"view": "lines"}),
+        ("/heads", "Pre-norm", {"norm": "pre"}),
+        ("/heads", "Q K V", {"view": "vectors"}),
+        ("/", "Pre-norm", {"norm": "pre"}),
+        ("/contribution", "Rollout", {"beyond": "rollout"}),
+        ("/positions", "Encoding", {"positions_part": "encoding"}),
+        ("/feed_forward", "All neurons", {}),
+        ("/interventions", "Patching", {"intervention": "patching"}),
+        ("/training", "Gradients at initialisation", {"train_part": "gradients"}),
+        ("/predict", "Vocabulary", {"predict": "sparse"}),
+    ],
+)
+def test_one_back_undoes_one_control_from_a_bare_address(
+    visit: Callable[..., Page], address: str, control: str, value: dict[str, str]
+) -> None:
+    page = visit(address)
+    chosen = page.locator('.stMain button:is([role="radio"], [aria-pressed])').filter(has_text=control).first
+    for _ in range(2):
+        before = page.locator(CHOSEN).all_inner_texts()
+        chosen.click()
+        page.wait_for_function("() => location.search")
+        wait_for_query(page, **value)
+        after = page.locator(CHOSEN).all_inner_texts()
+        page.go_back()
+        page.wait_for_function("() => location.search === ''")
+        expect(page.locator(CHOSEN)).to_have_text(before)
+        page.go_forward()
+        wait_for_query(page, **value)
+        expect(page.locator(CHOSEN)).to_have_text(after)
+        page.go_back()
+        page.wait_for_function("() => location.search === ''")
+        expect(page.locator(CHOSEN)).to_have_text(before)
 
 
 def test_a_click_is_one_step_of_the_history(visit: Callable[..., Page]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -209,6 +210,28 @@ def test_a_person_may_set_a_value_back_at_once(monkeypatch: pytest.MonkeyPatch) 
     browser = Browser(monkeypatch)
     browser.run(sends=0, by=lambda: browser.state.put(browser.layer, 4))
     assert browser.run(sends=0) == 0
+
+
+def test_back_to_an_address_without_values_brings_all_defaults_and_a_change_of_pages_keeps_them() -> None:
+    app = visit("heads", text="typed words", view="lines", layer="2")
+    for name in list(app.query_params):
+        del app.query_params[name]
+    app.run()  # as after a click on a page's name
+    assert app.query_params["text"] == "typed words"
+    assert app.query_params["view"] == "lines"
+    for name in list(app.query_params):
+        del app.query_params[name]
+    app.query_params[url_state.BARE] = "1"  # as after Back
+    app.run()
+    assert not app.query_params
+    default = registered()["text"].default
+    assert app.text_area(key="view:text").value == default
+
+
+def test_the_mark_of_a_bare_address_is_the_one_that_the_browser_adds() -> None:
+    script = (Path(input_row.__file__).parent / "frame.js").read_text(encoding="utf-8")
+    assert f"?{url_state.BARE}=1`" in script
+    assert url_state.BARE not in registered()
 
 
 def test_a_text_too_long_for_the_address_comes_back() -> None:

@@ -1,6 +1,15 @@
 // Streamlit's text area runs on Ctrl+Enter; people press Enter. When a visitor opens a page, Streamlit pushes the
 // address without the view, which is added a moment later: Back would lead from one to the other.
+import { PRINTING } from "../../../encoder/drawing/printing.js";
 import { elementOf, listenToBar, listenToPresenter } from "./page_keys.js";
+
+// An address without values means that each value is the usual one, after Back and Forward. After a click on another
+// page it means nothing yet: the values are kept. The server sees no difference, so Back says it (url_state.py, BARE);
+// the answer to it has the address without the mark. Runs before Streamlit reads the address.
+function markBare() {
+  if (location.search || location.hash) return;
+  history.replaceState(history.state, "", `${location.pathname}?bare=1`);
+}
 
 if (!window.__encoderscopeFrame) {
   window.__encoderscopeFrame = true;
@@ -40,6 +49,12 @@ if (!window.__encoderscopeFrame) {
     const turns = '.st-key-lesson-next, .st-key-lesson-back, [class*="st-key-lessons-start"]';
     if (elementOf(event).closest?.(turns)) document.querySelector(".stMain")?.scrollTo(0, 0);
   }, true);
+  // A printed page has the width of its paper: the drawings are drawn for it before the browser makes the pages.
+  window.addEventListener("beforeprint", () => {
+    document.documentElement.classList.add(PRINTING);
+    window.dispatchEvent(new Event(PRINTING));
+  });
+  window.addEventListener("afterprint", () => document.documentElement.classList.remove(PRINTING));
   // What a person does is one step of the history, however often the address changes because of it.
   let acted = false;
   const push = history.pushState.bind(history);
@@ -51,6 +66,7 @@ if (!window.__encoderscopeFrame) {
   for (const act of ["pointerdown", "keydown", "click", "popstate"]) {
     window.addEventListener(act, () => {
       acted = act !== "popstate";
+      if (act === "popstate") markBare();
     }, true);
   }
 }
