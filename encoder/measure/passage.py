@@ -31,7 +31,9 @@ class Passage:
 def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
     """The text of a trace, with its special tokens. units: the tokens of each unit.
 
-    Every unit occurs once, in order, and the pieces of a sentence together are the sentence as it was typed.
+    Every unit occurs once, in order, and the pieces of a sentence together are the sentence as it was typed. Where
+    several units are parts of one character (an emoji has four bytes, 한 three letters), the first has the character,
+    and the others are empty.
     """
     source, sentence = trace.source, tokens.sentences(trace)
     real = tokens.is_content(trace)
@@ -53,7 +55,7 @@ def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
             before = "… "  # a window of a long text begins here
         if before:
             paragraphs[which].append((before, -1))
-        paragraphs[which].append((own or trace.labels[group[0]], unit))
+        paragraphs[which].append((own, unit))
         at[which] = max(at[which], end)
     for which, rest in enumerate(text[place:] for text, place in zip(texts, at, strict=True)):
         _finish(paragraphs[which], rest, special)
@@ -61,9 +63,12 @@ def passage(trace: Trace, units: Sequence[tuple[int, ...]]) -> Passage:
 
 
 def _parted(text: str, start: int) -> tuple[str, str]:
-    """The text before a unit and the unit itself, whose leading spaces (of byte-level tokens) belong to the former."""
+    """The text before a unit and the unit itself, whose leading spaces (of byte-level tokens) belong to the former.
+
+    A unit of nothing but spaces keeps them.
+    """
     before, own = text[: max(0, start)], text[max(0, start) :]
-    spaces = len(own) - len(own.lstrip())
+    spaces = len(own) - len(own.lstrip()) if own.strip() else 0
     return before + own[:spaces], own[spaces:]
 
 
