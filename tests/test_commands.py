@@ -23,6 +23,7 @@ from encoder import causal
 from encoder.cli import completion, doctor, lesson, main, progress
 from encoder.cli.command import Parser
 from encoder.cli.values import FORMATS
+from encoder.documents.csv_file import FORMULA
 from encoder.drawing import still
 from encoder.inputs import spoken_digits
 from encoder.inputs.digits import decode, examples
@@ -306,6 +307,13 @@ def test_images_have_classes_measures_and_effects(folder: Path, capsys: pytest.C
     assert np.load("v.npz")["vectors"].shape[0] == 1
 
 
+def cells(path: Path) -> set[str]:
+    """The cells of a table, but for numbers."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        found = {one for row in csv.reader(file) for one in row}
+    return {one for one in found if not re.fullmatch(r"-?[\d.]+(e-?\d+)?", one)}
+
+
 def test_csv_has_a_mark_only_for_spreadsheets(folder: Path):
     words = ["measure", "twin-pre", "--texts", "texts.csv", "--out", "m.csv"]
     assert main.main(words) == 0
@@ -313,6 +321,12 @@ def test_csv_has_a_mark_only_for_spreadsheets(folder: Path):
         assert next(iter(csv.DictReader(file)))["text"] == "0"
     assert main.main([*words, "--excel"]) == 0
     assert Path("m.csv").read_bytes().count("\ufeff".encode()) == 1
+    hostile = ["trace", "twin-pre", "--text", "= + - a", "--out", "t.csv"]
+    assert main.main(hostile) == 0
+    assert {"=", "+", "-"} <= cells(Path("t.csv")), "a program reads what the tokens are"
+    assert main.main([*hostile, "--excel"]) == 0
+    assert not [one for one in cells(Path("t.csv")) if one.startswith(FORMULA)]
+    assert {"'=", "'+", "'-", "a"} <= cells(Path("t.csv"))
     assert main.main([*words[:-1], "m.json", "--excel"]) == 1
 
 

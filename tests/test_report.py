@@ -209,6 +209,15 @@ def test_csv_and_parquet_hold_the_weights(minilm: encoder.TextEncoder):
     assert not frame.attrs, "the caller's table is left as it is"
 
 
+def test_no_text_of_a_table_is_a_formula_for_a_spreadsheet():
+    frame = pd.DataFrame({"@name": ["=1+1", "+1", "-x", "@a", "\tb", "\rc", "a=b", "", "b"], "number": [-1.5] * 9})
+    lines = report.as_csv(frame).decode("utf-8-sig").split("\n")
+    assert lines[0] == "'@name,number"
+    assert [one.strip('"')[:2] for one in lines[1:7]] == ["'=", "'+", "'-", "'@", "'\t", "'\r"]
+    assert lines[7:9] == ["a=b,-1.5", ",-1.5"]
+    assert frame["@name"][0] == "=1+1"
+
+
 def test_a_long_texts_map_is_exported_in_blocks(minilm: encoder.TextEncoder):
     trace = minilm.trace(LONG)
     frame = export.map(trace, 0, 2).frame()

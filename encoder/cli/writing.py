@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from encoder.cli.command import Command, CommandError, Result
 from encoder.cli.values import FORMATS
+from encoder.documents.csv_file import as_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,9 +125,8 @@ def say(options: argparse.Namespace, sentence: str, facts: Mapping[str, Any]) ->
 
 
 def _csv(results: Iterator[Result], file: IO[bytes], options: argparse.Namespace) -> None:
-    mark = "\ufeff" if options.excel else ""
     for number, table in enumerate(_tables(results)):
-        file.write((mark * (not number) + table.to_csv(index=False, header=not number)).encode())
+        file.write(as_csv(table, for_spreadsheets=options.excel, header=not number))
 
 
 def _json_lines(results: Iterator[Result], file: IO[bytes], _: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from encoder.documents import csv_file
 from encoder.documents.document import Section, document
 from encoder.drawing import still
 from encoder.encoders.named import NamedEncoder
@@ -48,8 +49,8 @@ def address_of(run: Run) -> str:
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
-    """UTF-8 with a byte-order mark, which spreadsheets need to read other scripts than Latin."""
-    return frame.to_csv(index=False).encode("utf-8-sig")
+    """A CSV file for spreadsheets: texts in any script, and none of them a formula."""
+    return csv_file.as_csv(frame, for_spreadsheets=True)
 
 
 def as_parquet(frame: pd.DataFrame, facts: Mapping[str, str] | None = None) -> bytes:
@@ -62,7 +63,7 @@ def as_parquet(frame: pd.DataFrame, facts: Mapping[str, str] | None = None) -> b
     return buffer.getvalue()
 
 
-def sections(view: HeadView, colours: str = "viridis") -> list[Section]:
+def sections(view: HeadView, colours: str = "blue") -> list[Section]:
     """The parts of a view's report: its own, then all heads as small maps."""
     layer, head = view.heads[0]
     selected = None if layer is None or head is None else (layer, head)
@@ -108,7 +109,7 @@ def typed(trace: Trace) -> str:
     return source.text if source.pair is None else f"{source.text}\n{source.pair}"
 
 
-def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: str = "viridis") -> Section:
+def every_head_section(trace: Trace, selected: tuple[int, int] | None, colours: str = "blue") -> Section:
     """All heads as small maps, as the model computed them; for a very long text a sentence in their place."""
     config = trace.config
     title = f"All {config.n_layers} × {config.n_heads} heads"

@@ -195,11 +195,16 @@ def rows(
         text = json.dumps(value) if question.kind == "draw" else controls.answer_text(question, look, value)
         bar = _bar(question, look, value, text, 1)
         yield {
-            "question": controls.cell(question.ask),
-            "who": controls.cell(who),
-            "answer": controls.cell(text),
+            "question": _writable(question.ask),
+            "who": _writable(who),
+            "answer": _writable(text),
             "right": "" if bar.right is None else int(bar.right),
             "vote": vote,
-            "reason": controls.cell(bar.reason),
+            "reason": _writable(bar.reason),
             "late": int(late),
         }
+
+
+def _writable(text: str) -> str:
+    """A text that UTF-8 can write: somebody may send half of a character."""
+    return text.encode("utf-8", "replace").decode()

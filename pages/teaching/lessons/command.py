@@ -83,6 +83,7 @@ def _material(folder: Path) -> int:
 
 
 def _answers(file: Path) -> int:
+    from encoder.documents.csv_file import cell
     from encoder.errors import EncoderError
     from pages.core.frame.frame import import_params
     from pages.teaching.lessons import codes
@@ -93,7 +94,7 @@ def _answers(file: Path) -> int:
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         try:
             for row in codes.rows(line) if line.strip() else ():
-                rows.writerow([number, *row])
+                rows.writerow([number, *map(cell, row)])
         except EncoderError as error:
             print(f"{file}:{number}: {error}", file=sys.stderr)
             faults = 1

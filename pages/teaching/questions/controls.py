@@ -224,11 +224,6 @@ def further_numbers(truth: Truth) -> Mapping[str, float]:
     return {} if [*truth.numbers.values()] == [truth.value] else truth.numbers
 
 
-def cell(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula, and that UTF-8 can write."""
-    return ("'" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else "") + text.encode("utf-8", "replace").decode()
-
-
 def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
     if question.kind == "draw":
