@@ -55,6 +55,7 @@ def document(
     facts: Mapping[str, object] | None = None,
     code: str = "",
     link: str = "",
+    note: str = "",
     run: str = "",
     footer: str = "",
     scripts: Sequence[str] = (),
@@ -69,6 +70,7 @@ def document(
         facts: name -> value: model, layer, head and the settings.
         code: Python that gives the same numbers.
         link: the address of the same view in the app.
+        note: what the link leaves out.
         run: what `encoder.run.address.write_text` gives for the run that the page shows; `open_run` reads it again.
         footer: the last line.
         scripts, css: more of both; scripts run after those of the sections.
@@ -91,6 +93,7 @@ def document(
         body.append(f"<section><h2>The same in Python</h2><pre><code>{escape(code)}</code></pre></section>")
     if link:
         body.append(f'<p>This view in the app: <a href="{escape(link)}" rel="noreferrer">{escape(link)}</a></p>')
+        body += [f"<p>{escape(note)}</p>"] if note else []
     body += [f"<footer><p>{escape(footer)}</p></footer>"] if footer else []
     body += [f"<script>{script}</script>" for script in scripts]
     page = Template((HERE / "document.html").read_text(encoding="utf-8"))

@@ -177,13 +177,13 @@ OTHERS = [
     ("positions", {}, ["value"], lambda names: np.asarray(names["position"]).reshape(-1, 1)),
     ("positions", {"model": "scratch", "positions": "rotary"}, ["cos", "sin"], lambda names: np.stack(
         [names["cos"].ravel(), names["sin"].ravel()], 1)),
-    ("head_types", {"find": "table"}, ["entropy", "previous"],
+    ("heads", {"all_heads": "table"}, ["entropy", "previous"],
      lambda names: names["measures"][["entropy", "previous"]].to_numpy()),
-    ("head_types", {"find": "table", "role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
+    ("heads", {"all_heads": "table", "role": "cls", "role_special": "0.7"}, ["layer", "head", "cls"],
      lambda names: names["measures"][["layer", "head", "cls"]].to_numpy()),
-    ("head_types", {"find": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
+    ("heads", {"all_heads": "roles", "role_position": "0.3"}, ["layer", "head", "value", "threshold"],
      lambda names: names["found"][["layer", "head", "value", "threshold"]].to_numpy()),
-    ("head_types", {"find": "roles", "role": "previous"}, ["value"],
+    ("heads", {"all_heads": "roles", "role": "previous"}, ["value"],
      lambda names: names["found"][["value"]].to_numpy()),
     ("contribution", {"beyond": "moves"}, ["norm_weighted"],
      lambda names: np.asarray(names["weighted"]).reshape(-1, 1)),
@@ -232,7 +232,7 @@ def test_every_pages_files_and_lines_agree(
     html = files["html"]().decode()
     assert Page(html).inside["code"][0] == lines + "\n"
     wanted = {"contribution": 1, "norms": 4, "feed_forward": 2, "interventions": 1}.get(page, 0)
-    wanted = max(wanted, {"map": 1, "stream": 4}.get(query.get("find", query.get("sides")), 0))
+    wanted = max(wanted, {"map": 1, "stream": 4}.get(query.get("sides"), 0))
     assert html.count('id="figure-') >= wanted  # its pictures, not its numbers only
 
 
@@ -281,10 +281,13 @@ def test_the_link_says_what_differs_from_the_defaults(monkeypatch: pytest.Monkey
     assert query["text"] == "a b"
     assert {"text", "pair", "text_b", "template", "source", "patch_with"} <= set(typed)
     assert more["note"] == ""
-    visit(text="word " * 2_000)
-    query, _, more = told[-1]
+    app = visit(text="word " * 2_000)
+    query, typed, more = told[-1]
     assert "text" not in query
-    assert "too long" in more["note"]
+    assert set(app.query_params) <= set(query), "the link keeps what the address bar keeps"
+    assert "kept_text" in query
+    assert "kept_text" in typed
+    assert "report" in more["note"]
 
 
 def test_a_link_without_the_text_has_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch):

@@ -28,11 +28,17 @@ from pages.core.stores import cache, input_kinds
 from pages.core.stores.model_access import models_root
 from pages.core.view import View
 from pages.state import state
+from pages.state.url_state import KEPT
 
 #: What the Python lines load if they cannot name the model.
 SAVED = "the-folder-that-you-saved-it-to"
 
 
+#: What the link and the report say of a text that is too long for an address.
+TOO_LONG = (
+    "The text is too long for a link ({most:,} characters). The link opens it in this tab only; for other people, save "
+    "the HTML report, which contains the text."
+)
 #: Key of the panel.
 KEY = "take"
 
@@ -69,7 +75,7 @@ class Export:
         program = self.program or python_lines(self.view, self.lines)
         text = "" if self.program else report.typed(self.view.trace)
         name = file_name(self.title)
-        link = server_link()
+        link, note = server_link(), _note()
 
         run = self._run()
         named = "" if run is None else report.address_of(run)
@@ -84,14 +90,22 @@ class Export:
             facts, footer = self._facts(), report.footer()
             parts = self._parts()
             return document(
-                self.title, parts, text=text, facts=facts, code=program, link=link, run=named, footer=footer
+                self.title,
+                parts,
+                text=text,
+                facts=facts,
+                code=program,
+                link=link,
+                note=note,
+                run=named,
+                footer=footer,
             ).encode()
 
         with part:
             left, right = st.columns([6, 5], gap="large")
         with left:
             st.markdown("**Link** to this view")
-            copy_link(query(), typed(), key=f"{KEY}:link", note=_note())
+            copy_link(query(), typed(), key=f"{KEY}:link", note=note)
             st.markdown("**Numbers** of this page, and a **report** that opens without a network")
             with st.container(horizontal=True):
                 _button("CSV", lambda: report.as_csv(self.frame()), f"{name}.csv", "text/csv")
@@ -130,26 +144,27 @@ def _button(label: str, data: Callable[[], bytes], file: str, mime: str) -> None
 
 
 def query() -> dict[str, str]:
-    """The values in the link of this run: those that differ from their defaults."""
+    """The values in the link of this run, as the address bar has them: those that differ from their defaults."""
     said = {}
-    for name, param in state.params.items():
+    for param in state.params.values():
         value = state.get(param)
         if not param.in_links or value is None or value == param.default:
             continue
-        if not state.too_long_for_url(param):
-            said[name] = param.format(value)
+        written, text = state.in_address(param)
+        said[written] = text
     return said
 
 
 def typed() -> list[str]:
     """The names of the values that hold the user's own words, files or folders: a link without the text has none."""
-    return [name for name, param in state.params.items() if param.typed]
+    names = [name for name, param in state.params.items() if param.typed]
+    return names + [KEPT + name for name in names]
 
 
 def _note() -> str:
     if not any(state.too_long_for_url(param) for param in state.params.values()):
         return ""
-    return f"The text is too long for a link ({limits.LINK_TEXT.value:,} characters), so the link has none."
+    return TOO_LONG.format(most=limits.LINK_TEXT.value)
 
 
 def server_link() -> str:
