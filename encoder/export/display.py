@@ -23,8 +23,9 @@ from encoder.encoders.joint import JointEncoder
 from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError
 from encoder.export.notebook import picture_of
-from encoder.figures.layers import effect_map
+from encoder.figures.layers import measure_map
 from encoder.figures.pairs import similarity_heatmap
+from encoder.measure.head_definitions import BY_NAME
 from encoder.measure.head_measures import HeadMeasures
 from encoder.probe import Curve
 from encoder.search import Collection
@@ -84,9 +85,10 @@ def _(found: Attribution) -> str:
 
 @html.register
 def _(measures: HeadMeasures) -> str:
-    entropy = np.asarray(measures["relative_entropy"])  # [L, H]
-    figure = effect_map(entropy, title="normalised entropy")
-    return headed(measures, _drawn(figure, "normalised entropy of each head", entropy.shape))
+    quantity = BY_NAME["relative_entropy"]
+    values = np.asarray(measures[quantity.name])  # [L, H]
+    figure = measure_map(values, quantity.limits(values, measures.n_tokens), quantity.title.lower())
+    return headed(measures, _drawn(figure, f"{quantity.title.lower()} of each head", values.shape))
 
 
 @html.register

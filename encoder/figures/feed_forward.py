@@ -19,7 +19,7 @@ from encoder.figures.axes import (
 from encoder.figures.layers import layer_map
 from encoder.figures.marks import EMPHASISED, band, mark
 from encoder.figures.plotly_traces import LEGEND, bars, heatmap, signed_heatmap
-from encoder.figures.vectors import robust_limit
+from encoder.figures.scale import robust
 
 #: `EncoderConfig.sublayers` in words, where several are drawn.
 SUBLAYERS = {"attention": "attention", "cross": "cross-attention", "ffn": "FFN", "adapter": "adapter"}
@@ -45,7 +45,8 @@ def neuron_heatmap(
     numbers = np.asarray(neurons, dtype=np.int32)
     labels = check_labels(labels, first + n_rows, "labels")
     hover = "%{y}, neuron %{customdata}: %{z:.3f}"
-    cells = signed_heatmap(shown, "residual", robust_limit(shown, 0.99), hover, "activation", first=(first, 0))
+    scale = robust(shown)
+    cells = signed_heatmap(shown, "residual", scale.limit, hover, scale.titled("activation"), first=(first, 0))
     cells.customdata = numbers
     if block == 1:
         across = token_axis([str(one) for one in numbers[0]], 0, n_columns, title="neuron, most active first")

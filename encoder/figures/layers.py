@@ -11,6 +11,7 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, check_labels, colour_bar, component_axis, margin, neutral_layout, token_axis
 from encoder.figures.marks import band
 from encoder.figures.plotly_traces import heatmap, signed_heatmap
+from encoder.figures.scale import robust
 from encoder.figures.vectors import symmetric_limit
 
 
@@ -48,9 +49,9 @@ def effect_map(
     effects: object,
     selected: tuple[int, int] | None = None,
     switched_off: Sequence[tuple[int, int]] = (),
-    title: str = "effect of switching the head off",
+    title: str = "effect of the head off",
 ) -> go.Figure:
-    """effects [L, H], coloured around 0; NaN, where an effect is still missing, stays empty.
+    """effects [L, H], coloured around 0 on a `robust` scale; NaN, where an effect is still missing, stays empty.
 
     selected: (layer, head) with a frame; switched_off: heads with a cross; title: of the
     numbers, on the colour bar.
@@ -58,7 +59,8 @@ def effect_map(
     values = as_array(effects, name="effects", ndim=2)
     what = "effect " if title.startswith("effect") else ""
     hover = f"L%{{y}} H%{{x}}: {what}%{{z:+.4g}}"
-    figure = layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), None, selected)
+    scale = robust(values)
+    figure = layer_map(signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title)), None, selected)
     for layer, head in switched_off:
         figure.add_annotation(
             x=head,
@@ -70,6 +72,15 @@ def effect_map(
             borderpad=2,
         )
     return figure
+
+
+def measure_map(values: object, limits: tuple[float, float], title: str, colours: str = "blue") -> go.Figure:
+    """A number of each head [L, H], which is not below 0 by its nature; NaN stays empty.
+
+    limits: the values of the two ends of the scale, those that the quantity can have; title: on the colour bar.
+    """
+    numbers, bar = as_array(values, name="values", ndim=2), colour_bar(title, nticks=5)
+    return layer_map(heatmap(numbers, limits, colour.sequential(colours), bar, "L%{y} H%{x}: %{z:.3f}"))
 
 
 def pair_labels(labels: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -101,7 +112,8 @@ def knock_out_map(effects: object, labels: Sequence[str]) -> go.Figure:
     """
     values = as_array(effects, name="effects", ndim=2)
     hover, title = "%{x} hidden around layer %{y}: effect %{z:+.4g}", "effect of hiding the token"
-    return layer_map(signed_heatmap(values, "signed", symmetric_limit(values), hover, title), labels)
+    scale = robust(values)
+    return layer_map(signed_heatmap(values, "signed", scale.limit, hover, scale.titled(title)), labels)
 
 
 def update_heatmap(
@@ -109,7 +121,7 @@ def update_heatmap(
     labels: Sequence[str],
     *,
     largest: float,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[int, int | None] | None = None,
     first: int = 0,
 ) -> go.Figure:

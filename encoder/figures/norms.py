@@ -20,6 +20,7 @@ from encoder.figures.axes import (
 )
 from encoder.figures.marks import EMPHASISED, selection_marks
 from encoder.figures.plotly_traces import LEGEND, curve, heatmap
+from encoder.figures.scale import Scale, robust
 from encoder.figures.vectors import symmetric_limit
 
 #: Powers of ten that the colours span on a logarithmic scale.
@@ -54,7 +55,7 @@ def norm_means(
         mean: [N, T], before or after the norms.
         names: of the norms, as in a trace.
         labels: one a token of the whole text.
-        limit: the value of the full colour; the largest absolute mean by default.
+        limit: the value of the full colour; by default that of a `robust` scale.
         zero_below: if no mean is larger than this, all are 0 up to rounding. The scale then runs from -1 to 1.
         selected: (norm, token), each may be None: row and column are framed.
         first: the token of the first column, when a part of a longer text is drawn.
@@ -63,8 +64,10 @@ def norm_means(
     """
     means = as_array(mean, name="mean", ndim=2)
     rounded = bool(np.abs(means).max() <= zero_below)
-    limit = 1.0 if rounded else limit or symmetric_limit(means)
-    bar = colour_bar("mean: 0 up to rounding" if rounded else "mean", nticks=5)
+    ends = robust(means)
+    title = "mean" if limit else ends.titled("mean")
+    limit = 1.0 if rounded else limit or ends.limit
+    bar = colour_bar("mean: 0 up to rounding" if rounded else title, nticks=5)
     scale = colour.diverging("residual")
     cells = heatmap(means, (-limit, limit), scale, bar, "%{y}, %{x}: mean %{z:.4g}", first=(0, first))
     return _norm_map([cells], names, labels, selected, first)
@@ -75,7 +78,7 @@ def norm_deviations(
     names: Sequence[str],
     labels: Sequence[str],
     *,
-    colours: str = "viridis",
+    colours: str = "blue",
     log: bool = False,
     limit: float | None = None,
     selected: tuple[int | None, int | None] | None = None,
@@ -86,8 +89,9 @@ def norm_deviations(
     std: [N, T]; log: coloured by the logarithm, over three powers of ten; the rest as in `norm_means`.
     """
     stds = as_array(std, name="std", ndim=2)
-    limit = limit or symmetric_limit(stds)
-    title = "standard deviation"
+    ends = Scale(symmetric_limit(stds), 0, 0.0) if log else robust(stds)
+    title = "standard deviation" if limit else ends.titled("standard deviation")
+    limit = limit or ends.limit
     scale = colour.logarithmic(colours, 10.0**-LOG_DECADES) if log else colour.sequential(colours)
     hover, bar = "%{y}, %{x}: standard deviation %{z:.4g}", colour_bar(title, nticks=5)
     traces = [heatmap(stds, (0, limit), scale, bar, hover, first=(0, first), showscale=not log)]

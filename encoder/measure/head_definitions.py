@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,20 @@ class Definition:
         """Sentence, formula and source, in Markdown."""
         formula = f"\n\n$${self.formula}$$" if self.formula else ""
         return f"{self.sentence}{formula}\n\nSource: {self.source}."
+
+    def limits(self, values: np.ndarray, n_tokens: int) -> tuple[float, float]:
+        """The least and the largest value that the measure can have in a text of so many real tokens.
+
+        A share: 0 to 1; an entropy in nats: 0 to ln n. Others: from 0, or less where a head has less, to the largest
+        of `values`, those of all heads.
+        """
+        if self.unit == "share":
+            return 0.0, 1.0
+        if self.unit == "nats":
+            return 0.0, math.ceil(100 * math.log(max(2, n_tokens))) / 100
+        finite = values[np.isfinite(values)]
+        low = math.floor(100 * finite.min(initial=0.0)) / 100
+        return low, max(math.ceil(100 * finite.max(initial=-math.inf if finite.size else 1.0)) / 100, low + 0.01)
 
     def of(self, trace: Trace) -> np.ndarray:
         """float64 [L, H]: what the function gives. Raises EncoderError where it fails, and for another shape."""

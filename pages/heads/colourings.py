@@ -12,7 +12,6 @@ import streamlit as st
 
 from encoder.measure import telling
 from encoder.measure.head_definitions import Definition
-from encoder.measure.head_measures import HeadMeasures
 from encoder.measure.ranking import largest_cell
 from pages.core.view import View, head_measures
 from pages.core.widgets.compared import percent
@@ -66,7 +65,7 @@ def by_measure(view: View) -> Colouring | None:
         return None
     measures, definition = head_measures.measures(view), head_measures.offered(view.trace)[name]
     values, unit = measures[name], "" if definition.unit in ("share", "number") else f" ({definition.unit})"
-    limits = measure_range(definition.unit, values, measures)
+    limits = definition.limits(values, measures.n_tokens)
     return Colouring(values, definition.title + unit, limits, definition, ranged=True)
 
 
@@ -139,18 +138,6 @@ def _range_control(definition: Definition, low: float, high: float) -> tuple[flo
         value=(min(max(first, low), high), max(min(last, high), low)),
         take=lambda keep: state.put(Params.keep, None if keep == (low, high) else keep),
     )
-
-
-def measure_range(unit: str, values: np.ndarray, measures: HeadMeasures) -> tuple[float, float]:
-    """The smallest and largest value that a measure can have in this text: 0, or that of any head where it may be less;
-    at most 1, ln n, or that of any head."""
-    if unit == "share":
-        return 0.0, 1.0
-    if unit == "nats":
-        return 0.0, math.ceil(100 * math.log(max(2, measures.n_tokens))) / 100
-    finite = values[np.isfinite(values)]
-    low = math.floor(100 * finite.min(initial=0.0)) / 100
-    return low, max(math.ceil(100 * finite.max(initial=-math.inf if finite.size else 1.0)) / 100, low + 0.01)
 
 
 def sorted_heads(values: np.ndarray, kept: np.ndarray, sort: str) -> list[Head] | None:

@@ -10,6 +10,7 @@ import torch
 
 from encoder import TextEncoder
 from encoder.edits import MaskKeys
+from encoder.figures import measure_map
 from encoder.measure import head_measures as heads
 from encoder.measure import head_types
 from encoder.measure.head_definitions import BY_NAME, HEAD_MEASURES
@@ -288,3 +289,19 @@ def test_under_a_causal_mask_uniform_attention_is_that_over_the_words_before():
     assert head_types.sink(trace, 0, 0, threshold=0.0) is None, "as much as uniform attention gives is not a sink"
     assert uniform_share(n, True, (0,)) == pytest.approx(trace.attention(0, 0)[:, 0].mean().item())
     assert uniform_share(n, False, (0, 1)) == pytest.approx(2 / n)
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "the cat sat on a mat and the dog ran to the big red bus , the bank of the river !"]
+)
+def test_the_range_of_a_measure_is_its_own_whatever_the_heads_say(text: str):
+    measures = head_measures(tiny().trace(text))
+    for one in HEAD_MEASURES:
+        values = measures[one.name]
+        low, high = one.limits(values, measures.n_tokens)
+        assert low == 0.0 < high, f"{one.name} is never below 0"
+        assert np.nanmax(values, initial=0.0) <= high + 1e-6
+    limits = BY_NAME["relative_entropy"].limits(measures["relative_entropy"], measures.n_tokens)
+    assert limits == BY_NAME["previous"].limits(measures["previous"], 3) == (0.0, 1.0)
+    figure = measure_map(measures["relative_entropy"], limits, "normalised entropy")
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0.0, 1.0)

@@ -1,0 +1,52 @@
+"""Colour scales: one outlier does not blacken the rest, and the colour bar says what is beyond the last colour."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from encoder import figures
+from encoder.figures.scale import TIMES, robust
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("times", [10.0, 1e4])
+def test_one_outlier_leaves_the_others_visible(times: float) -> None:
+    values = RANDOM.normal(size=(6, 12))
+    ordinary = float(np.abs(values).max())
+    values[2, 3] = -times * ordinary
+    scale = robust(values)
+    assert ordinary / TIMES <= scale.limit <= ordinary
+    assert np.median(np.abs(values)) / scale.limit > 0.2, "an ordinary number has a colour of its own"
+    assert scale.beyond == int((np.abs(values) > scale.limit).sum()) > 0
+    assert scale.largest == pytest.approx(times * ordinary, rel=1e-6)
+    assert str(scale.beyond) in scale.titled("effect")
+    assert f"{scale.largest:.3g}" in scale.titled("effect")
+
+
+@pytest.mark.parametrize(
+    "values", [[[0.0, 0.0]], [[1.0]], [[np.nan, 2.0]], [[np.nan, np.nan]], np.linspace(-1, 1, 40).reshape(4, 10)]
+)
+def test_where_nothing_is_far_from_the_rest_nothing_is_left_out(values: object) -> None:
+    scale = robust(values)
+    assert scale.beyond == 0
+    assert scale.titled("mean") == "mean"
+    assert scale.limit == figures.symmetric_limit(values)
+
+
+def test_the_maps_that_were_black_are_not() -> None:
+    labels, names = [f"t{n}" for n in range(16)], [f"layers.{n}.ffn_norm" for n in range(13)]
+    stds = np.abs(RANDOM.normal(1, 0.2, (13, 16)))
+    stds[3, 0] = 60.0
+    drawn = figures.norm_deviations(stds, names, labels).data[0]
+    assert drawn.zmax < 2
+    assert "60" in drawn.colorbar.title.text
+    assert figures.norm_deviations(stds, names, labels, limit=80).data[0].zmax == 80
+    means = figures.norm_means(np.where(stds > 50, -60.0, stds - 1), names, labels).data[0]
+    assert means.zmax < 2
+    effects = np.where(RANDOM.random((6, 12)) < 0.9, 0.002, -0.001)
+    effects[5, 11] = -0.08
+    drawn = figures.effect_map(effects).data[0]
+    assert (drawn.zmin, drawn.zmax) == pytest.approx((-0.002, 0.002))
+    assert "0.08" in drawn.colorbar.title.text
