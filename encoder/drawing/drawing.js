@@ -1,5 +1,8 @@
 // How strong lines and shades are, in which colours, and what is said of a token. Nothing here needs a page.
 
+// Of attention weights in every view; encoder/figures/colours.py has the same.
+export const ATTENTION = "#3b82e6";
+
 export const FAINTEST = 1 / 255; // a fainter line changes no pixel
 const DECADES = 4; // the logarithmic scale shows no smaller weights
 const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;

@@ -84,6 +84,11 @@ export function drawGrid(view, pen, layout, scale, { hovered = null, focused = n
       );
     }
     pen.globalAlpha = dim ? FADED : 1;
+    // Where weights are shown by their opacity, a map has an edge, and 0 is the page itself.
+    pen.fillStyle = theme.border;
+    pen.fillRect(x - 0.5, y - 0.5, layout.size + 1, layout.size + 1);
+    pen.fillStyle = theme.background;
+    pen.fillRect(x, y, layout.size, layout.size);
     pen.drawImage(canvas, column * blocks, row * blocks, blocks, blocks, x, y, layout.size, layout.size);
     if (view.header.divide) drawDivider(pen, view.header.divide, layout.size, x, y);
     if (layout.bar) drawMeasure(view, pen, layout.size, k, x, y + layout.size + 1);

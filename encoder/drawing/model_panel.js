@@ -10,8 +10,20 @@ const SIGN_HEIGHT = 36; // of the sign that more is below and the border under i
 const PANEL_ROWS =
   "header, p, h3, li, tr, nav, .enc-model-math, .enc-model-strips > *, .enc-model-options, .enc-model-check";
 
-// Puts the panel at `wanted` pixels of its place, or higher up to `highest` where its content needs that.
+// Puts the panel at `wanted` pixels of its place, or higher up to `highest` where its content needs that. It stays where
+// its reader has scrolled it; what the reader has asked for comes into view.
 function fitPanel(panel, wanted, highest = 0) {
+  const { scrollTop } = panel;
+  sizePanel(panel, wanted, highest);
+  panel.scrollTop = scrollTop;
+  const asked = panel.querySelector("[data-asked]");
+  if (!asked) return;
+  const below = asked.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom + SIGN_HEIGHT;
+  if (below > 0) panel.scrollTop += below;
+  noMoreBelow(panel);
+}
+
+function sizePanel(panel, wanted, highest) {
   panel.querySelector(".enc-model-more")?.remove();
   Object.assign(panel.style, { maxHeight: "none", top: `${wanted}px` });
   const above = panel.parentElement.getBoundingClientRect().top;

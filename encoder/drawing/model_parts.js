@@ -185,18 +185,26 @@ function options(view) {
   return [make("div", { class: "enc-model-options" }, ...buttons)];
 }
 
+// Pictures whose reader has just asked for the check: its result comes into view.
+const checkAsked = new WeakSet();
+
 // The same numbers from a second computation, in float64, which shares no code with the model.
 function checked(view, known) {
   if (view.isAlone || !known) return [];
   const { checks } = known;
   const pressed = String(Boolean(view.header.check));
-  const toggle = button("Check this number", null, () => view.choice.toggleCheck(), {
+  const check = () => {
+    if (!view.header.check) checkAsked.add(view);
+    view.choice.toggleCheck();
+  };
+  const toggle = button("Check this number", null, check, {
     class: "enc-model-check",
     "aria-pressed": pressed,
   });
   if (!view.header.check) return [toggle];
-  if (view.header.checkSaid) return [toggle, make("p", {}, view.header.checkSaid)];
-  if (!checks.length) return [toggle, make("p", {}, "This part has no second computation.")];
+  const asked = checkAsked.delete(view) ? { "data-asked": "" } : {};
+  if (view.header.checkSaid) return [toggle, make("p", asked, view.header.checkSaid)];
+  if (!checks.length) return [toggle, make("p", asked, "This part has no second computation.")];
   const rows = checks.map(([name, shown, again, difference, agrees, count]) =>
     make(
       "tr",
@@ -208,7 +216,7 @@ function checked(view, known) {
   );
   const titles = ["compared", "shown", "in float64", "largest difference", "numbers", "result"];
   const head = make("tr", {}, ...titles.map((text) => make("th", { scope: "col" }, text)));
-  return [toggle, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))];
+  return [toggle, make("table", asked, make("thead", {}, head), make("tbody", {}, ...rows))];
 }
 
 const seven = (value) => String(Number(value.toPrecision(7))).replace(/^-/, "−");

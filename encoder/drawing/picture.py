@@ -23,7 +23,7 @@ from encoder.drawing import wire
 from encoder.drawing.headers import FigureHeader, LinesHeader, TextHeader
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.plotly_js import check_kinds, plotly_js
-from encoder.figures.colours import HEADS
+from encoder.figures.colours import ATTENTION, HEADS
 
 #: Above this many bytes of 32-bit weights a picture has 16-bit weights instead.
 EXACT_BYTES = 256_000
@@ -126,7 +126,8 @@ def attention_lines(
         tokens: R labels; key_tokens: C labels, if keys are other tokens than queries. The screen cuts long ones.
         alt: a sentence for screen readers.
         names: names of queries and keys in hover text, if they differ from the labels: "the (4)".
-        labels: N names of heads, for the legend; their colours are the first N of `HEADS`.
+        labels: N names of heads, for the legend; their colours are the first N of `HEADS`, of one
+            head that of attention.
         name: of a downloaded picture.
         threshold: the smallest weight of a line.
         queries, keys: selected rows and columns; if there are any, the lines of others are faint.
@@ -154,7 +155,7 @@ def attention_lines(
         "keyTokens": None if key_tokens is None else sides[1],
         "names": [_others(*pair) for pair in zip(sides, names or sides, strict=True)],
         "labels": [str(label) for label in labels],
-        "colours": HEADS[: len(labels)],
+        "colours": [ATTENTION] if len(labels) == 1 else HEADS[: len(labels)],
         "queries": [int(row) for row in queries],
         "keys": [int(column) for column in keys],
         "threshold": float(threshold),
@@ -192,7 +193,8 @@ def shaded_text(
         rows, columns: each unit's row and column of the map, -1 for none.
         alt: a sentence for screen readers.
         name: of a downloaded picture.
-        direction: "to": selected units are queries, the shaded ones keys, in the colour of keys; "from": the reverse.
+        direction: "to": selected units are queries, the shaded ones keys; "from": the reverse. Shades have the
+            colour of attention.
         weights: the map [R, C], so that the browser knows the shades of another selection.
         means: [U], the values where nothing is selected; with `weights`.
         selected: the selected units, which are framed; none: a value is a mean over all.

@@ -144,7 +144,8 @@ def matrix(title: str, values: object, rows: Sequence[str], columns: Sequence[st
         strength = np.abs(share)[..., None]
         drawn = 255 - strength * (255 - np.where(share[..., None] < 0, ends[0], ends[1]))
     else:
-        drawn = colour.thumbnails_lut()[(share.clip(0, 1) * 255).round().astype(int)].astype(np.float64)
+        places = (share.clip(0, 1) * 255).round().astype(int)
+        drawn = colour.on_white(colour.thumbnails_lut())[places].astype(np.float64)
     drawn[~np.isfinite(array)] = 200
     side = int(np.clip(LARGEST // max(1, *array.shape), LEAST, CELL))
     cells = np.broadcast_to(drawn.round().astype(np.uint8)[:, :, None, None], (*array.shape, side, side, 3))
@@ -166,7 +167,7 @@ def grid(
     title: str,
     thumbnails: object,
     *,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[int, int] | None = None,
     alt: str = "",
 ) -> Still:
@@ -178,5 +179,5 @@ def grid(
     if maps.dtype != np.uint8 or maps.ndim != 4:
         raise ValueError(f"thumbnails are {maps.dtype} {list(maps.shape)}: uint8 [L, H, S, S] is needed.")
     places = np.arange(SMALL_MAP) * maps.shape[2] // SMALL_MAP
-    cells = colour.thumbnails_lut(colours)[maps[:, :, places][:, :, :, places]]
+    cells = colour.on_white(colour.thumbnails_lut(colours))[maps[:, :, places][:, :, :, places]]
     return Still(title, *_heads(maps.shape), cells, GAP, selected, alt)

@@ -1,6 +1,7 @@
 // A text whose words are shaded by attention: what the selected words attend to, or which words attend to them.
 import {
   arrow,
+  ATTENTION,
   blend,
   ink,
   legendStart,
@@ -64,7 +65,7 @@ export class TextView extends Drawing {
     this.theme = readTheme(this.parent);
     const { query, key } = this.theme;
     this.root.style.setProperty("--enc-from", this.isTo ? query : key);
-    this.hue = rgb(this.isTo ? key : query);
+    this.hue = rgb(ATTENTION);
     this.ground = rgb(this.theme.background);
     this.textLuminance = luminance(rgb(this.theme.text));
     this.body.setAttribute("aria-label", `${header.alt} ${gestures(TAPS_ON_WORDS, KEYS_FOR_WORDS)}`);

@@ -1,5 +1,11 @@
 // The small maps of all heads as one picture, at any size: several sizes are kept.
 
+// The opacity of a weight, 0 to 255: of a scale of one colour it is the weight itself (encoder/figures/colours.py).
+export function opacityOf(colours) {
+  const isOne = [0, 1, 2].every((channel) => colours[channel] === colours[3 * 255 + channel]);
+  return (weight) => isOne ? weight : 255;
+}
+
 export class Thumbnails {
   // thumbnails: uint8 [L, H, s, s] as { data, shape }, places in a scale of 256 colours.
   constructor(thumbnails, colours) {
@@ -20,9 +26,10 @@ export class Thumbnails {
     const { data, shape: [layers, heads, side] } = this.thumbnails;
     const image = new ImageData(heads * blocks, layers * blocks);
     const pixels = new Uint32Array(image.data.buffer);
+    const opacity = opacityOf(this.colours.data);
     const table = Uint32Array.from({ length: 256 }, (_, v) => {
       const [red, green, blue] = this.colours.data.subarray(3 * v, 3 * v + 3);
-      return 0xff000000 | (blue << 16) | (green << 8) | red;
+      return (opacity(v) << 24) | (blue << 16) | (green << 8) | red;
     });
     for (let map = 0; map < layers * heads; map++) {
       const start = map * side * side;

@@ -32,7 +32,7 @@ def corpus_map(
     end: float,
     digits: int = 2,
     selected: tuple[int, int] | None = None,
-    colours: str = "viridis",
+    colours: str = "blue",
 ) -> go.Figure:
     """The mean of each head with its number; a hover label has the interval. NaN stays empty.
 

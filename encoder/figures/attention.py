@@ -135,7 +135,7 @@ def attention_spec(
     title: str | None = None,
     scale: Scale = "fixed",
     log: bool = False,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[Positions, Positions] | None = None,
     block: int = 1,
     row_offset: int = 0,
@@ -271,7 +271,7 @@ def window_spec(
     column_offset: int = 0,
     scale: Scale = "fixed",
     log: bool = False,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[Positions, Positions] | None = None,
     parts: Parts = (None, None),
 ) -> dict[str, Any]:

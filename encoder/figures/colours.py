@@ -1,7 +1,7 @@
 """Colours, one meaning each, the same on every page and in every figure.
 
     queries blue        keys red            values green
-    attention           a sequential theme from 0 that the reader chooses, one of THEMES
+    attention           blue in every view; a map may have another theme that the reader chooses, one of THEMES
     signed values       a pair around 0; 0 itself is transparent and shows the page's background
     series              twelve colours for heads or curves drawn over each other
 
@@ -55,15 +55,20 @@ HEADS = (
     "#aa7744", "#1133ff", "#ee9988", "#77bbff", "#558888", "#992288",
 )  # fmt: skip
 
-#: Names of the themes for attention, all perceptually uniform; "greys" is for print, from white to black.
-THEMES = ("viridis", "cividis", "magma", "inferno", "plasma", "greys")
+#: Attention: as opaque as the weight is large, so 0 is the page itself, light or dark.
+ATTENTION = "#3b82e6"
+#: Names of the themes for attention. The first is ATTENTION. The others are opaque and perceptually uniform; "greys" is
+#: for print, from white to black.
+THEMES = ("blue", "viridis", "cividis", "magma", "inferno", "plasma", "greys")
 _GREYS = ("rgb(255,255,255)", "rgb(0,0,0)")
 
 
 @cache
 def sequential(theme: str) -> tuple[tuple[float, str], ...]:
-    """Colourscale of an attention theme: (place 0..1, "rgb(r,g,b)"), evenly spaced. ValueError for an unknown theme."""
+    """Colourscale of an attention theme: (place 0..1, CSS colour), evenly spaced. ValueError for an unknown theme."""
     lut = thumbnails_lut(theme)
+    if is_by_opacity(lut):
+        return (0.0, _css(lut[0], 0)), (1.0, _css(lut[0], 1))
     places = np.linspace(0, 255, 33).round().astype(int)  # finer than the eye sees, and short in the figure's JSON
     return tuple((float(place / 255), _css(lut[place])) for place in places)
 
@@ -78,6 +83,9 @@ def logarithmic(theme: str, floor: float, steps: int = 64) -> tuple[tuple[float,
         raise ValueError(f"floor={floor}: a logarithmic scale needs a floor between 0 and 1, both excluded.")
     lut = thumbnails_lut(theme)
     share = np.linspace(0, 1, steps + 1)  # of the way from floor to 1, in logarithms
+    if is_by_opacity(lut):
+        faded = [(float(floor ** (1 - one)), _css(lut[0], float(one))) for one in share]
+        return ((0.0, _css(lut[0], 0)), *faded[:-1], (1.0, _css(lut[0], 1)))
     colours = np.stack([np.interp(share * 255, np.arange(256), lut[:, channel]) for channel in range(3)], axis=-1)
     places = floor ** (1 - share)
     stops = [(float(place), _css(colour)) for place, colour in zip(places, colours, strict=True)]
@@ -101,19 +109,37 @@ def diverging(kind: str) -> tuple[tuple[float, str], ...]:
 def _theme_stops(theme: str) -> np.ndarray:
     if theme not in THEMES:
         raise ValueError(f"colours={theme!r}: choose one of {', '.join(THEMES)}.")
+    if theme == "blue":
+        return np.array([_rgb(ATTENTION)] * 2)
     named = _GREYS if theme == "greys" else getattr(plotly.colors.sequential, theme.capitalize())
     return np.array([_rgb(colour) for colour in named])
 
 
 @cache
-def thumbnails_lut(colours: str = "viridis") -> np.ndarray:
-    """[256, 3] uint8, read-only: red, green, blue of a theme for each byte. ValueError for an unknown theme."""
+def thumbnails_lut(colours: str = THEMES[0]) -> np.ndarray:
+    """[256, 3] uint8, read-only: red, green, blue of a theme for each byte. ValueError for an unknown theme.
+
+    Where all colours are the same, the byte is the opacity (`is_by_opacity`).
+    """
     stops = _theme_stops(colours)
     there, where = np.linspace(0, 1, len(stops)), np.linspace(0, 1, 256)
     lut = np.stack([np.interp(where, there, stops[:, channel]) for channel in range(3)], axis=-1)
     lut = lut.round().astype(np.uint8)
     lut.flags.writeable = False
     return lut
+
+
+def is_by_opacity(lut: np.ndarray) -> bool:
+    """Whether a weight is shown by the opacity of one colour."""
+    return bool((lut[0] == lut[-1]).all())
+
+
+def on_white(lut: np.ndarray) -> np.ndarray:
+    """[256, 3]: the colours as they look on white paper."""
+    if not is_by_opacity(lut):
+        return lut
+    opacity = np.linspace(0, 1, 256)[:, None]
+    return (255 - opacity * (255 - lut.astype(np.float64))).round().astype(np.uint8)
 
 
 @cache

@@ -30,7 +30,7 @@ def weighted_heatmap(
     *,
     largest: float = 1.0,
     log: bool = False,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[int | None, int | None] | None = None,
     block: int = 1,
     row_offset: int = 0,

@@ -39,7 +39,7 @@ def pair_map(
     measure: str,
     limits: tuple[float, float] = (0.0, 1.0),
     digits: int = 2,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[int | None, int | None] = (None, None),
 ) -> go.Figure:
     """values [R, C] as cells with their numbers.

@@ -10,7 +10,7 @@ from encoder.figures import colours as colour
 from encoder.figures.axes import as_array, neutral_layout
 
 
-def patch_maps(maps: object, titles: Sequence[str], *, colours: str = "viridis", across: int = 6) -> go.Figure:
+def patch_maps(maps: object, titles: Sequence[str], *, colours: str = "blue", across: int = 6) -> go.Figure:
     """maps [N, R, C] from 0 on -> N small maps over the image's patches, each with colours up to its own largest.
 
     across: maps side by side before the next row begins.

@@ -170,7 +170,7 @@ def time_map(
     names: Sequence[str],
     *,
     title: str,
-    colours: str = "viridis",
+    colours: str = "blue",
     selected: tuple[int | None, int | None] = (None, None),
     hover: str = "%{y}, %{x}: %{z:.3f}",
     downwards: bool = False,

@@ -12,7 +12,7 @@ from encoder.trace.trace import Trace
 SIDE, PIXELS = 64, 70
 
 
-def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, colours: str = "viridis") -> Picture:
+def grid(trace: Trace, layer: int | None = None, head: int | None = None, *, colours: str = "blue") -> Picture:
     """The small maps of all heads. A notebook shows them.
 
     layer, head: framed, if both are given; colours: the theme, one of `figures.colours.THEMES`. A cell is the largest

@@ -30,7 +30,7 @@ class Map(HeadView):
     shown: HeadMap
     queries: tuple[int, ...] = ()
     keys: tuple[int, ...] = ()
-    colours: str = "viridis"
+    colours: str = "blue"
 
     @property
     def title(self) -> str:
@@ -137,7 +137,7 @@ class Map(HeadView):
         layer, head = self.heads[0]
         arguments = {
             **selected_tokens(self.shown, self.queries, self.keys),
-            "colours": "" if self.colours == "viridis" else self.colours,
+            "colours": "" if self.colours == "blue" else self.colours,
         }
         return view_code(f"map(trace, {layer}, {head}", arguments, self.options, draw="figure")
 
@@ -150,7 +150,7 @@ def map(
     queries: Sequence[int] = (),
     keys: Sequence[int] = (),
     options: Options = AS_COMPUTED,
-    colours: str = "viridis",
+    colours: str = "blue",
     shown: HeadMap | None = None,
 ) -> Map:
     """The attention map of a head, or an average.

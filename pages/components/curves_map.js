@@ -1,6 +1,7 @@
 // The attention map of a run on a canvas: queries are rows, keys are columns.
 import { penOf } from "./curves_chart.js";
 import { fit } from "../../encoder/drawing/shared.js";
+import { opacityOf } from "../../encoder/drawing/thumbnails.js";
 
 const TITLE = 18;
 
@@ -37,9 +38,10 @@ export function drawMap(canvas, map, look, colours, theme) {
 
 function picture(map, size, colours) {
   const image = new ImageData(size, size);
+  const opacity = opacityOf(colours);
   map.forEach((weight, cell) => {
-    const colour = 3 * Math.max(0, Math.min(255, Math.round(255 * weight)));
-    image.data.set([colours[colour], colours[colour + 1], colours[colour + 2], 255], 4 * cell);
+    const place = Math.max(0, Math.min(255, Math.round(255 * weight)));
+    image.data.set([...colours.subarray(3 * place, 3 * place + 3), opacity(place)], 4 * cell);
   });
   const canvas = new OffscreenCanvas(size, size);
   canvas.getContext("2d").putImageData(image, 0, 0);

@@ -175,7 +175,7 @@ export function mapsOf(figure) {
 // Token axis -> position -> tick label.
 export function labelsOf({ layout }) {
   const axes = Object.entries(layout).filter(([name, axis]) =>
-    /^[xy]axis\d*$/.test(name) && axis.ticktext && axis.tickvals
+    /^[xy]axis\d*$/.test(name) && axis.ticktext && axis.tickvals && axis.type !== "log" // its window is in log10
   );
   const labels = ({ tickvals, ticktext }) => new Map(Array.from(tickvals, (value, k) => [value, ticktext[k]]));
   return Object.fromEntries(axes.map(([name, axis]) => [name, labels(axis)]));

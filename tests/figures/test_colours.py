@@ -44,7 +44,7 @@ def difference(one: str, other: str, blindness: str) -> float:
     return float(np.linalg.norm(lab(hex_rgb(one), blindness) - lab(hex_rgb(other), blindness)))
 
 
-MARKS = [colour.QUERY, colour.KEY, colour.VALUE, colour.NEUTRAL, colour.EMPHASIS, *colour.SERIES]
+MARKS = [colour.QUERY, colour.KEY, colour.VALUE, colour.NEUTRAL, colour.EMPHASIS, colour.ATTENTION, *colour.SERIES]
 MARKS += [shade for pair in colour.SIGNED.values() for shade in pair]
 
 
@@ -75,17 +75,30 @@ def test_twelve_series_have_distinct_colours(blindness: str):
 @pytest.mark.parametrize("theme", THEMES)
 def test_themes_rise_evenly(theme: str):
     """Lightness goes one way from the weight 0 to the weight 1, and never stands still."""
-    lut = thumbnails_lut(theme)
-    assert (lut.shape, lut.dtype) == ((256, 3), np.uint8)
+    assert (thumbnails_lut(theme).shape, thumbnails_lut(theme).dtype) == ((256, 3), np.uint8)
+    lut = colour.on_white(thumbnails_lut(theme))
     lightness = lab(lut)[:, 0]
-    steps = np.diff(lightness[::15]) * (-1 if theme == "greys" else 1)
+    steps = np.diff(lightness[::15]) * (-1 if theme in ("greys", "blue") else 1)
     assert steps.min() > 0
-    assert abs(lightness[-1] - lightness[0]) > 60
+    assert abs(lightness[-1] - lightness[0]) > (40 if theme == "blue" else 60)  # blue has its contrast on dark, too
 
 
 def test_luts_are_shared_and_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         thumbnails_lut("viridis")[0, 0] = 1
+
+
+def test_attention_has_one_colour_which_is_transparent_at_zero():
+    lut = thumbnails_lut()
+    assert colour.is_by_opacity(lut)
+    assert not colour.is_by_opacity(thumbnails_lut("viridis"))
+    assert colour.sequential("blue") == ((0.0, "rgba(59,130,230,0)"), (1.0, "rgba(59,130,230,1)"))
+    middle = [shade for place, shade in colour.logarithmic("blue", 1e-4) if abs(place - 1e-2) < 1e-9]
+    assert middle == ["rgba(59,130,230,0.5)"], "half of the way in logarithms"
+    script = (ROOT / "encoder" / "drawing" / "drawing.js").read_text(encoding="utf-8")
+    style = (ROOT / "encoder" / "drawing" / "model_picture.css").read_text(encoding="utf-8")
+    assert f'ATTENTION = "{colour.ATTENTION}"' in script
+    assert f".enc-model-lines path {{ fill: none; stroke: {colour.ATTENTION};" in style
 
 
 def test_viridis_is_viridis():
@@ -127,7 +140,7 @@ def test_zero_is_the_ground_in_signed_maps():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: thumbnails_lut("jet"), "colours='jet': choose one of viridis"),
+        (lambda: thumbnails_lut("jet"), "colours='jet': choose one of blue"),
         (lambda: colour.diverging("z"), "kind='z': choose one of q, k, v"),
         (lambda: colour.logarithmic("viridis", 0.0), "floor=0.0"),
     ],

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
 from encoder.figures import gradients, placements, token_bars
+from tests.conftest import ROOT
+from tests.run_javascript import evaluated
 from tests.test_theme import contrast
 
 COLOURS = placements.PLACEMENT_COLOURS
@@ -98,3 +103,12 @@ def test_words_as_bars() -> None:
     assert list(bars.text) == ["0.500", "0.250", "1e-05"]
     assert figure.layout.xaxis.range[1] == pytest.approx(0.816)
     assert list(bars.marker.line.width) == [0, 2.5, 2.5]
+
+
+def test_the_browser_leaves_the_ticks_of_a_logarithmic_axis_to_plotly(tmp_path: Path):
+    figure = gradients.last_layer_gradients(gradient_frame(), {})
+    layout = json.loads(figure.to_json())["layout"]
+    assert layout["xaxis"]["type"] == layout["yaxis"]["type"] == "log"
+    assert layout["xaxis"]["ticktext"] == ["2", "4"]
+    call = f"Object.keys(labelsOf({{layout: {json.dumps(layout)}}}))"
+    assert evaluated(ROOT / "pages" / "components" / "figure.js", "labelsOf", call, tmp_path) == []

@@ -15,6 +15,7 @@ import streamlit as st
 from encoder import Trace, figures
 from encoder import maps as weights
 from encoder.export import Options
+from encoder.figures.colours import is_by_opacity
 from encoder.maps.aggregate import to_uint8
 from encoder.maps.long_map import LongMap, layer_overview
 from encoder.model.overview import Overview
@@ -133,7 +134,7 @@ def strip(maps: np.ndarray, colours: np.ndarray) -> np.ndarray:
     n_heads, side, _ = maps.shape
     cells = np.zeros((n_heads, side, side + GAP, 4), np.uint8)
     cells[:, :, :side, :3] = colours[maps]
-    cells[:, :, :side, 3] = 255
+    cells[:, :, :side, 3] = maps if is_by_opacity(colours) else 255
     return cells.transpose(1, 0, 2, 3).reshape(side, -1, 4)
 
 

@@ -1,4 +1,4 @@
-"""The two encoders that “Pre-norm vs post-norm” compares, and a sentence in both."""
+"""The two encoders that “Pre/post-norm” compares, and a sentence in both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -22,7 +22,7 @@ SOURCES = {name: one.label for name, one in BUNDLED.items()} | {
     "trained": "My trained models",
     "other": "Folder or Hub id",
 }
-COLOURS = ("viridis", "cividis", "magma", "greys")
+COLOURS = ("blue", "viridis", "cividis", "magma", "greys")
 
 #: Where the colours of a map end.
 RANGES = {"words": "Words", "fixed": "0 to 1", "head": "Fit to map"}
@@ -62,7 +62,7 @@ class ViewParams:
     # The length that the text is padded to; whether the rows and columns of padding are shown.
     pad: Param[int | None] = whole_number(None, 1)
     padding: Param[bool] = flag()
-    colours: Param[str] = choice("viridis", COLOURS)
+    colours: Param[str] = choice("blue", COLOURS)
     device: Param[str] = choice("auto", DEVICES)
     dtype: Param[str] = choice("float32", DTYPES)
     # Presentation mode: the page only, in large type.
