@@ -154,10 +154,10 @@ class Tokenizer:
     def encode(self, text: str, pair: str | None = None, max_tokens: int | None = None) -> Tokenized:
         """Tokens of a text, or of a text and its pair, special tokens included, cut at `max_tokens`.
 
-        A pair is cut at the ends of both texts, the longer one first. Raises TextError when `max_tokens` leaves no room
-        for text.
+        An empty pair is none. A pair is cut at the ends of both texts, the longer one first. Raises TextError when
+        `max_tokens` leaves no room for text.
         """
-        texts = [readable(text)] if pair is None else [readable(text), readable(pair)]
+        texts = [readable(part) for part in (text, pair or None) if part is not None]
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
         if max_tokens is not None and n_full > max_tokens:
@@ -208,7 +208,8 @@ class Tokenizer:
         2019, SQuAD). The other text is cut where it would leave less than a quarter of the room.
         Raises TextError for a stride that leaves out tokens or is below 1, and when there is no room for text.
         """
-        texts = [readable(text)] if pair is None else [readable(text), readable(pair)]
+        pair = pair or None
+        texts = [readable(part) for part in (text, pair) if part is not None]
         room = self._room(max_tokens, len(texts))
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))

@@ -55,6 +55,7 @@ def same(ours: Tokenizer, theirs: Any) -> None:
     """The same ids and segments, for every text only and for pairs."""
     for text in TEXTS:
         assert list(ours.encode(text).ids) == theirs(text)["input_ids"], text
+        assert ours.encode(text, "") == ours.encode(text), "an empty second sentence is none"
     for first, second in pairwise(text for text in TEXTS if text):  # "" is not a second sentence to transformers
         expected = theirs(first, second)
         pair = ours.encode(first, second)
