@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.state.params import Param
 
-_LEFT_OUT, _OTHERWISE, _ASKED = "_view_left_out", "_view_spelled_out", "_view_asked"
+_CHOICES, _ASKED = "_view_not_chosen", "_view_asked"
 
 
 def remember_asked(names: Iterable[str]) -> None:
@@ -20,21 +20,21 @@ def asked() -> tuple[int, frozenset[str]]:
     return st.session_state.get(_ASKED, (0, frozenset()))
 
 
-def leave_out(values: Mapping[str, Any], otherwise: Iterable[Param[Any]]) -> None:
+def leave_out(values: Mapping[str, Any], otherwise: Iterable[Param[Any]], of: str = "place") -> None:
     """Keep these values out of the address while all of them stay as they are.
 
     otherwise: without such values, the address has at least one of these Params, if need be the first at its default:
-    so a link shows that somebody has chosen.
+    so a link shows that somebody has chosen. of: what the values are; each has choices of its own.
     """
-    st.session_state[_LEFT_OUT] = dict(values)
-    st.session_state[_OTHERWISE] = [param.name for param in otherwise]
+    choices = st.session_state.setdefault(_CHOICES, {})
+    choices[of] = dict(values), [param.name for param in otherwise]
 
 
 def applied(wanted: dict[str, str], values: Mapping[str, Any], params: Mapping[str, Param[Any]]) -> dict[str, str]:
     """What the address would have -> what it has. values: of this session; params: all, by name."""
-    left_out, names = st.session_state.get(_LEFT_OUT, {}), st.session_state.get(_OTHERWISE, [])
-    if left_out and all(values[name] == value for name, value in left_out.items()):
-        return {name: text for name, text in wanted.items() if name not in left_out}
-    if left_out or not names or set(names) & wanted.keys():
-        return wanted
-    return wanted | {names[0]: params[names[0]].format(values[names[0]])}
+    for left_out, names in st.session_state.get(_CHOICES, {}).values():
+        if left_out and all(values[name] == value for name, value in left_out.items()):
+            wanted = {name: text for name, text in wanted.items() if name not in left_out}
+        elif names and not set(names) & wanted.keys():
+            wanted = wanted | {names[0]: params[names[0]].format(values[names[0]])}
+    return wanted

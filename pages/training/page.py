@@ -31,12 +31,13 @@ def main() -> None:
         history.show()
     else:
         train()
-    next_page("pre_post", "Pre-norm vs post-norm, both placements on your sentence")
+    next_page("pre_post", "Pre/post-norm, both placements on your sentence")
 
 
 def train() -> None:
     """The runs: recorded ones first, then those of the reader."""
     opening("From which step does each encoder solve the task, and where do its heads attend then?")
+    runs.set_what_is_shown()
     group = runs.group()
     if group is not None:
         group.restart_lapsed(was_here=was_here())
@@ -60,7 +61,7 @@ def buttons(group: runs.RunGroup | None, *, active: bool) -> None:
 
     active: as the picture of the runs has it, which asks for another run of the page when this changes.
     """
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with st.container(key="controls-runs", horizontal=True, vertical_alignment="center", gap="xsmall"):
         for title in runs.PRESETS:
             st.button(title, key=f"preset {title}", on_click=runs.use_preset, args=(title,))
         start = st.empty()  # drawn after the settings, which may be impossible
@@ -91,7 +92,7 @@ def show_recording() -> None:
         )
     recording = recorded()
     shown = live.Shown(recording.views, HeldOut.of(next(iter(recording.views.values())).settings))
-    st.caption("**Recorded: 12 layers without warm-up.** Press one of the buttons to train here.")
+    st.caption(f"**Recorded: {runs.RECORDED}.** The buttons train here.")
     live.picture(shown)
     live.head_controls(shown.settings)
     st.caption(f"Recorded {recording.made}. {settings_of(shown)}. {live.results(shown)}")

@@ -25,18 +25,21 @@ from pages.core.frame import input_row
 from pages.core.stores import trained
 from pages.core.stores.byte_cache import CACHE_MB, ByteCache
 from pages.core.view import ViewParams, norm_pair, selection
-from pages.state import Param, state
+from pages.state import Param, not_chosen, state
 from pages.state.params import declared
 from pages.training.params import WIDTHS, Params
 
 #: Seconds without a poll after which runs stop by themselves: enough for a reload.
 HEARTBEAT = 10.0
+_SHOWN = "_training_settings_shown"
 _STARTED, _OPENED, _UPLOADS = "_training_started", "_trained_opened", "_trained_uploads"
 
 Values = dict[Param[Any], Any]
+#: The experiment whose runs are recorded.
+RECORDED = "12 layers without warm-up"
 #: Experiments to try: title -> the values that differ from those of the task.
 PRESETS: dict[str, Values] = {
-    "12 layers without warm-up": {
+    RECORDED: {
         Params.warm: ["without"], Params.steps: DEEP["steps"], Params.layers: DEEP["n_layers"],
     },
     "Reverse the sequence": {},
@@ -132,6 +135,24 @@ def of_id(identity: str) -> RunGroup | None:
 def group() -> RunGroup | None:
     """The runs that the link names; None without any, or where the server no longer has them."""
     return of_id(state.get(Params.runs))
+
+
+def set_what_is_shown() -> None:
+    """Set the values of the recorded runs, which the page shows until a person or a link chooses others.
+
+    So "Train" runs what the page shows. They stay out of the address while nobody changes them.
+    """
+    reads, asked = not_chosen.asked()
+    if st.session_state.get(_SHOWN) != reads:
+        st.session_state[_SHOWN] = reads
+        is_chosen = any(one.name in asked or state.newest(one) != one.default for one in _SET)
+        if not is_chosen and not state.get(Params.runs):
+            state.put_all(PRESETS[RECORDED])
+    if state.get(Params.runs):  # the link has the settings of its runs
+        not_chosen.leave_out({}, (), of="training")
+    else:
+        shown = {one.name: PRESETS[RECORDED].get(one, one.default) for one in _SET}
+        not_chosen.leave_out(shown, [Params.layers], of="training")
 
 
 def begin() -> None:
@@ -274,7 +295,7 @@ def open_run(name: str) -> None:
 
 
 def _remember_partners(here: RunGroup) -> None:
-    """Let “Pre-norm vs post-norm” compare runs that differ in the placement of their norms only."""
+    """Let “Pre/post-norm” compare runs that differ in the placement of their norms only."""
     kept = {run.settings: here.kept[name][1] for name, run in here.runs.items() if name in here.kept}
     for settings, post in kept.items():
         pre = kept.get(replace(settings, norm_placement="pre"))

@@ -190,6 +190,30 @@ def test_a_recorded_run_is_shown_first() -> None:
     np.testing.assert_array_equal(picture(app)[1]["0.maps"], [frame.mean[0, 0] for frame in views["pre-norm"].frames])
 
 
+def test_train_runs_what_the_page_shows() -> None:
+    app = visit("training")
+    assert not dict(app.query_params), "what nobody chose is not in the address"
+    assert app.number_input(key="view:train_layers").value == recorded.DEEP["n_layers"]
+    app.button(key="train").click().run()
+    began = {name: vars(view.settings) for name, view in runs_of(app).poll().items()}
+    press(app, "Stop")
+    shown = {name: vars(view.settings) for name, view in recorded.recorded().views.items()}
+    assert {name: {**one, "frames": 0} for name, one in began.items()} == {
+        name: {**one, "frames": 0} for name, one in shown.items()
+    }
+    assert app.query_params["train_layers"] == str(recorded.DEEP["n_layers"]), "the link of runs has their settings"
+    wait_until_still(app)
+
+
+def test_settings_that_a_link_or_a_person_chose_stay() -> None:
+    assert visit("training", steps="40").number_input(key="view:train_layers").value == 1
+    app = visit("training")
+    app.number_input(key="view:train_layers").set_value(1).run()
+    assert app.number_input(key="view:train_layers").value == 1
+    again = visit("training", **dict(app.query_params))
+    assert again.number_input(key="view:train_layers").value == 1
+
+
 def test_an_experiment_starts_with_one_click_and_a_task_brings_its_sizes() -> None:
     app = visit("training", length="9")
     app.selectbox(key="view:task").set_value("brackets").run()
