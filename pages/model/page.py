@@ -1,16 +1,19 @@
 """Model: the whole model at work on the visitor's input, as one picture; then ways on."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from encoder import EncoderError
 from encoder.explain.cost import BYTES
+from encoder.run import Run
 from encoder.trace.trace import Trace
 from pages.components.lazy import expander, popover
 from pages.core.frame import frame, input_row
 from pages.core.inputs import edited
-from pages.core.view import first_view, output, selection
+from pages.core.stores import cache
+from pages.core.view import first_view, model_spec, output, selection, typed_text
 from pages.core.view.view import View, ViewParams
 from pages.core.widgets import examples
 from pages.model import cost, decoder, export, picture, switches, ways
@@ -59,12 +62,12 @@ def controls() -> None:
 
 
 def main(view: View) -> None:
-    said, place = st.container(key="model-said"), st.container(key="model-place")
+    said, place, below = st.container(key="model-said"), st.container(key="model-place"), st.empty()
     view, show = inside(view), state.get(Params.show)
     with said:
         view = edited.applied(view)
         trace = decoder.traced(view)
-        worth = answer(view, trace)
+        answer(view, trace)
     with place:
         if show == "cost":
             bytes_each = BYTES.get(str(view.loaded.encoder.dtype), 4)
@@ -82,11 +85,11 @@ def main(view: View) -> None:
         links.button("heads", "Every head of cross-attention, on Heads", "grid_view", "to-cross", values)
     if decoder.of(trace) is None:
         notes = (first_view.sentence(view) or picture.caution(view, view.i), switches.worth(view))
-        worth.caption(" ".join(note for note in notes if note))
+        below.caption(" ".join(note for note in notes if note))
 
 
-def answer(view: View, trace: Trace) -> DeltaGenerator:
-    """What the selected token attends to; the place for what the head is worth, which is computed after the picture."""
+def answer(view: View, trace: Trace) -> None:
+    """What the selected token attends to."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if (of_decoder := decoder.of(trace)) is not None:
             st.markdown(decoder.answer(view, of_decoder), width="content")
@@ -94,8 +97,8 @@ def answer(view: View, trace: Trace) -> DeltaGenerator:
             st.markdown("Click a token to see what it attends to.", width="content")
         else:
             st.markdown(picture.answer(view, view.i), width="content")
+            picture.two_meanings(view, view.i)
         edited.mark(view)
-    return st.empty()
 
 
 def inside(view: View) -> View:
@@ -134,7 +137,18 @@ def use_example(shown: Mapping[str, Mapping[str, object]]) -> None:
     if chosen is not None and chosen in shown:
         state.put(ViewParams.text, str(shown[chosen]["text"]))
         another_text()
+        if "select" in shown[chosen]:
+            select_twice(str(shown[chosen]["select"]))
         st.session_state[_EXAMPLE] = None
+
+
+def select_twice(word: str) -> None:
+    """Select the first two tokens of a word, whose meanings may differ. For callbacks."""
+    with suppress(EncoderError):  # said where the model is loaded
+        labels = cache.trace(Run(model_spec(), typed_text())).labels
+        places = [place for place, label in enumerate(labels) if label == word][:2]
+        if len(places) == 2:
+            selection.select(*places)
 
 
 def ways_in() -> None:

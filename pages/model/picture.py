@@ -3,11 +3,13 @@
 import dataclasses
 from functools import partial
 
+import streamlit as st
+
 from encoder import explain
 from encoder import export as views
 from encoder.errors import EncoderError
 from encoder.figures.numbers import in_words
-from encoder.measure import ranking, telling
+from encoder.measure import ranking, same_word, telling
 from encoder.trace.trace import Trace
 from encoder.views.model_parts import with_parts
 from pages import components
@@ -91,6 +93,32 @@ def answer(view: View, query: int) -> str:
     return (
         f"In L{view.layer} H{view.head} (layer {view.layer}, head {view.head}), {query_name} attends to {key_name}: "
         f"{in_words(float(row[key]))}. Rank: {rank} of {count}.{_before(view, query, key)}"
+    )
+
+
+def two_meanings(view: View, query: int) -> None:
+    """Where the selected word occurs twice: both vectors side by side, with their cosine."""
+    trace = view.trace
+    other = (
+        view.j if view.j is not None and trace.labels[view.j] == trace.labels[query] else same_word.again(trace, query)
+    )
+    if other is None or other == query:
+        return
+    found = same_word.same_word(trace, *sorted((query, other)))
+    each = [
+        f"{token_names.bold(trace.labels, place)} is nearest to "
+        + ", ".join(f"{token_names.plain(trace.labels, one)} {in_words(cosine)}" for one, cosine in nearest)
+        for place, nearest in zip(found.places, found.nearest, strict=True)
+    ]
+    least = int(found.cosines.argmin())
+    where = "in the embedding" if least == 0 else f"after L{least - 1}"
+    st.markdown(
+        f"The same word twice. Cosine of its two vectors: {in_words(found.cosines[0])} in the embedding, "
+        f"{in_words(found.cosines[-1])} after the last layer, least **{in_words(found.cosines[least])}** {where}. "
+        f"{'; '.join(each)}.",
+        width="content",
+        help="Cosine: 1 for the same direction, 0 for orthogonal vectors. Nearest: the words of this sentence with the "
+        "largest cosine after the last layer.",
     )
 
 

@@ -5,6 +5,7 @@ from functools import partial
 from encoder import causal, classify
 from encoder.edits import AblateHead, CausalMask, DropPositions, Edit, Zero
 from encoder.figures.numbers import in_words, three_digits
+from encoder.measure.residual_stream import output_agreement
 from encoder.model.layers import NORM_NAMES
 from pages.core.inputs import edited
 from pages.core.inputs.edited import EditParams
@@ -100,7 +101,16 @@ def effect(view: View) -> tuple[str, list[str]]:
     difference = ("+" if after > before else "") + three_digits(after - before)
     what = "similarity" if head is None else "probability"
     ends = [what, f"before: {three_digits(before)}", f"after: {three_digits(after)}", "difference:", difference]
-    return f"{said}: {numbers} (difference {difference}).", ends
+    return f"{said}: {numbers} (difference {difference}).{_tokens(before_it, view)}", ends
+
+
+def _tokens(before: View, view: View) -> str:
+    """Where only the norms are moved: how far the tokens' outputs agree, which Pre/post-norm shows too."""
+    if before.run.edits != view.run.edits or before.run.model == view.run.model:
+        return ""
+    name = ("agreement of outputs", before.run.of_pass)
+    found = view.derived(name, lambda trace: output_agreement(before.trace, trace))
+    return f" Mean cosine of the tokens’ outputs, as on Pre/post-norm: {three_digits(found)}."
 
 
 def worth(view: View) -> str:

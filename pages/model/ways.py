@@ -41,6 +41,6 @@ RESEARCH = (
     Way("Open a model: a folder or a Hub id", "heads", {"model": "other"}),
     Way("Compare two models head by head", "heads",
         {"view": "beside", "model": "twin-pre", "compare": "models", "model_b": "twin-post"}),
-    Way("Find head types, sort and filter all heads", "head_types"),
+    Way("Find head types, sort and filter all heads", "heads", {"all_heads": "roles"}),
     Way("Test whether attention explains the output", "contribution", {"beyond": "deletion"}),
 )  # fmt: skip

@@ -68,6 +68,14 @@ def test_a_new_visitor_finds_an_answer_its_numbers_and_a_training_run(visit: Cal
     page.locator(".stMain").get_by_role("button", name="Stop", exact=True).click()
 
 
+#: Whether the first element of one kind inside another is in its visible part.
+INSIDE = """([outer, inner]) => {
+  const frame = document.querySelector(outer), box = frame.querySelector(inner).getBoundingClientRect();
+  const { top, bottom } = frame.getBoundingClientRect();
+  return box.top >= top - 1 && box.bottom <= bottom + 1 && box.bottom <= innerHeight;
+}"""
+
+
 def number(text: str) -> float:
     """A number as the picture writes it."""
     return float(text.replace("−", "-"))
@@ -138,6 +146,16 @@ def test_one_number_goes_from_the_text_to_the_sentence_vector(visit: Callable[..
     for part in ("softmax", ""):
         page.keyboard.press("Escape")
         expect(page.locator(".enc-model")).to_have_attribute("data-opened", part)
+
+
+def test_the_check_of_a_number_keeps_its_result_and_its_title_in_view(visit: Callable[..., Page]) -> None:
+    page = visit("/?start=1&text=The+cat+sat+on+a+mat&layer=2&head=3&i=2&j=3&step=scores", width=1366, height=600)
+    opened = page.locator(".enc-model-opened")
+    page.get_by_role("button", name="Check this number").click()
+    wait_for_query(page, check="1")
+    opened.locator("tbody tr").first.wait_for()
+    page.wait_for_function(INSIDE, arg=[".enc-model-opened", "tbody tr"])
+    page.wait_for_function(INSIDE, arg=[".enc-model-opened", "header button"])
 
 
 @pytest.mark.slow("opens further parts of the picture")
@@ -320,7 +338,7 @@ def test_presentation_mode_shows_the_page_in_large_type(visit: Callable[..., Pag
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
     page.wait_for_function(f"() => !({TYPE})().length")
     page.keyboard.press("PageDown")
-    page.get_by_role("heading", level=1, name="Head types").wait_for()
+    page.get_by_role("heading", level=1, name="Contribution").wait_for()
     settle(page)
     assert query(page)["present"] == "1"
     page.keyboard.press("PageUp")

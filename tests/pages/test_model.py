@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import encoder
@@ -72,7 +73,7 @@ def test_any_sentence_opens(text: str) -> None:
 
 
 def test_an_old_link_to_the_first_page_opens_attention_heads() -> None:
-    app = visit(text="one two three", layer="3")  # at "/"
+    app = visit(at_front=True, text="one two three", layer="3")
     assert_well(app)
     assert app.title[0].value == "Heads"
     assert app.number_input(key="view:layer").value == 3
@@ -247,3 +248,20 @@ def test_a_folder_of_images_opens_at_first_sight(tmp_path: Path, monkeypatch: py
     assert_well(app)
     assert not app.error
     assert any("image" in one.label for one in app.expander)
+
+
+def test_one_word_with_two_meanings_is_shown_side_by_side_with_its_cosine() -> None:
+    app = visit("model")
+    app.pills(key="model-example").set_value("One word, two meanings").run()
+    assert_well(app)
+    trace = encoder.load("minilm", device="cpu").trace(ways.BANKS)
+    first, second = (place for place, label in enumerate(trace.labels) if label == "bank")
+    assert (app.query_params["i"], app.query_params["j"]) == (str(first), str(second))
+    said = next(one.value for one in app.markdown if "same word twice" in one.value)
+    cosines = [float(torch.cosine_similarity(x[first], x[second], dim=0)) for x in trace.streams]
+    shown = [float(one) for one in re.findall(r"\d\.\d+", said)]
+    assert shown[:3] == pytest.approx([cosines[0], cosines[-1], min(cosines)], abs=2e-3)
+    assert min(cosines) < cosines[0], "the sentence moves the two vectors apart"
+    assert said.index("river") < said.index("money"), "each meaning is nearest to its own word"
+    app.text_area(key="view:text").set_value("The cat sat on a mat.").run()
+    assert not [one for one in app.markdown if "same word twice" in one.value]

@@ -26,7 +26,8 @@ def draw(script: str, group: str, key: str, *, then: Callable[[], object] = lamb
 
     def use() -> None:
         if (chosen := st.session_state.get(key)) in offered:
-            for name, text in offered[chosen].items():
+            values = {name: text for name, text in offered[chosen].items() if name in state.params}
+            for name, text in values.items():
                 param = state.params[name]
                 state.put(param, param.default if text is None else param.parse(str(text)))
             then()
