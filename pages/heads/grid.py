@@ -12,6 +12,7 @@ from encoder.trace.tokens import sentences
 from encoder.views.options import AS_COMPUTED
 from pages.components import head_grid
 from pages.components.events import GridEvent
+from pages.components.lazy import popover
 from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import over_image
 from pages.core.widgets.comparison import EVERY_HEAD
@@ -20,6 +21,7 @@ from pages.heads import colourings, image
 from pages.heads import options as head_options
 from pages.heads.compare import sides
 from pages.heads.params import Params, SideB
+from pages.heads.types import page as types
 from pages.state import Head, state
 
 
@@ -111,14 +113,23 @@ def _second_sentence(view: View, options: Options) -> float | None:
 
 
 def _controls(view: View) -> str:
-    """The control of the measure that colours the heads; returns the head type that they must have, "" for none."""
-    left, right = st.columns([3, 2], gap="small")
-    with left:
-        known = head_measures.offered(view.trace)
-        titles = {"": "Colour heads by a measure …"} | {name: one.title for name, one in known.items()}
-        state.selectbox(Params.measure, "Measure", titles, label_visibility="collapsed")
-    with right:
-        return head_measures.type_filter(view.trace, "Any head type", label_visibility="collapsed")
+    """What the grid shows, and in a drawer the measure that colours the heads and the type that they must have.
+
+    Returns this type, "" for any.
+    """
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        types.choose(view)
+        part = popover("Adjust", "grid", icon=":material/tune:")
+    known, offered = head_measures.offered(view.trace), head_measures.offered_types(view.trace)
+    if part is not None:
+        with part:
+            titles = {"": "None"} | {name: one.title for name, one in known.items()}
+            state.selectbox(Params.measure, "Colour heads by a measure", titles)
+            return head_measures.type_filter(view.trace, "Any head type")
+    for param, names in ((Params.measure, known), (head_measures.HeadTypeParams.head_type, offered)):
+        if state.newest(param) not in {"", *names}:  # of another input
+            state.put(param, "")
+    return state.newest(head_measures.HeadTypeParams.head_type)
 
 
 def _chooses_b() -> bool:

@@ -151,7 +151,7 @@ def controls(view: View) -> None:
             Params.badges,
             "Mark head types",
             help=f"Marks the heads of the grid that have a type in this {words.text}, such as previous-token or broad. "
-            "The page Head types shows the thresholds.",
+            "“By type” under All heads shows the thresholds.",
         )
     padding.length_control(view)
     if view.trace.kind == "image":

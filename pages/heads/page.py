@@ -19,6 +19,7 @@ from pages.heads import ask, cross, grid, image, lines, map, next_head, options,
 from pages.heads.compare import view as compare
 from pages.heads.head_maps import single
 from pages.heads.params import Params
+from pages.heads.types import page as types
 from pages.state import next_page, state
 
 
@@ -40,6 +41,11 @@ OF_INPUT: dict[str, Callable[[View], Export]] = {"image": image.draw, "sound": s
 
 
 def main(view: View) -> None:
+    if part := types.shown(view):
+        with heading():
+            types.choose(view)
+        types.draw(view, part)
+        return
     of_stack = options.stack(view)
     if of_stack is None:
         cross.draw(view)
@@ -98,7 +104,7 @@ def one_stack(view: View) -> None:
     with below:
         if exported is not None:
             exported.draw()
-        next_page("head_types", "Head types, what each head does")
+        next_page("contribution", "Contribution")
         if shown == "map":
             next_head.send(view, head)
 

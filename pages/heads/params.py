@@ -2,8 +2,9 @@
 
 from encoder.checkpoints import BUNDLED
 from encoder.maps.aggregate import PAIRS
-from encoder.measure.head_definitions import BY_NAME
+from encoder.measure.head_definitions import BY_NAME, own
 from encoder.views.lines import MOST_HEADS
+from pages.core.corpora.atlases import AtlasParams as AtlasParams  # registered before the first run
 from pages.state import Head, Param, choice, flag, heads, number, span, state, string, whole_number
 
 #: What is shown of the open head: value -> title. "text" is the input itself: the text, the image or the sound.
@@ -69,3 +70,50 @@ class SideB:
     # A selected token that only side B has.
     i_b: Param[int | None] = whole_number(None)
     j_b: Param[int | None] = whole_number(None)
+
+
+#: What the page shows of all heads: a small map of each, with one head large; or numbers about all of them.
+PARTS = {
+    "": "Small maps",
+    "roles": "By type",
+    "table": "All measures",
+    "align": "Alignment",
+    "corpus": "Over a corpus",
+}
+#: Part -> the question that its picture answers, but for the small maps.
+QUESTIONS = {
+    "roles": "Which heads have one clear pattern in this {input}?",
+    "table": "What are the numbers of every head in this {input}?",
+    "align": "Which heads find the pairs of tokens that you specify?",
+    "corpus": "What does each head do on average over thousands of sentences?",
+}
+#: Columns of the table: each group fits a projector of 1280 pixels next to the selected head.
+COLUMNS = {"spread": "Spread", "position": "Positions", "tokens": "Tokens"} | ({"own": "Your own"} if own() else {})
+#: Over a corpus: name -> title of a measure, and the parts of the card of the open head.
+ATLAS_MEASURES = {one.name: one.title for one in BY_NAME.values()}
+CARD = {"texts": "Examples", "offsets": "Offsets", "spread": "Spread", "labels": "Labels", "similar": "Similar"}
+#: As docs/alignment.csv: for the first sentence of the app.
+EXAMPLE_PAIRS = "it,animal\nwas,animal\ntired,animal\ntoo,tired\ncross,animal\nstreet,cross"
+
+
+@state.register
+class AllHeads:
+    """What is shown of all heads, and its options."""
+
+    part: Param[str] = choice("", PARTS, url="all_heads", shown="Small maps")
+    # The queries that count: those of all real tokens, or without special tokens.
+    queries: Param[str] = choice("all", ("all", "content"))
+    columns: Param[str] = choice("spread", COLUMNS)
+    # Pairs of tokens, as CSV.
+    alignment: Param[str] = string(EXAMPLE_PAIRS)
+
+
+@state.register
+class AtlasView:
+    """The measure, and the open part of the head's card."""
+
+    measure: Param[str] = choice("previous", ATLAS_MEASURES, url="atlas_measure")
+    card: Param[str] = choice("texts", CARD, url="atlas_card")
+    label: Param[str] = string(url="atlas_label", public="a label of the atlas, chosen from a list")
+    # The open head of an atlas of another model than the reader's.
+    foreign: Param[list[Head]] = heads(1, url="atlas_head")

@@ -55,7 +55,7 @@ def main(view: View) -> None:
     else:
         patch_positions(view)
     exported(view).draw()
-    next_page("head_types", "Head types, which heads attend by position")
+    next_page("heads", "Heads, which heads attend by position")
 
 
 def parts(view: View) -> dict[str, str]:
@@ -206,6 +206,8 @@ def reversed_order(view: View) -> None:
         return
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
     st.markdown(order_in_words(view, found))
+    if not found.moved.any():
+        return
     part = token_rows.part(trace.n_tokens, view.i, "order")
     plot(
         figures.order_bars(
@@ -214,6 +216,7 @@ def reversed_order(view: View) -> None:
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )
+    st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
     st.caption(
         "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
         + token_rows.which(part, trace.n_tokens, view.i)
@@ -221,19 +224,18 @@ def reversed_order(view: View) -> None:
 
 
 def order_in_words(view: View, found: positions.OrderEffect) -> str:
-    """Both orders, and how much the output vectors differ."""
+    """How much the output vectors of both orders differ."""
     trace = view.trace
     if not found.moved.any():
         return "This sentence is too short: it has no other order."
-    orders = f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}"
     if found.same:
         return (
-            f"{orders}  \nThis model cannot tell the two orders apart. All output vectors are equal up to rounding: "
+            f"This model cannot tell the two orders apart. All output vectors are equal up to rounding: "
             f"largest change {formulas.number(found.difference)} of the norm."
         )
     least = int(found.cosine.argmin())
     return (
-        f"{orders}  \nThe order changes the output of **{token_names.quoted(trace.labels, least)}** most: cosine "
+        f"The order changes the output of **{token_names.quoted(trace.labels, least)}** most: cosine "
         f"**{found.cosine[least]:.3f}**. Mean over all tokens: **{found.cosine.mean():.3f}**."
     )
 

@@ -11,6 +11,7 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "beyond_weights": ("contribution", {}),
     "compare": ("heads", {"view": "beside"}),
     "find": ("head_types", {}),
+    "head_types": ("heads", {}),
     "forward_pass": ("model", {}),
     "gradients": ("training", {"train_part": "gradients"}),
     "head_atlas": ("head_types", {"find": "corpus"}),
@@ -29,7 +30,9 @@ FORMER: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 #: What a former page showed where its address named nothing else.
-UNLESS_NAMED = {"forward_pass": {"step": "ids"}}
+UNLESS_NAMED = {"forward_pass": {"step": "ids"}, "head_types": {"find": "roles"}}
+#: Values that have another name on the page of now: former page -> former name, name.
+RENAMED = {"head_types": ("find", "all_heads")}
 #: The page that shows both norm placements.
 BOTH = "pre_post"
 #: Pages that had a sentence of their own for words that are masked.
@@ -52,7 +55,10 @@ def current(view: Mapping[str, str]) -> dict[str, str]:
     view = {name: value for name, value in named if name not in DROPPED and (name, value) not in GONE}
     while view["page"] in FORMER:
         page, values = FORMER[view["page"]]
+        before, now = RENAMED.get(view["page"], ("", ""))
         view = {**UNLESS_NAMED.get(view["page"], {}), **view, **values, "page": page}
+        if before in view:
+            view = {now if name == before else name: value for name, value in view.items()}
     return view
 
 

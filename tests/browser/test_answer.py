@@ -52,7 +52,7 @@ HIDDEN = """() => {
     [
         ["heads", "contribution", f"interventions?intervention=patching&patch_with={quote(ALIGNED)}"],
         ["heads?view=beside", "contribution?beyond=rollout", "feed_forward"],
-        ["heads?view=vectors", "head_types", "pre_post"],
+        ["heads?view=vectors", "heads?all_heads=roles", "pre_post"],
     ],
     ids=lambda paths: paths[0],
 )

@@ -1,4 +1,4 @@
-"""Head types and Beyond attention weights in a real Chromium: a click selects what it points at."""
+"""All heads and Contribution in a real Chromium: a click selects what it points at."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def click_point(page: Page, label: str, trace: int, point: int) -> None:
 
 
 def test_a_row_opens_its_head(visit: Callable[..., Page]) -> None:
-    page = visit(f"/head_types?text={TEXT}&find=table")
+    page = visit(f"/heads?text={TEXT}&all_heads=table")
     table = page.get_by_test_id("stDataFrame")
     table.locator("canvas").first.wait_for()
     box = table.bounding_box()

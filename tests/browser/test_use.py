@@ -72,7 +72,7 @@ def test_a_file_is_probed_and_a_point_is_clicked(visit: Callable[..., Page]) -> 
 
 
 def test_a_head_of_the_atlas_is_clicked_and_its_example_opens_on_a_phone(visit: Callable[..., Page]) -> None:
-    page = visit(f"/head_types?find=corpus&text={A}&layer=0&head=0", width=390, height=844, dark=True)
+    page = visit(f"/heads?all_heads=corpus&text={A}&layer=0&head=0", width=390, height=844, dark=True)
     select_cell(page, 0, 2.5, 9, 12)  # of 6 rows and 12 columns: the middle of the second row
     wait_for_query(page, layer="1")
     wait_for_query(page, head="9")

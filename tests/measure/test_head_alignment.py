@@ -48,7 +48,7 @@ def test_a_causal_model_chooses_among_earlier_tokens():
 
 def test_the_example_of_the_docs_scores_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     from pages.core.view.view import FIRST_SENTENCE
-    from pages.head_types.params import EXAMPLE_PAIRS
+    from pages.heads.params import EXAMPLE_PAIRS
 
     example = ROOT / "docs" / "alignment.csv"
     trace = encoder.load("minilm", device="cpu").trace(FIRST_SENTENCE)

@@ -22,7 +22,7 @@ from tests.load.joints import model_of, write
 from tests.pages.apps import assert_well, noted, sentences, visit, words, written
 
 #: Pages that show the causal encoder of text. Those that need the head of another model are tested with theirs.
-PAGES = ("heads", "head_types", "contribution", "positions", "norms", "feed_forward", "model",
+PAGES = ("heads", "contribution", "positions", "norms", "feed_forward", "model",
          "pre_post", "similarity")  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def test_nothing_to_hide_is_a_sentence() -> None:
 
 def test_a_value_that_two_pages_have_a_widget_for_survives_the_switch() -> None:
     app = visit(text="a b", role="previous", scale="log", range="head")
-    for page in ("head_types", "contribution", "norms", "heads"):
+    for page in ("contribution", "norms", "heads"):
         app.switch_page(f"pages/{page}/page.py").run()
         assert_well(app)
         assert (app.query_params["role"], app.query_params["scale"], app.query_params["range"]) == (

@@ -57,7 +57,7 @@ def test_every_page_marks_the_edits(minilm: encoder.TextEncoder) -> None:
     assert "L0 H1 off. This page shows the run without edits." in written(app)
     app.switch_page("pages/interventions/page.py").run()
     assert "Show the recipe" not in labels(app)
-    app.switch_page("pages/head_types/page.py").run()
+    app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     press(app, "Show the recipe")
     assert [box.value for box in app.checkbox] == [True, False]

@@ -1,4 +1,4 @@
-"""SPLADE's words and answers on Predict, MaxSim on Similarity, alignments on Head types."""
+"""SPLADE's words and answers on Predict, MaxSim on Similarity, alignments on Heads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from encoder.measure.head_alignment import read_pairs, score_heads
 from pages.base.access import visitors
 from pages.components.lazy import KEY
 from pages.core.view.view import FIRST_SENTENCE
-from pages.head_types.params import EXAMPLE_PAIRS
+from pages.heads.params import EXAMPLE_PAIRS
 from tests.load.conftest import checkpoint as checkpoint  # a fixture
 from tests.load.conftest import quiet_transformers as quiet_transformers
 from tests.load.reference import sentence
@@ -68,9 +68,9 @@ def test_an_alignment():
     trace = model.trace(FIRST_SENTENCE)
     scores = score_heads(trace, read_pairs(EXAMPLE_PAIRS, trace))
     layer, head = scores.best
-    app = visit("head_types", find="align")
+    app = visit("heads", all_heads="align")
     assert_well(app)
     assert f"L{layer} H{head}" in words(app)
-    other = visit("head_types", find="align", text="Other words")
+    other = visit("heads", all_heads="align", text="Other words")
     assert not other.exception
     assert "'it'" in sentences(other)

@@ -23,7 +23,7 @@ def atlas() -> corpus.Atlas:
 
 
 def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.TextEncoder, atlas: corpus.Atlas) -> None:
-    app = visit("head_types", find="corpus", text=TEXT, layer="1", head="9")
+    app = visit("heads", all_heads="corpus", text=TEXT, layer="1", head="9")
     assert_well(app)
     here = float(head_measures(minilm.trace(TEXT))["previous"][1, 9])
     mean = float(atlas.array("previous")[1, 9])
@@ -43,7 +43,7 @@ def test_the_numbers_are_those_of_the_atlas_and_the_sentence(minilm: encoder.Tex
 @pytest.mark.parametrize("part", ["offsets", "spread", "labels", "similar"])
 def test_every_part_of_the_card(atlas: corpus.Atlas, part: str) -> None:
     app = visit(
-        "head_types", find="corpus", text=TEXT, layer="2", head="5", atlas_card=part, atlas_measure="same_token"
+        "heads", all_heads="corpus", text=TEXT, layer="2", head="5", atlas_card=part, atlas_measure="same_token"
     )
     assert_well(app)
     if part == "labels":
@@ -62,8 +62,8 @@ def test_every_part_of_the_card(atlas: corpus.Atlas, part: str) -> None:
 
 def test_an_atlas_of_another_model_has_no_number_of_this_sentence(atlas: corpus.Atlas) -> None:
     app = visit(
-        "head_types",
-        find="corpus",
+        "heads",
+        all_heads="corpus",
         text=TEXT,
         model="twin-pre",
         atlas="minilm",
@@ -75,7 +75,7 @@ def test_an_atlas_of_another_model_has_no_number_of_this_sentence(atlas: corpus.
     example = atlas.examples(5, 11, "previous")[0]
     press(app, f"**{example.value:.2f}**")
     assert app.query_params.get("model", "minilm") == "minilm"
-    app = visit("head_types", find="corpus", text=TEXT, model="scratch")
+    app = visit("heads", all_heads="corpus", text=TEXT, model="scratch")
     assert_well(app)
     assert "No atlas" in sentences(app)
 
@@ -94,35 +94,37 @@ def test_a_server_offers_the_folders_of_its_operator_alone(
     (root / "newer" / "manifest.json").write_text(json.dumps(newer))
     (root / "link").symlink_to(outside)
     monkeypatch.setenv("ENCODERSCOPE_ATLASES_ROOT", str(root))
-    app = visit("head_types", find="corpus", text=TEXT, atlas="server:mine")
+    app = visit("heads", all_heads="corpus", text=TEXT, atlas="server:mine")
     assert_well(app)
     assert "here" in written(app)
     for name in ("broken", "newer", "link"):
-        app = visit("head_types", find="corpus", text=TEXT, atlas=f"server:{name}")
+        app = visit("heads", all_heads="corpus", text=TEXT, atlas=f"server:{name}")
         assert not app.exception
         assert len(app.error) == 1
         assert str(tmp_path) not in sentences(app)
     for name, folder in (("folder", str(outside)), ("server:../outside", ""), ("built", "")):
-        app = visit("head_types", find="corpus", text=TEXT, atlas=name, atlas_folder=folder)
+        app = visit("heads", all_heads="corpus", text=TEXT, atlas=name, atlas_folder=folder)
         assert_well(app)
         assert "atlas" not in app.query_params
     monkeypatch.delenv("ENCODERSCOPE_ATLASES_ROOT")
-    app = visit("head_types", find="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
+    app = visit("heads", all_heads="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
     assert_well(app)
     monkeypatch.setenv("ENCODERSCOPE_SHARED", "1")
-    app = visit("head_types", find="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
+    app = visit("heads", all_heads="corpus", text=TEXT, atlas="folder", atlas_folder=str(outside))
     assert "folder" not in app.selectbox[0].options
     assert_well(app)
 
 
-@pytest.mark.parametrize("page", ["heads", "head_types"])
+@pytest.mark.parametrize("part", ["", "roles"])
 def test_other_pages_have_the_corpus_number_of_the_head(
-    page: str, minilm: encoder.TextEncoder, atlas: corpus.Atlas
+    part: str, minilm: encoder.TextEncoder, atlas: corpus.Atlas
 ) -> None:
-    app = visit(page, text=TEXT, layer="0", head="2")
+    app = visit("heads", all_heads=part, text=TEXT, layer="0", head="2")
     assert_well(app)
     here = float(head_measures(minilm.trace(TEXT))["previous"][0, 2])
     assert f"**{here:.2f}** here, **{atlas.array('previous')[0, 2]:.2f}**" in written(app)
-    app = visit(page, text=TEXT, layer="0", head="2", norm="pre")  # other numbers than those of the atlas
+    app = visit(
+        "heads", all_heads=part, text=TEXT, layer="0", head="2", norm="pre"
+    )  # other numbers than those of the atlas
     assert_well(app)
     assert "sentences of WordNet" not in written(app)

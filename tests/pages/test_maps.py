@@ -20,7 +20,7 @@ from tests.pages.test_images import AT_OUTPUT
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
 
 PAGES = sorted(path.parent.name for path in ROOT.glob("pages/*/page.py"))
-SHOWN = ("heads", "head_types")
+SHOWN = ("heads",)
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +71,10 @@ def test_a_file_of_cross_attention_opens_on_heads(cross_file: str, monkeypatch: 
     assert f"{found.labels[int(row.argmax())]} {three_digits(float(row.max()))}" in written(app)
     with pytest.raises(EncoderError, match="maps only"):
         found.attention(0, 0)
-    for page in ("head_types", "norms"):
-        app = visit(page, model="other", source=cross_file)
-        assert_well(app)
-        assert any("cross-attention maps" in one.value for one in app.caption)
+    app = visit("norms", model="other", source=cross_file)
+    assert_well(app)
+    assert any("cross-attention maps" in one.value for one in app.caption)
+    assert_well(visit("heads", all_heads="roles", model="other", source=cross_file))
 
 
 def test_edits_in_a_link_are_refused_by_a_sentence(file: str, monkeypatch: pytest.MonkeyPatch):

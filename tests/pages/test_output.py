@@ -55,7 +55,7 @@ def test_rules_and_the_deletion_test_are_compared_with_the_heads(model):
 
 
 def test_head_types_leads_to_the_heads_that_are_scored():
-    app = visit("head_types", model="dates-pre", text=DATE)
+    app = visit("heads", all_heads="roles", model="dates-pre", text=DATE)
     press(app, "Heads of cross-attention")
     assert_well(app)
     assert "Attention that looks right" in "".join(one.value for one in app.subheader)

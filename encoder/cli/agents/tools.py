@@ -223,7 +223,7 @@ TOOLS: dict[str, Tool] = {
             _measured,
             HEADS | {"types": "types of the head on this text"},
             "One text shows one case: a type is a description of these weights, not of what the head is for.",
-            page="head_types",
+            values={"all_heads": "table"},
             lines=lambda _: "table = encoder.measure.heads(trace).table()",
         ),
         Tool(

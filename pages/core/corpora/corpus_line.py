@@ -22,7 +22,7 @@ def draw(view: View) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(sentence(view, atlas), width="content")
-        links.button("head_types", "Over a corpus", "public", "to-corpus", {"find": "corpus"}, type="tertiary")
+        links.button("heads", "Over a corpus", "public", "to-corpus", {"all_heads": "corpus"}, type="tertiary")
 
 
 def sentence(view: View, atlas: Atlas) -> str:

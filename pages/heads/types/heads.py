@@ -15,7 +15,7 @@ from pages.core.view import View, head_measures
 from pages.core.view.head_measures import HeadTypeParams
 from pages.core.widgets import arguments
 from pages.core.words import references
-from pages.head_types.params import PARTS, Params
+from pages.heads.params import PARTS, AllHeads
 from pages.state import state
 
 
@@ -34,7 +34,7 @@ class Heads:
     types: Mapping[str, head_types.HeadType]
 
     @classmethod
-    def of(cls, view: View, params: Params) -> Heads:
+    def of(cls, view: View, params: AllHeads) -> Heads:
         measures = head_measures.measures(view, params.queries)  # type: ignore[arg-type]
         found = head_types.find(measures, head_measures.thresholds())
         types = head_measures.offered_types(view.trace)
@@ -144,7 +144,7 @@ def threshold_controls(place: DeltaGenerator, words: InputWords, of_text: bool) 
                 help=references.cited(source),
             )
         state.segmented(
-            Params.queries,
+            AllHeads.queries,
             "Averaged over",
             {"all": "All tokens", "content": f"{words.parts.capitalize()} only"},
             help=references.cited(
@@ -155,7 +155,7 @@ def threshold_controls(place: DeltaGenerator, words: InputWords, of_text: bool) 
 
 
 def _defaults() -> None:
-    for param in (*_THRESHOLDS, Params.queries):
+    for param in (*_THRESHOLDS, AllHeads.queries):
         state.put(param, param.default)
 
 

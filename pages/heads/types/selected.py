@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from encoder import figures
 from encoder.maps import EXACT_TOKENS
-from pages.components import plot
 from pages.core.corpora import corpus_line
-from pages.core.view import View, map_window, selection
+from pages.core.view import View
 from pages.core.widgets import answer
-from pages.head_types.heads import Heads, reason
+from pages.heads import map, options
+from pages.heads.types.heads import Heads, reason
 from pages.state import links
 
 
@@ -19,28 +18,15 @@ def draw(view: View, found: Heads) -> None:
         _map(view)
     st.markdown(_types(view, found))
     corpus_line.draw(view)
-    links.button("heads", "Open in Heads", "open_in_full", "open-head", type="primary")
+    links.button("heads", "Open this head", "open_in_full", "open-head", {"all_heads": ""}, type="primary")
 
 
 def _map(view: View) -> None:
-    """The head's map with the line above it; no map of a long text."""
+    """The head's map as on the small maps' page, with the line above it; none of a long text."""
     trace = view.trace
     if trace.n_tokens <= EXACT_TOKENS:
         answer.draw_row(view, lambda row: {"": trace.attention(view.layer, view.head, row)}, linked=True)
-        figure = figures.attention_heatmap(
-            trace.attention(view.layer, view.head).cpu(),
-            trace.labels,
-            colours=view.colours,
-            selected=(view.i, view.j),
-        )
-        plot(
-            figure,
-            key="find-head",
-            alt=f"Attention map of layer {view.layer}, head {view.head}.",
-            selected=(view.i, view.j),
-            zoom=map_window.zoom_of(trace.labels, trace.labels),
-            on_event=selection.select_from,
-        )
+        map.draw_map(view, options.one_head(view), key="find-head")
 
 
 def _types(view: View, found: Heads) -> str:

@@ -12,7 +12,7 @@ from pages.components import head_grid
 from pages.core.inputs.input_words import words_of
 from pages.core.view import View, head_measures, maps, selection
 from pages.core.widgets import Export, title
-from pages.head_types.heads import Heads, thresholds_in_python
+from pages.heads.types.heads import Heads, thresholds_in_python
 
 
 def draw(view: View, found: Heads) -> Export:

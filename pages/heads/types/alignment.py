@@ -8,7 +8,7 @@ from pages.components import on_click, plot
 from pages.core.view import View, selection
 from pages.core.widgets import Export, title
 from pages.core.words import about, errors_said
-from pages.head_types.params import Params
+from pages.heads.params import AllHeads
 from pages.state import state
 
 
@@ -18,7 +18,7 @@ def draw(view: View) -> Export | None:
     with left:
         typed = state.bound(
             st.text_area,
-            Params.alignment,
+            AllHeads.alignment,
             "Pairs: query,key in each line",
             height=190,
             help="A token is its number from 0, or its text where that occurs once. You can paste a CSV file. "

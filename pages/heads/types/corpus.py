@@ -24,7 +24,7 @@ from pages.core.corpora import atlases
 from pages.core.view import View, ViewParams, selection
 from pages.core.widgets import Export, answer
 from pages.core.words import about, errors_said, number, plain
-from pages.head_types.params import ATLAS_MEASURES, CARD, AtlasView
+from pages.heads.params import ATLAS_MEASURES, CARD, AtlasView
 from pages.state import links, state
 
 

@@ -9,9 +9,9 @@ from encoder.measure.head_definitions import Definition, own
 from encoder.trace import tokens
 from pages.core.view import View, head_measures, selection
 from pages.core.widgets import Export, title
-from pages.head_types.heads import Heads, thresholds_in_python
-from pages.head_types.params import COLUMNS as GROUP_TITLES
-from pages.head_types.params import Params
+from pages.heads.params import COLUMNS as GROUP_TITLES
+from pages.heads.params import AllHeads
+from pages.heads.types.heads import Heads, thresholds_in_python
 from pages.state import state
 
 #: Group of columns -> measure -> a short column name, from left to right; the column's help has the full title. "cls"
@@ -79,7 +79,7 @@ def exported(view: View, found: Heads) -> Export:
 def _draw(view: View, found: Heads, rows: pd.DataFrame) -> None:
     known = head_measures.offered(view.trace)
     titles = {name: title for name, title in GROUP_TITLES.items() if known.keys() & GROUPS[name].keys()}
-    group = state.segmented(Params.columns, "Columns", titles)
+    group = state.segmented(AllHeads.columns, "Columns", titles)
     st.dataframe(
         rows.drop(columns=["layer", "head"]),
         hide_index=True,
