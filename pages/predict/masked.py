@@ -15,7 +15,7 @@ from pages.components import plot
 from pages.core.inputs import edited
 from pages.core.stores import model_store
 from pages.core.view import View, norm_pair, text_words, typed_text
-from pages.core.widgets import Export, title
+from pages.core.widgets import Export, adjust, title
 from pages.core.words import about, errors_said, opening, plain
 from pages.predict import prediction
 from pages.predict.params import LEAST_WORDS, MOST_WORDS, Params
@@ -119,17 +119,7 @@ def show(view: View) -> None:
     chosen = with_edits(shown(view, state.read(Params)), own)
     edited.mark(chosen.view(view))
     opening(f"Which words does the model predict at **{plain(chosen.mask)}**, from the tokens on both sides?")
-    if own.loaded.mlm_head is None:
-        st.caption(
-            no_head(own),
-            help="Other pages keep your model and your input. Choose another model with a masked-word head "
-            "above the page.",
-        )
-    choose_word(view, chosen)
-    sentence, number = st.columns([3, 1], gap="medium", vertical_alignment="center")
-    with sentence:
-        st.markdown(plain(chosen.text))
-    with number:
+    with adjust.drawer("words"):
         top = state.bound(
             st.slider,
             Params.top,
@@ -138,7 +128,16 @@ def show(view: View) -> None:
             max_value=MOST_WORDS,
             help="Number of words shown for each mask.",
         )
+    st.markdown(plain(chosen.text))
+    with st.container(key="controls-word", horizontal=True):
+        choose_word(view, chosen)
     predict(chosen, top)
+    if own.loaded.mlm_head is None:
+        st.caption(
+            no_head(own),
+            help="Other pages keep your model and your input. Choose another model with a masked-word head "
+            "above the page.",
+        )
     about.expander(__file__, "How training selects the tokens")
     exported(chosen.view(view), top).draw()
 

@@ -11,32 +11,58 @@ from pages.core.inputs import chosen_input, image_input
 from pages.core.stores import model_store
 from pages.core.view import View
 from pages.core.widgets import class_head
-from pages.predict import answer, classes, masked, of_pair, vocabulary
+from pages.predict import answer, classes, masked, of_pair, vocabulary, written
 from pages.predict.params import TASKS, Params
 from pages.state import controlled, state
 
 SHOW = {"word": masked.show, "class": classes.show, "caption": of_pair.show, "answer": answer.show,
-        "sparse": vocabulary.show}  # fmt: skip
+        "sparse": vocabulary.show, "output": written.show}  # fmt: skip
 #: Task -> the inputs of a bundled model that does it. For masked words, `masked` shows the twins.
 BUNDLED = {"class": ("image",), "caption": ("text", "image")}
 CANNOT = {"class": "has no classification head", "caption": "does not compare images with texts"}
+#: Task -> what a model needs for it.
+NEEDS = {
+    "word": "masked words: a masked-word head",
+    "class": "a class: a classification head",
+    "caption": "a caption: an encoder of images and one of texts",
+    "answer": "an answer: a head for its start and end",
+    "sparse": "words of the vocabulary: SPLADE’s head",
+    "output": "an output: a decoder",
+}
 
 
 def main(view: View) -> None:
     able = tasks_of(view)
-    task = state.newest(Params.task) or able[0]
+    task = state.newest(Params.task) or (able or ["word"])[0]
+    offered = [one for one in TASKS if one in {*able, task}]  # a link may ask for another one
     with heading():
-        controlled(
-            st.segmented_control,
-            "Predict",
-            list(TASKS),
-            key="predict:task",
-            value=task,
-            required=True,
-            format_func=TASKS.get,
-            label_visibility="collapsed",
-            take=partial(choose, able[0]),
-        )
+        if len(offered) > 1:
+            controlled(
+                st.segmented_control,
+                "Predict",
+                offered,
+                key="predict:task",
+                value=task,
+                required=True,
+                format_func=TASKS.get,
+                label_visibility="collapsed",
+                take=partial(choose, (able or ["word"])[0]),
+            )
+    if task == "output" and task not in able:
+        st.info("This model has no decoder that writes. Choose Dates under Model.", icon=":material/info:")
+        return
+    _show(view, task, able)
+    st.caption(needed(able))
+
+
+def needed(able: list[str]) -> str:
+    """What a model needs for the other tasks, in one line."""
+    rest = "; ".join(NEEDS[task] for task in TASKS if task not in able)
+    return f"Other predictions need another model: {rest}."
+
+
+def _show(view: View, task: str, able: list[str]) -> None:
+    """A task by the open model, or by a bundled one that stands in."""
     if task in able or task not in BUNDLED:
         SHOW[task](view)
         return
@@ -51,15 +77,16 @@ def main(view: View) -> None:
 
 
 def tasks_of(view: View) -> list[str]:
-    """The tasks that the model was trained for; the masked word, by other models, where it is none."""
+    """The tasks that the model was trained for."""
     can = {
         "sparse": getattr(view.loaded, "sparse", None),
         "word": view.loaded.mlm_head,
         "class": class_head.model_of(view).classifier,
         "caption": model_store.joint(view.model),
         "answer": getattr(view.loaded, "span_head", None),
+        "output": view.loaded.decoder if view.loaded.decoder is not None and view.loaded.decoder.reads else None,
     }
-    return [task for task, part in can.items() if part is not None] or ["word"]
+    return [task for task, part in can.items() if part is not None]
 
 
 def choose(usual: str, task: str) -> None:

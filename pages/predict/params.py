@@ -3,7 +3,8 @@
 from encoder.inputs.captions import WORDS, filled
 from pages.state import Param, choice, number, state, string, whole_number
 
-TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary"}
+TASKS = {"word": "Masked word", "class": "Class", "caption": "Caption", "answer": "Answer", "sparse": "Vocabulary",
+         "output": "Output"}  # fmt: skip
 LEAST_WORDS, MOST_WORDS = 1, 20
 FIRST_TEMPLATE = "a handwritten {number}"
 TEN_DIGITS = "\n".join(filled(FIRST_TEMPLATE, word) for word in WORDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -148,9 +150,8 @@ def test_a_model_with_classes_opens_with_them(model: str, given: dict[str, str])
         best, share = max(loaded.probabilities(trace).items(), key=lambda pair: pair[1])
         assert f"probability {share:.3f}" in written(app)
     assert f"Class: **{best}**" in written(app)
-    app.segmented_control(key="predict:task").set_value("word").run()
+    app = visit("predict", model=model, predict="word", closed=True, **given)  # of a link
     assert_well(app)
-    assert app.query_params["predict"] == "word"
     app.segmented_control(key="predict:task").set_value("class").run()
     assert "predict" not in app.query_params, "the usual task stays out of the address"
 
@@ -179,3 +180,27 @@ def test_a_model_without_classes_gives_way_to_the_digits() -> None:
     assert "all-MiniLM-L6-v2" in written(app)
     assert "Class: **" in written(app)
     assert app.query_params["text"] == TEXT
+
+
+@pytest.mark.parametrize("model", ["minilm", "dates-pre", "digits-pre", "digit-words", "twin-pre"])
+def test_only_what_the_open_model_can_do_is_offered(model: str) -> None:
+    app = visit("predict", model=model)
+    assert_well(app)
+    assert not [one for one in app.get("button_group") if one.label == "Predict"], "it can do one thing"
+    assert [one for one in app.caption if "need another model" in one.value]
+
+
+def test_a_model_with_a_decoder_predicts_its_output() -> None:
+    app = visit("predict", model="dates-pre", text="the twenty-first of March 1998")
+    assert_well(app)
+    assert "**1998-03-21**" in written(app)
+    generation = encoder.load("dates-pre", device="cpu")
+    found = generation.generate(generation.trace("the twenty-first of March 1998"))
+    least = min(step.log_probability for step in found.steps)
+    assert f"{math.exp(least):.3f}" in written(app)
+
+
+def test_a_link_to_what_the_model_cannot_do_still_opens() -> None:
+    for task in ("word", "class", "caption", "answer", "sparse", "output"):
+        app = visit("predict", predict=task)
+        assert not app.exception
