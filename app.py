@@ -28,22 +28,17 @@ WITH_MAPS = ("text", "image", "sound", "maps")
 #: Group -> its pages, as the bar shows them. The first page of all opens at "/".
 SECTIONS = {
     "Model": [
-        Page("model", "The model at work", "home",
-             "What does a transformer encoder do with your sentence?", "Model", uses=NO_HEAD,
+        Page("model", "Model", "home", "What does a transformer encoder do with your sentence?", uses=NO_HEAD,
              own_controls=True, edits=None, measured=""),
     ],
     "Attention": [
         Page("heads", "Heads", "grid_view", "Which tokens does each head attend to?", pads=True, maps=True,
              edits=True, takes=(*WITH_MAPS, "cross"), measured="attention"),
-        Page("head_types", "Head types", "travel_explore", "Which heads have a known pattern?", edits=True,
-             takes=WITH_MAPS, measured="attention"),
         Page("contribution", "Contribution", "balance", "What matters besides attention weights?",
              measured="attention"),
     ],
     "Layer": [
         Page("positions", "Positions", "straighten", "How does the model know the order of its tokens?"),
-        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD,
-             edits=True),
         Page("feed_forward", "Feed-forward", "hub", "Which neurons does each token activate?",
              uses=("text", "model", "layer")),
     ],
@@ -52,8 +47,8 @@ SECTIONS = {
              uses=NO_HEAD, edits=None),
     ],
     "Pre/post-norm": [
-        Page("pre_post", "Pre-norm vs post-norm", "compare", "What changes if the norms move?", "Compare both",
-             both_norms=True),
+        Page("pre_post", "Pre/post-norm", "compare", "What changes if the norms move?", both_norms=True),
+        Page("norms", "Norms", "equalizer", "What does each LayerNorm do to each token?", uses=NO_HEAD, edits=True),
         Page("training", "Train", "model_training", "Which placement trains better?", uses=()),
     ],
     "Use": [
@@ -69,8 +64,7 @@ SECTIONS = {
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
         Page("classroom", "Classroom", "groups", "How do you teach a class with these pages?", uses=()),
-        Page("by_hand", "Attention by hand", "edit_note", "Can you compute one small layer yourself?", uses=(),
-             in_bar=False),
+        Page("by_hand", "By hand", "edit_note", "Can you compute one small layer yourself?", uses=()),
         Page("glossary", "Glossary", "menu_book", "What do the words of these pages mean?", uses=(), in_bar=False),
     ],
 }  # fmt: skip
@@ -154,7 +148,7 @@ def _say(error: Exception, page: str) -> None:
         cache.forget_traces()
         sentence = (
             "The machine ran out of memory. Results of earlier sentences were deleted to free some. "
-            "Use a shorter text or a smaller model, or choose another device or bfloat16 under Settings."
+            "Use a shorter text or a smaller model, or choose another device or bfloat16 under Examples and settings."
         )
     elif isinstance(error, EncoderError):
         say_error(error)

@@ -1,4 +1,4 @@
-"""The changed numbers of the page “Attention by hand” as a value in the address."""
+"""The changed numbers of the page “By hand” as a value in the address."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Attention by hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
+"""By hand: one small encoder layer with editable numbers, and the mistakes of teaching notes next to it."""
 
 from functools import partial
 

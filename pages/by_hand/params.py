@@ -1,4 +1,4 @@
-"""The values of the page “Attention by hand” in the address."""
+"""The values of the page “By hand” in the address."""
 
 from pages.state import Param, choice, state, string
 

@@ -21,7 +21,7 @@ def main() -> None:
         "In each step, predict first: then the model computes the answer, and you see why. The picture next to the "
         "text is the real page: select things in it, or type your own sentence."
     )
-    link("by_hand", "Attention by hand: one small layer with numbers that you can change", "edit_note")
+    link("by_hand", "By hand: one small layer with numbers that you can change", "edit_note")
     good, broken = library.lessons()
     for file in broken:
         st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")

@@ -12,7 +12,7 @@ from encoder.model.layers import NORM_NAMES
 from pages.core.frame.frame import heading, show
 from pages.core.view import View
 from pages.core.view.place import PlaceParams
-from pages.core.widgets import Export, title
+from pages.core.widgets import Export, norm_parts, title
 from pages.core.words import opening, plain
 from pages.norms import patch_norms
 from pages.norms.one_norm import gain_and_bias
@@ -20,7 +20,7 @@ from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
-from pages.state import controlled, links, state
+from pages.state import controlled, state
 
 #: Part -> the question that its picture answers.
 QUESTIONS = {
@@ -33,8 +33,11 @@ QUESTIONS = {
 def main(view: View) -> None:
     statistics = view.derived("norm statistics", norms.statistics)
     with heading():
-        part = state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
+        norm_parts.choose(state.params["sides"], norm_parts.NORMS)
+    part = state.newest(Params.part)
     opening(QUESTIONS[part].format(norm=name_of(view)))
+    with st.container(key="controls-part", horizontal=True):
+        state.segmented(Params.part, "Part of the page", PARTS, label_visibility="collapsed")
     picture, slider = st.container(gap="xsmall"), st.container(key="controls-norm")
     with slider if part == "every" else picture:  # a click on a row of the map of every token chooses, too
         norm = chosen_norm(view, statistics.names)
@@ -44,14 +47,6 @@ def main(view: View) -> None:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
     st.caption(placement(view, len(statistics.names)))
-    links.button(
-        "pre_post",
-        "Residual stream: pre-norm against post-norm",
-        "compare",
-        "to-stream",
-        {"sides": "stream"},
-        type="tertiary",
-    )
 
 
 def name_of(view: View) -> str:

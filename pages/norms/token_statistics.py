@@ -9,7 +9,7 @@ from pages.components import on_click, plot
 from pages.core.inputs.input_words import words_of
 from pages.core.stores import input_kinds
 from pages.core.view import MapParams, ViewParams, selection, token_rows
-from pages.core.widgets import answer
+from pages.core.widgets import adjust, answer
 from pages.core.words import about, number, plain, references
 from pages.norms.params import MOMENTS, STATISTICS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
@@ -25,7 +25,7 @@ def overview(selected: Selected) -> Figures:
     view, statistics = selected.view, selected.statistics
     names, labels = statistics.names, view.trace.labels
     part = token_rows.part(len(labels), view.i, "norms")
-    with st.container(key="controls-norms", horizontal=True):
+    with adjust.drawer("norms"):
         moment = state.segmented(Params.moment, "Vectors", MOMENTS)
         statistic = state.segmented(Params.statistic, "Statistic", STATISTICS)
         scale = state.segmented(

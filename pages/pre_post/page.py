@@ -1,17 +1,20 @@
-"""Pre-norm vs post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
+"""Pre/post-norm: one sentence in both placements, the residual stream, and what training makes of it."""
 
 from functools import partial
 
 import streamlit as st
 
+from encoder import causal
 from encoder.figures.numbers import three_digits
 from encoder.figures.placements import PLACEMENT_NAMES
 from encoder.measure.residual_stream import measure, output_agreement
 from encoder.model.layers import NORM_NAMES
 from pages.components.button import button
 from pages.core.frame.frame import heading, show
+from pages.core.inputs.input_words import words_of
 from pages.core.view import View, ViewParams, norm_pair
-from pages.core.words import about, errors_said, glossary, number, plain
+from pages.core.widgets import norm_parts
+from pages.core.words import about, errors_said, glossary, plain
 from pages.pre_post import recorded
 from pages.pre_post.attention import attention
 from pages.pre_post.diagrams import diagrams
@@ -19,13 +22,10 @@ from pages.pre_post.params import Params
 from pages.pre_post.residual_stream import residual_stream
 from pages.state import next_page, state
 
-#: Three stages of one question: does the place of the norms matter?
-STAGES = {"heads": "1 Same sentence, both placements", "stream": "2 Residual stream", "curves": "3 Training"}
-
 
 def main(view: View) -> None:
-    heading()
-    part = state.segmented(Params.sides, "Stage", STAGES, label_visibility="collapsed")
+    with heading():
+        part = norm_parts.choose(Params.sides, state.newest(Params.sides))
     if part == "curves":
         glossary.opening("Does the place of the norms decide whether an encoder learns? 12 layers, recorded.")
         with errors_said(st.info, icon=None):
@@ -37,6 +37,14 @@ def main(view: View) -> None:
         introduction(traces, part)
         draw = attention if part == "heads" else residual_stream
         draw(view, traces)
+        if traces.pair.kind == "rewired":
+            button(
+                "Show two encoders that were both trained",
+                "compare",
+                "show-twins",
+                partial(state.put, ViewParams.model, norm_pair.PAIRS[0]),
+                type="tertiary",
+            )
     with st.expander("Where the norms are, and which one is “the Transformer”", icon=":material/help:"):
         diagrams(view.loaded.config.n_layers, NORM_NAMES[view.loaded.config.norm_kind])
         st.markdown(about.text(__file__, "Which one is “the Transformer”"))
@@ -47,20 +55,19 @@ def introduction(traces: norm_pair.PairTraces, part: str) -> None:
     """The stage in one line: what differs between the two sides, or the growth of the residual stream."""
     glossary.opening(what_differs(traces) if part == "heads" else growth(traces))
     if traces.pair.kind == "rewired":
-        agreement = traces.of_both("agreement", output_agreement)
-        with st.container(horizontal=True, vertical_alignment="center", key="rewired"):
-            st.markdown(
-                f"Mean cosine between the outputs of both sides: **{number(agreement)}** (1: same direction, 0: "
-                "orthogonal).",
-                width="content",
-            )
-            button(
-                "Show two encoders that were both trained",
-                "compare",
-                "show-twins",
-                partial(state.put, ViewParams.model, norm_pair.PAIRS[0]),
-                type="tertiary",
-            )
+        st.markdown(agreement(traces), width="content", help="1: same direction, 0: orthogonal.")
+
+
+def agreement(traces: norm_pair.PairTraces) -> str:
+    """How much the outputs of both sides agree: token by token, and in the vector of the whole input, as on Model."""
+    tokens = traces.of_both("agreement", output_agreement)
+    (original,) = (placement for placement, spec in traces.pair.specs.items() if spec.norm == "trained")
+    side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
+    vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
+    return (
+        f"Cosine between both sides: **{three_digits(tokens)}** (mean over the tokens’ outputs), "
+        f"**{three_digits(vector)}** (vector of the whole {words_of(side.trace).input}, as on Model)."
+    )
 
 
 def growth(traces: norm_pair.PairTraces) -> str:

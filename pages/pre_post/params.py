@@ -1,4 +1,4 @@
-"""The values of the page “Pre-norm vs post-norm” in the address."""
+"""The values of the page “Pre/post-norm” in the address."""
 
 from pages.state import Param, choice, flag, state
 

@@ -57,13 +57,13 @@ def pages_outside_the_bar_are_one_click_or_a_search_away(page: Page) -> None:
     page.locator(".enc-tools").get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", level=1).wait_for()
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name=re.compile("Search")).fill("attention by hand")
+    page.get_by_role("combobox", name=re.compile("Search")).fill("by hand")
     page.get_by_role("option").filter(has_text="Page").first.click()
-    page.get_by_role("heading", name="Attention by hand", level=1).wait_for()
+    page.get_by_role("heading", name="By hand", level=1).wait_for()
     bar(page).get_by_role("button", name="Learn").click()
     bar(page).get_by_role("link", name="Lessons").click()
-    page.locator(".stMain").get_by_role("link", name=re.compile("Attention by hand")).click()
-    page.get_by_role("heading", name="Attention by hand", level=1).wait_for()
+    page.locator(".stMain").get_by_role("link", name=re.compile("By hand")).click()
+    page.get_by_role("heading", name="By hand", level=1).wait_for()
 
 
 def the_bar_by_keys(page: Page) -> None:

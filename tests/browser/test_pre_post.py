@@ -74,10 +74,10 @@ def test_training_stops_continues_and_ends_with_the_page_while_a_word_is_hidden(
     expect(button(page, "Stop")).to_have_count(0)
 
 
-def test_compare_both_opens_the_page_and_a_head(visit: Callable[..., Page]) -> None:
+def test_the_page_opens_a_head_in_both(visit: Callable[..., Page]) -> None:
     page = visit("/?model=scratch&layers=2&heads=2&width=16&ffn=16&text=one+two+three")
-    page.locator(".st-key-input-norm").get_by_role("link", name="Both").click(timeout=PATIENCE)
-    page.get_by_role("heading", name="Pre-norm vs post-norm").wait_for(timeout=PATIENCE)
+    open_page(page, "Pre/post-norm")
+    page.get_by_role("heading", name="Pre/post-norm").wait_for(timeout=PATIENCE)
     page.wait_for_url(re.compile(r"/pre_post\?"))
     settle(page)
     page.get_by_role("heading", name="L0 H1 in both").or_(page.get_by_role("heading", name="L0 H0 in both")).wait_for()

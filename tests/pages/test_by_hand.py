@@ -1,4 +1,4 @@
-"""The page “Attention by hand” by AppTest: its numbers, links with changed numbers, the mistakes of the notes."""
+"""The page “By hand” by AppTest: its numbers, links with changed numbers, the mistakes of the notes."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:
 @pytest.mark.parametrize(
     ("page", "lesson", "title"),
     [
-        ("model", "06-feed-forward-and-residual-stream", "The model at work"),
-        ("heads", "06-feed-forward-and-residual-stream", "The model at work"),  # of another page
+        ("model", "06-feed-forward-and-residual-stream", "Model"),
+        ("heads", "06-feed-forward-and-residual-stream", "Model"),  # of another page
         ("model", "01-tokens", None),  # the page waits for an answer
     ],
 )

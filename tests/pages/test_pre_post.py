@@ -1,4 +1,4 @@
-"""“Pre-norm vs post-norm” under AppTest: its three parts, their numbers, and the ways to the page."""
+"""“Pre/post-norm” under AppTest: its three parts, their numbers, and the ways to the page."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from encoder.train import curves
 from pages.core.words import formulas
 from pages.pre_post import diagrams
 from tests.pages.apps import assert_well, charts, visit, written
+from tests.pages.test_model import picture
 
 pytestmark = pytest.mark.sample(3, "another address or input of the same page")
 
@@ -88,12 +89,11 @@ def test_any_text_opens() -> None:
         assert_well(visit("pre_post", text=text, **UNTRAINED))
 
 
-def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
+def test_the_placement_comes_back_after_the_page() -> None:
     app = visit(text="one two", norm="pre")
-    assert "Both" in [link.proto.label for link in app.get("page_link")]
     app.switch_page("pages/pre_post/page.py").run()
     assert_well(app)
-    assert app.title[0].value == "Pre-norm vs post-norm"
+    assert app.title[0].value == "Pre/post-norm"
     assert not [control for control in app.segmented_control if control.key == "view:norm"]
     assert "instead of" not in written(app), "the placement chosen elsewhere does not count here"
     app.switch_page("pages/heads/page.py").run()
@@ -106,7 +106,7 @@ def test_the_choice_of_both_leads_there_and_the_placement_comes_back() -> None:
 def test_an_old_link_with_both_opens_the_page(model: dict[str, str]) -> None:
     app = visit(norm="both", **model)
     assert_well(app)
-    assert app.title[0].value == "Pre-norm vs post-norm"
+    assert app.title[0].value == "Pre/post-norm"
     app.switch_page("pages/heads/page.py").run()
     assert_well(app)
     assert app.segmented_control(key="view:norm").value == ("post" if model else "trained")
@@ -172,3 +172,31 @@ def test_a_page_says_what_moving_the_norms_changed_most() -> None:
         assert "largest change here" not in written(visit("heads", norm=norm, **query))
     assert "largest change here" in written(visit("heads", norm="pre", **UNTRAINED | {"text": text}))
     assert "largest change here" not in written(visit("heads", norm="post", **UNTRAINED | {"text": text}))
+
+
+def test_model_and_this_page_show_the_same_two_numbers_for_moved_norms() -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    model = encoder.load("minilm", device="cpu")
+    moved = model.with_norm_placement("pre")
+    one, other = model.trace(text), moved.trace(text)
+    tokens = residual_stream.output_agreement(one, other)
+    _, vector = causal.outcomes_of(model, one, [other], causal.SentenceVector())
+    said = written(visit("pre_post", text=text))
+    assert f"**{three_digits(tokens)}** (mean over the tokens" in said
+    assert f"**{three_digits(vector)}** (vector of the whole" in said
+    effect = picture(visit("model", norm="pre", text=text))["effect"]
+    assert three_digits(tokens) in effect
+    assert three_digits(vector) in effect
+
+
+def test_norms_are_a_part_of_the_page_and_a_page_of_their_own() -> None:
+    app = visit("pre_post", model="twin-pre", text="the cat sat")
+    parts = app.segmented_control(key="norm-parts")
+    assert parts.value == "heads"
+    parts.set_value("norms").run()
+    assert_well(app)
+    assert app.title[0].value == "Norms"
+    app.segmented_control(key="norm-parts").set_value("stream").run()
+    assert_well(app)
+    assert app.title[0].value == "Pre/post-norm"
+    assert app.segmented_control(key="norm-parts").value == "stream"
