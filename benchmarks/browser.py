@@ -42,7 +42,7 @@ def run(*, lengths: Sequence[int], long: Sequence[int], repeats: int, rounds: in
     # First, as loading the reference model takes seconds and much memory once.
     subjects.minilm()
     with serving.chromium() as browser, serving.app() as app:
-        visitor = SimulatedVisitor(browser, f"{app.url}/?text={quote(words(16, seed=1))}")
+        visitor = SimulatedVisitor(browser, f"{app.url}/heads?text={quote(words(16, seed=1))}")
         yield visitor.first_visit()
         yield from vitals.figures(browser, app, repeats)
         for n_tokens in lengths:

@@ -53,7 +53,7 @@ def observed(app: serving.App) -> Template:
         socket.on("framesent", lambda frame: frames.append(frame) if isinstance(frame, bytes) else None)
 
     with serving.chromium() as browser:
-        visitor = SimulatedVisitor(browser, f"{app.url}/?text={quote(words(16, seed=2))}", listen)
+        visitor = SimulatedVisitor(browser, f"{app.url}/heads?text={quote(words(16, seed=2))}", listen)
         visitor.type_sentence(words(TOKENS, seed=3))
         visitor.next_head()
         visitor.page.locator(".heatmaplayer").first.click(force=True)

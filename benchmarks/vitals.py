@@ -13,7 +13,7 @@ from tests.conftest import settle
 
 LARGEST_PAINT_SECONDS, SHIFT, NEXT_PAINT_SECONDS = 1.5, 0.05, 0.2
 #: A head's map, with a sentence of 12 tokens in it.
-HEADS = "/?text=The+cat+sat+on+the+mat+because+it+was+tired."
+HEADS = "/heads?text=The+cat+sat+on+the+mat+because+it+was+tired."
 TOKENS = 12
 CELLS = '[aria-roledescription="heat map"] .nsewdrag'
 #: After a page has settled, late shifts and paints are waited for.

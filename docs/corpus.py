@@ -64,7 +64,7 @@ def misleading(atlas: Atlas) -> tuple[float, float, int]:
 def _misleading(atlases: list[Atlas]) -> str:
     lines = [
         "\n## How often one sentence misleads\n",
-        "A head has a type by one sentence, or by the means over all (default thresholds of the page Head types).\n",
+        "A head has a type by one sentence, or by the means over all (default thresholds of the page Heads).\n",
         "| model | head types over the corpus | of these, one sentence misses | of the types that one sentence shows, "
         "the corpus does not confirm |",
         "|:--|--:|--:|--:|",

@@ -167,7 +167,7 @@ def moving(browser: Any, url: str) -> Iterator[tuple[Image.Image, int]]:
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
     context.set_default_timeout(120_000)
     page = context.new_page()
-    page.goto(f"{url}/?text=Hello")
+    page.goto(f"{url}/heads?text=Hello")
     wait(page)
     page.evaluate(POINTER)
     size = (SHOWN_WIDTH, round(height * SHOWN_WIDTH / width))

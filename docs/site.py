@@ -1,5 +1,6 @@
 """`python -m docs.site [FOLDER]` makes the site, by default in `site/`: static files for any web server."""
 
+import argparse
 import html
 import sys
 from dataclasses import asdict
@@ -54,7 +55,7 @@ def pages() -> list[SitePage]:
         ),
         SitePage(
             "pre_post",
-            "Pre-norm vs post-norm",
+            "Pre/post-norm",
             "How does the norm of the residual stream grow in each?",
             controls(TEXTS[:1], SENTENCES) + drawings("pre", "post", below=True),
             app="pre_post",
@@ -130,7 +131,9 @@ def shared() -> dict[str, object]:
 
 def main() -> None:
     """Make the site."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "site")
+    parser = argparse.ArgumentParser(prog="python -m docs.site", description="Make the site: files for any web server.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="by default site/")
+    folder = parser.parse_args().folder
     write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared())
     for name in LESSONS:
         (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")

@@ -49,17 +49,17 @@ BUNDLED = {
     "twin-pre": _ours("twin-pre", "Twin, pre-norm", "twins"),
     "twin-post": _ours("twin-post", "Twin, post-norm", "twins"),
     # The same on images of handwritten digits (recipes/digits).
-    "digits-pre": _ours("digits-pre", "Digits (images), pre-norm", "digits", "image"),
-    "digits-post": _ours("digits-post", "Digits (images), post-norm", "digits", "image"),
+    "digits-pre": _ours("digits-pre", "Digits, pre-norm (images)", "digits", "image"),
+    "digits-post": _ours("digits-post", "Digits, post-norm (images)", "digits", "image"),
     # Encoder-decoders that write dates and numbers (recipes/dates).
-    "dates-pre": _ours("dates-pre", "Dates (encoder-decoder), pre-norm", "dates"),
-    "dates-post": _ours("dates-post", "Dates (encoder-decoder), post-norm", "dates"),
+    "dates-pre": _ours("dates-pre", "Dates, pre-norm (decoder)", "dates"),
+    "dates-post": _ours("dates-post", "Dates, post-norm (decoder)", "dates"),
     # CLIP in small: the same images with captions of them (recipes/digit_words).
-    "digit-words": _ours("digit-words", "Digits and words (pair)", "digits", "text", "image"),
+    "digit-words": _ours("digit-words", "Digits and captions", "digits", "text", "image"),
     # AST, on digits that a synthesiser says (recipes/spoken).
-    "spoken-digits": _ours("spoken-digits", "Spoken digits (sound)", "digits", "sound"),
+    "spoken-digits": _ours("spoken-digits", "Spoken digits", "digits", "sound"),
     # The same recordings with captions of them (recipes/spoken_words).
-    "spoken-words": _ours("spoken-words", "Spoken digits and words (pair)", "digits", "text", "sound"),
+    "spoken-words": _ours("spoken-words", "Spoken digits, captions", "digits", "text", "sound"),
 }
 
 

@@ -17,7 +17,7 @@ from pages.components import on_click, plot, plot_window
 from pages.contribution.params import Params
 from pages.core.inputs.input_words import InputWords, words_of
 from pages.core.view import MapParams, View, ViewParams, map_window, maps, selection
-from pages.core.widgets import Export, answer, place, title
+from pages.core.widgets import Export, adjust, answer, place, title
 from pages.core.words import about, formulas, gestures, plain, references, token_names
 from pages.state import state
 
@@ -68,7 +68,7 @@ def show(view: View) -> Export:
 
 
 def _controls(words: InputWords) -> None:
-    with st.container(key="controls-norm-weighted", horizontal=True, gap="medium"):
+    with adjust.drawer("norm-weighted"):
         state.segmented(
             Params.weighted,
             "Map",

@@ -96,7 +96,7 @@ def test_the_keyboard_alone_opens_a_head_pins_it_and_selects_words(visit: Callab
 
 @pytest.mark.slow("counts what is sent for several heads")
 def test_another_head_does_not_send_the_small_maps_again(visit: Callable[..., Page]) -> None:
-    page = visit(f"/?{urlencode({'text': 'word'})}")
+    page = visit(f"/heads?{urlencode({'text': 'word'})}")
     came: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: came.append(len(frame))))
     page.goto(f"{page.url.split('?')[0]}?{urlencode({'text': sentence(64), 'layer': 0})}")

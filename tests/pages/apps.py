@@ -31,9 +31,9 @@ def visit(page: str | None = None, *, closed: bool = False, at_front: bool = Fal
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     for name, value in query.items():
         app.query_params[name] = value
-    for part in () if closed else ("options", "settings", "thresholds", "take", "input", "architecture"):
+    for part in () if closed else ("options", "grid", "settings", "thresholds", "take", "input", "architecture"):
         app.session_state[f"{KEY}{part}"] = True
-    if at_front or (page is None and query):  # with a view, "/" opens Heads, as it always has
+    if at_front:
         return app.run()
     app._page_hash = calc_hash(page or "heads")  # as in a browser: no other page runs first, as `switch_page` needs it
     return app.run()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -466,9 +468,16 @@ def test_the_first_step_opens_unless_a_former_address_names_another() -> None:
 
 def test_a_part_that_is_gone_opens_its_page() -> None:
     view = {"page": "head_types", "layer": "1"}
-    assert current({**view, "find": "map", "points": "role"}) == view
-    assert is_former("head_types", {"find": "map"})
-    assert not is_former("head_types", {"find": "table"})
+    assert current({**view, "find": "map", "points": "role"}) == {"page": "heads", "layer": "1", "all_heads": "roles"}
+
+
+@pytest.mark.parametrize("name", ["head_types", "find"])
+def test_head_types_are_a_part_of_heads(name: str) -> None:
+    assert current({"page": name}) == {"page": "heads", "all_heads": "roles"}
+    assert current({"page": name, "find": "table", "i": "2"}) == {"page": "heads", "i": "2", "all_heads": "table"}
+    assert current({"page": "head_atlas"}) == {"page": "heads", "all_heads": "corpus"}
+    assert is_former("head_types", {"find": "table"})
+    assert not is_former("heads", {"all_heads": "table"})
 
 
 def test_former_views_name_pages_and_values_that_exist() -> None:
@@ -479,3 +488,20 @@ def test_former_views_name_pages_and_values_that_exist() -> None:
         assert set(view) <= set(state.params), name
         for value, text in view.items():
             assert state.params[value].parse(text) is not None, (name, value)
+
+
+def test_a_text_in_the_first_address_opens_the_first_page_and_a_head_opens_heads() -> None:
+    assert visit(at_front=True, text="hello world").title[0].value == visit(at_front=True).title[0].value
+    for name, value in (("layer", "1"), ("view", "lines"), ("special", "zero")):
+        assert visit(at_front=True, text="hello world", **{name: value}).title[0].value == "Heads"
+
+
+def test_a_page_has_one_name_in_the_bar_its_title_and_its_address() -> None:
+    tree = ast.parse((ROOT / "app.py").read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Page"]
+    for call in calls:
+        folder, title, _, _, *short = (ast.literal_eval(value) for value in call.args)
+        address = re.sub(r"[-/ ]", "_", title.lower()).removesuffix("_norm")
+        assert folder == "similarity" or (not short and (address == folder or folder == "training")), title
+    assert visit("by_hand").title[0].value == "By hand"
+    assert visit("pre_post", model="twin-pre").title[0].value == "Pre/post-norm"

@@ -24,11 +24,13 @@ from pages.core.inputs import chosen_input, edited, long_text, unknown_words
 from pages.core.stores import cache, estimates, model_store
 from pages.core.view import View, ViewParams, first_view, maps, model_spec, norm_change, output, padded, typed_text
 from pages.core.view.view import PAGE_BOTH, PAGE_TAKES
-from pages.core.widgets import glossary_panel
+from pages.core.widgets import adjust, glossary_panel
 from pages.core.words import glossary, plain, say_error
 from pages.state import state
 from pages.state.url_state import HOME
 
+#: What an address may open at any page: the names of a text and a model.
+OF_EVERY_PAGE = {"text", "pair", "model", "source", "norm"}
 _VIEW, _OPEN, _PAGES = "_current_view", "_open_page", "_pages_of_last_runs"
 #: A pass of so many operations takes less than the half second after which Streamlit draws a spinner.
 QUICK_FLOPS = 10**10
@@ -55,8 +57,11 @@ def import_params() -> None:
 
 
 def is_former_home() -> bool:
-    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view."""
-    asked = set(st.query_params) & (set(state.params) - state.of_any_page())
+    """Whether the address is an old link to “Heads”, which opened at "/": a first visit with a view of it.
+
+    A text and a model are not a view: "/?text=hello" opens the page at "/".
+    """
+    asked = set(st.query_params) & (set(state.params) - state.of_any_page() - OF_EVERY_PAGE)
     return not state.has_begun() and bool(asked) and HOME not in st.query_params
 
 
@@ -134,24 +139,24 @@ def was_here() -> bool:
 def _with_input(draw: Callable[[], None], area: DeltaGenerator, entry: Page) -> None:
     with area, st.container(key="input", horizontal=True, gap="xsmall"):
         place_of_input = st.container(key="input-itself", gap="xsmall")
-        with st.container(key="input-model", horizontal=True, gap="xsmall"):
-            input_row.model_controls()
-            input_row.tower_controls()
+        # On a phone one row, which scrolls to the side: the picture begins on the first screen.
+        with st.container(key="input-controls", horizontal=True, gap="xsmall"):
+            with st.container(key="input-model", horizontal=True, gap="xsmall"):
+                input_row.model_controls()
+                input_row.tower_controls()
+            slots = Slots(
+                norm=st.container(key="input-norm", horizontal=True, gap="xsmall", vertical_alignment="center"),
+                head=st.container(key="input-place", horizontal=True),
+                settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
+                windows=area.container(key="input-windows"),
+            )
         with place_of_input:
             input_row.input_controls()
-        slots = Slots(
-            norm=st.container(key="input-norm", horizontal=True, gap="xsmall", vertical_alignment="center"),
-            head=st.container(key="input-place", horizontal=True),
-            settings=st.container(key="input-more", horizontal=True, gap="xsmall"),
-            windows=area.container(key="input-windows"),
-        )
-        with slots.settings:
-            input_row.options()
     view = _view(area, entry, slots)
     if view is not None:
         _draw(draw, view, area, entry)
     with slots.settings:
-        settings.controls(st.session_state.get(_VIEW))
+        settings.controls(st.session_state.get(_VIEW), input_row.options)
 
 
 def _draw(draw: Callable[[], None], view: View, area: DeltaGenerator, entry: Page) -> None:
@@ -188,6 +193,7 @@ def heading(about: str = "") -> DeltaGenerator:
         title = f"{entry.title} :orange-badge[norms moved]" if moved else entry.title
         st.title(title, anchor=False, help=moved or None, width="content")
         glossary.question(entry.help, about)
+    adjust.next_to(row)
     return row
 
 

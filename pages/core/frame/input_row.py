@@ -28,7 +28,7 @@ from pages.core.view.view import (
     shows_both_norms,
 )
 from pages.core.widgets import examples
-from pages.state import Param, links, state
+from pages.state import Param, state
 
 _TEXT_BEFORE = "_text_before_trained"
 #: The first sentence of the model of digits and words.
@@ -70,7 +70,7 @@ def sentence_controls() -> None:
     if state.newest(ViewParams.pair):
         _second_sentence()
     if state.too_long_for_url(ViewParams.text):
-        st.caption("The sentence is too long for a link: a copied link opens without it. This tab keeps it.")
+        st.caption("The sentence is too long for a link: only this tab opens it. For other people, export a report.")
 
 
 def _second_sentence() -> None:
@@ -88,15 +88,11 @@ def options() -> None:
     """What a sentence may be besides: an example, and one of two."""
     if chosen_input.kind() != "text":
         return
-    part = popover("Examples", "input")
-    if part is None:
-        return
-    with part:
-        look = {"placeholder": "Choose a sentence", "label_visibility": "visible"}
-        examples.draw(__file__, example_group(), "example", then=clear, **look)
-        if not state.newest(ViewParams.pair):
-            st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
-            _second_sentence()
+    look = {"placeholder": "Choose a sentence", "label_visibility": "visible"}
+    examples.draw(__file__, example_group(), "example", then=clear, **look)
+    if not state.newest(ViewParams.pair):
+        st.caption("A second sentence: the model then processes both as a pair, [CLS] A [SEP] B [SEP].")
+        _second_sentence()
 
 
 def tower_controls() -> None:
@@ -179,7 +175,7 @@ def awaits_source() -> bool:
 
 
 def norm_controls(spec: ModelSpec | None) -> None:
-    """The placement of the norms, and a link to both. spec: of the model; None: there is none."""
+    """The placement of the norms. spec: of the model; None: there is none."""
     norm = state.newest(ViewParams.norm)
     if shows_both_norms() or (
         spec is not None and model_store.takes(spec) in ("maps", "cross")
@@ -199,7 +195,6 @@ def norm_controls(spec: ModelSpec | None) -> None:
     state.segmented(
         ViewParams.norm, "Norm placement", titles, width="content", wrap=False, label_visibility="collapsed"
     )
-    links.link("pre_post", "Both", "compare")
 
 
 def _untrained_controls() -> None:

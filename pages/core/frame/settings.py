@@ -1,9 +1,11 @@
-"""The drawer “Settings”: colours, device, precision, and what the model uses of the machine."""
+"""The drawer “Examples and settings”: sentences to try, colours, device, precision, and the memory in use."""
+
+from collections.abc import Callable
 
 import streamlit as st
 
 from encoder.model.device import DTYPES, available_devices, memory_in_use
-from pages.components.lazy import popover
+from pages.components.lazy import KEY, popover
 from pages.core.stores import cache, sizes
 from pages.core.view import View, ViewParams
 from pages.core.view.view import COLOURS
@@ -20,12 +22,17 @@ def check_device() -> None:
         state.put(ViewParams.device, "auto")
 
 
-def controls(view: View | None) -> None:
-    """Colours of the maps; where and with which precision the model runs; its size and memory."""
-    part = popover("Settings", "settings", icon=":material/settings:")
+def controls(view: View | None, examples: Callable[[], None]) -> None:
+    """Examples; colours of the maps; where and with which precision the model runs; its size and memory.
+
+    examples: draws them, and what else a sentence may be.
+    """
+    part = popover("Examples and settings", "settings", icon=":material/tune:")
     if part is None:
         return
     with part:
+        with st.container(key=f"{KEY}input"):
+            examples()
         state.bound(st.selectbox, ViewParams.colours, "Colours of the maps", COLOURS, format_func=str.title)
         offered = ("auto", *available_devices())
         state.bound(

@@ -1,4 +1,4 @@
-"""Two maps and their difference, the line above them, and their export. Heads and Pre-norm vs post-norm draw them."""
+"""Two maps and their difference, the line above them, and their export. Heads and Pre/post-norm draw them."""
 
 import math
 from collections.abc import Callable, Mapping
