@@ -27,7 +27,7 @@ ROOMS = "ENCODERSCOPE_ROOMS"
 #: As in pages/core/server/guard.py.
 HOSTS, FRAMES = "ENCODERSCOPE_HOSTS", "ENCODERSCOPE_FRAME_ANCESTORS"
 SHARED = "ENCODERSCOPE_SHARED"
-#: The address that a front listens on, as in pages/teaching/desk/invite.py.
+#: The address that a front listens on, as in pages/teaching/stage/invite.py.
 FRONT = "ENCODERSCOPE_FRONT"
 #: glibc keeps 128 MB of freed memory, and all blocks below 32 MB, for a process's next use. By default it returns a
 #: freed trace to the system, and the next trace fetches it again page by page (10% more time at 512 tokens). Each run

@@ -12,9 +12,10 @@ from pages.core.words.markdown import plain, say_error
 from pages.state.links import next_page
 from pages.state.url_state import state
 from pages.teaching.desk import desk
-from pages.teaching.desk.strip import spaced
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import RoomError, session
+from pages.teaching.rooms.room import spaced
+from pages.teaching.stage import invite
 
 _CODE, _NICKNAME, _NAMED = "classroom:code", "classroom:nickname", "_classroom_named"
 
@@ -35,7 +36,10 @@ def main() -> None:
         st.markdown(
             f"You are in room **{spaced(own.code)}**" + (f" as **{plain(own.nickname)}**." if own.nickname else ".")
         )
-        st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore by yourself.")
+        if now.view:
+            st.markdown("Your screen follows the teacher. “Look around” at the lower edge lets you explore.")
+        else:
+            st.markdown("Wait here: your screen follows the teacher as soon as the first page or question is shown.")
         button("Leave the room", "logout", "classroom:leave", session.leave)
 
 
@@ -45,6 +49,12 @@ def _door() -> None:
     except RoomError as error:
         say_error(error, st.info, icon=":material/block:")
         return
+    if not invite.is_reachable():
+        st.warning(
+            "This server answers only this computer, so no phone can join. Ask who started it to open it to your "
+            "network first: the guide “A classroom” says how in ten minutes.",
+            icon=":material/wifi_off:",
+        )
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.header("Join a room", anchor=False)

@@ -4,7 +4,7 @@ import { roomNews } from "./room_news.js";
 import { eventId, unpack } from "../../encoder/drawing/shared.js";
 import { mounted } from "./mounted.js";
 
-const PAUSE = 700; // milliseconds: thirty may answer at once
+const PAUSE = 300; // milliseconds: thirty may answer at once
 const LOST = 2000; // milliseconds after which another part no longer waits for this one's run
 
 class RoomRefresh {

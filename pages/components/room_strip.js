@@ -50,6 +50,10 @@ class RoomStrip {
     this.hear = (news) => this.take(news);
     roomNews().listeners.add(this.hear);
     this.ticking = setInterval(() => this.tick(), 100);
+    this.touch = ({ target }) => {
+      if (target.closest?.('[class*="st-key-ballot"] :is(button, label)')) navigator.vibrate?.(12);
+    };
+    document.addEventListener("click", this.touch);
   }
 
   /** @param {Component} component */
@@ -67,13 +71,14 @@ class RoomStrip {
     this.words.textContent = header.words;
     this.buttons.replaceChildren(...header.buttons.map((button) => this.button(button)));
     document.documentElement.classList.toggle("enc-joins", header.asks);
+    document.documentElement.classList.toggle("enc-on-wall", header.wall);
     if (header.asks) {
       this.asksAt = performance.now() + AGAIN * (1 + Math.random());
       return;
     }
-    if (header.member || header.key) {
+    if (header.member || header.key || header.wall) {
       const { member, waiting, key } = header;
-      keepSeat(header.code, member ? { member, waiting } : { key });
+      if (!header.wall) keepSeat(header.code, member ? { member, waiting } : { key });
       const place = `_rooms/${header.code}?${new URLSearchParams({
         member: header.member,
         desk: header.desk ? "1" : "",
@@ -182,8 +187,9 @@ class RoomStrip {
 
   destroy() {
     clearInterval(this.ticking);
+    document.removeEventListener("click", this.touch);
     roomNews().leave(this.hear);
-    document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight");
+    document.documentElement.classList.remove("enc-in-room", "enc-joins", "enc-spotlight", "enc-on-wall");
     this.root.remove();
   }
 }

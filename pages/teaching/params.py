@@ -1,6 +1,6 @@
 """The values of a class in the address. They stay while the reader goes from page to page."""
 
-from pages.state import Param, state, string, whole_number
+from pages.state import Param, flag, state, string, whole_number
 
 
 @state.register
@@ -14,6 +14,7 @@ class LessonParams:
 @state.register
 class RoomParams:
     """code: of the room that this session is in, so that a reload comes back to it, or that a link invites to; "" for
-    none. A copied link has no room."""
+    none. A copied link has no room. wall: whether this screen is the room's wall, for a projector."""
 
     code: Param[str] = string(url="room", public="no link has it", in_links=False, any_page=True)
+    wall: Param[bool] = flag(any_page=True)

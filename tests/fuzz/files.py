@@ -24,9 +24,9 @@ from encoder.train import single_file
 from encoder.train.settings import TaskSettings
 from encoder.train.task_model import TaskModel, TrainedTask
 from pages.base.access import limits
-from pages.teaching.desk.results import rows
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Asked, Member, Room, new_room
+from pages.teaching.stage.results import rows
 from tests.fuzz.checkpoints import VALUES, Found, bounded, places
 from tests.fuzz.texts import PARTS, text_of
 

@@ -14,13 +14,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state import kept
-from pages.teaching.desk import desk, results, strip, votes
+from pages.teaching.desk import desk, strip
 from pages.teaching.lessons import codes
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import read_question
 from pages.teaching.rooms import Member, MemoryStore, Room, StoreUnavailable, ask, session
 from pages.teaching.rooms.events import Tries
 from pages.teaching.rooms.store import RoomError
+from pages.teaching.stage import results, votes
 from tests.pages.apps import sentences, visit, words
 
 TEXT = "The keys to the cabinet are old."

@@ -17,7 +17,7 @@ html {
   @media (min-width: 1600px) { --enc-type: 1.85; }
   [data-testid="stHeader"], [data-testid="stLayoutWrapper"]:has(> .st-key-page-names),
   .st-key-input-more { display: none !important; }
-  .stMainBlockContainer { padding: 1rem 2rem 4rem !important; }
+  .stMainBlockContainer { padding: 1rem 3.5rem 1rem 2rem !important; }
   .stMain :is(p, li, label, small, button, summary, td, th, input, textarea) { font-size: max(1em, 0.875rem); }
 }
 </style>"""

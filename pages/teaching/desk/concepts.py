@@ -8,11 +8,11 @@ import streamlit as st
 
 from pages.components.button import button
 from pages.core.words import references
-from pages.teaching.desk import results
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, concept_test, misconceptions, read_question
 from pages.teaching.rooms import Asked, Room, ask, session
 from pages.teaching.rooms.store import late_answers
+from pages.teaching.stage import results
 
 #: What the students read above the items.
 ASK = "Ten questions about attention. Choose one answer for each; the result has no mark and no name."

@@ -17,32 +17,49 @@ from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
 from pages.state import links
-from pages.teaching.desk import asking, concepts, hidden, invite, question_box, results, votes
+from pages.teaching.desk import asking, concepts, hidden, question_box
 from pages.teaching.lessons import library, path
 from pages.teaching.lessons.lesson import Lesson
-from pages.teaching.params import LessonParams
-from pages.teaching.questions import Look, Question
+from pages.teaching.params import LessonParams, RoomParams
+from pages.teaching.questions import Look, Question, controls
 from pages.teaching.rooms import Asked, Member, Room, RoomError, follow, from_files, session
 from pages.teaching.rooms.session import Seat
 from pages.teaching.rooms.store import late_answers
+from pages.teaching.stage import invite, outcome, results, votes
+from pages.teaching.stage.asked import read
+
+#: Answers whose reasons the teacher may ask for, and names for each.
+MOST_ASKED = 3
 
 
 def draw(own: Seat, now: Room) -> None:
-    """The whole desk."""
-    if st.toggle("Code for the projector", key="desk:large"):
-        invite.draw(now, large=True)
-        return
-    left, right = st.columns([3, 5], gap="large")
-    with left:
-        invite.draw(now, large=False)
-        _members()
-        _controls(now)
-        _end(own)
-    with right:
+    """The whole desk: what comes next and what they answered; on a narrow screen this is above all else."""
+    main, side = st.columns([5, 3], gap="large")
+    with main:
         opened = _lesson(now)
         _question(now)
         if opened is not None:
             _script(*opened)
+    with side:
+        _invitation(now)
+        _members()
+        _controls(now)
+        _end(own)
+
+
+def _invitation(now: Room) -> None:
+    """The wall, and how to join: in sight until the first question."""
+    st.link_button(
+        "Open the wall",
+        f"?{RoomParams.code.name}={now.code}&{RoomParams.wall.name}=1",
+        icon=":material/cast:",
+        type="secondary" if now.asked else "primary",
+        help="A window for the projector: code, questions, answers and pictures, and nothing else.",
+    )
+    part = expander("How to join", "desk-join", icon=":material/qr_code:") if now.asked else st.container()
+    if part is not None:
+        with part:
+            st.html(invite.picture(now))
 
 
 # --- lesson -----------------------------------------------------------------------------------------------------------
@@ -168,13 +185,14 @@ def _answers(asked: Asked) -> None:
         return
     _refresh(now, "answers")
     try:
-        question, look = question_box.read(asked)
+        question, look = read(asked)
         st.markdown(f"**{plain(question.ask)}**")
         if asked.revealed:
-            results.truth(question, look)
+            outcome.truth(question, look)
         results.draw(now, asked, question, look)
         _late(now, asked, question, look)
         _advice(now, asked, question, look)
+        _whom(now, asked, question, look)
         if now.named:
             _who(now, asked)
     except EncoderError as error:
@@ -199,6 +217,20 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
         st.markdown(f"**{vote.right:.0%} right** of {len(vote.given)}. {votes.advice(vote.right)}")
 
 
+def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
+    if question.kind in ("draw", "test", "conclusion", "sentence") or look is None:
+        return
+    vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
+    members = session.store().members(now.code) if now.named else {}
+    ranked = sorted(vote.bars, key=lambda bar: (not bar.right, -bar.count))[:MOST_ASKED]
+    for bar in ranked if len(vote.bars) > 1 else ():
+        gave = [one for one, value in vote.given.items() if controls.answer_text(question, look, value) == bar.label]
+        names = [members[one].nickname for one in gave if one in members and members[one].nickname][:MOST_ASKED]
+        who = ", ".join(map(plain, names)) if names else f"who said it ({bar.count})"
+        st.caption(f"Ask why **{plain(bar.label)}**{' (right)' if bar.right else ''}: {who}")
+
+
 def _who(now: Room, asked: Asked) -> None:
     members, answered = session.store().members(now.code), session.store().answers(now.code, asked.id)
     missing = [one.nickname for one in present(members) if one.id not in answered]
@@ -213,7 +245,7 @@ def export(now: Room) -> bytes:
     for asked in (*now.past, *([now.question] if now.question else [])):
         came_late = late.pop(asked.id, {})
         if asked.definition["kind"] != "test":  # it has a table of its own, without names
-            about, vote = question_box.read(asked), 2 if asked.before else 1
+            about, vote = read(asked), 2 if asked.before else 1
             rows += results.rows(*about, session.store().answers(now.code, asked.id), members, vote)
             rows += results.rows(*about, came_late, members, vote, late=True)
     for name, given in sorted(late.items()):
@@ -228,11 +260,7 @@ def export(now: Room) -> bytes:
 
 def _refresh(now: Room, name: str) -> None:
     """Draw this part of the page again when members or answers change."""
-    try:
-        activity = session.store().pulse(now.code).activity
-    except RoomError:
-        activity = 0  # as soon as the store is back
-    room_refresh(activity, key=f"desk:refresh:{name}")
+    room_refresh(session.activity(now.code), key=f"desk:refresh:{name}")
 
 
 @st.fragment

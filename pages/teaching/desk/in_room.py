@@ -1,4 +1,8 @@
-"""What a room adds to every page: its question above the page, and its line at the window's lower edge."""
+"""What a room adds to every page: the face of this screen, and its line at the window's lower edge.
+
+A student has the ballot, the wall shows the question to all, and the teacher has both on her own page; the desk is a
+page of its own.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,7 +16,9 @@ from pages.state.url_state import state
 from pages.teaching.desk import question_box, strip
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import follow, session
+from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK
+from pages.teaching.stage import ballot, wall
 
 
 class InRoom:
@@ -30,22 +36,31 @@ class InRoom:
             st.rerun()  # with the teacher's view
         if session.awaits_seat():
             with self._question:
-                room = plain(strip.spaced(state.get(RoomParams.code)))
+                room = plain(spaced(state.get(RoomParams.code)))
                 st.info(f"Joining room {room} … {session.said()}", icon=":material/group:")
             yield False
             return
         follow.note_own_way(self.folder)
-        if self.folder == DESK:  # the teacher's desk has the question, and the lesson's script
-            own = session.seat()
-            with self._question:
-                yield own is None or own.teaches or question_box.draw()
-            return
         with self._question:
-            if session.seat() is None and (said := session.said()):
-                st.info(said, icon=":material/group_off:")
-            is_open = question_box.draw()
+            is_open = self._face()
+        if not is_open or self.folder == DESK:  # the desk has the lesson's script
+            yield is_open
+            return
         with lesson() as is_shown:
-            yield is_shown and is_open
+            yield is_shown
+
+    def _face(self) -> bool:
+        """Draw what this screen shows of the room's question; returns whether the page is drawn, too."""
+        own, now = session.seat(), session.room()
+        if own is None or now is None:
+            if self.folder != DESK and (said := session.said()):
+                st.info(said, icon=":material/group_off:")
+            return True
+        if own.wall:
+            return wall.draw(now)
+        if not own.teaches:
+            return ballot.draw(own, now)
+        return self.folder == DESK or question_box.draw(now)
 
     def after(self) -> None:
         """Publish what the teacher changed, then draw the line: it says which version this run has read."""

@@ -15,6 +15,7 @@ from pages.teaching.desk import hidden, question_box
 from pages.teaching.lessons import progress
 from pages.teaching.params import RoomParams
 from pages.teaching.rooms import Room, follow, session
+from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK, Seat
 
 KEY = "room-strip"
@@ -34,6 +35,7 @@ def draw(folder: str) -> None:
         "member": "",
         "key": "",
         "desk": False,
+        "wall": False,
         "words": "",
         "note": "",
         "timer": None,
@@ -48,7 +50,7 @@ def draw(folder: str) -> None:
         header |= _of_seat(own, now, folder)
         buttons = _teachers_buttons(now, folder) if own.teaches else _students_buttons(own, now)
         if not own.teaches:
-            hidden.hide(now.hidden)
+            hidden.hide(now.hidden, wall=own.wall)
     room_strip(header, buttons, key=KEY, on_event=_on_event)
 
 
@@ -59,7 +61,8 @@ def _of_seat(own: Seat, now: Room, folder: str) -> dict[str, Any]:
         "member": own.member,
         "waiting": json.dumps(session.waiting()),
         "key": own.key,
-        "desk": own.teaches,
+        "desk": own.teaches or own.wall,
+        "wall": own.wall,
         "words": _words(own, now),
         "note": "" if folder == DESK else session.said(),
         "timer": max(0.0, now.timer - time.time()) if now.timer else None,
@@ -78,12 +81,9 @@ def _words(own: Seat, now: Room) -> str:
     return f"{name} · following" + (" · frozen" if now.frozen else "")
 
 
-def spaced(code: str) -> str:
-    """A code as people read it aloud: "ACD 347"."""
-    return f"{code[:3]} {code[3:]}"
-
-
 def _students_buttons(own: Seat, now: Room) -> list[StripButton]:
+    if own.wall:
+        return []
     if not own.follows:
         return [{"name": "return", "label": "Return to class", "primary": True}]
     if now.frozen or not now.view:

@@ -1,4 +1,8 @@
-"""The open lesson next to every page: prose, question, and the way to the next step."""
+"""The open lesson. A step is a stage: what it shows fills the window, with a column of text next to it.
+
+Before an answer the question itself is on stage. Then the page's picture is, without the page's controls: a reader
+opens those when she wants to explore. A step without a picture is a card over the whole width.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -15,47 +19,85 @@ from pages.teaching.lessons.library import look_of
 from pages.teaching.lessons.progress import Open
 from pages.teaching.questions import controls
 from pages.teaching.rooms import session
+from pages.teaching.stage import outcome
 
-#: Widths of the lesson and of the page.
-SHARES = (1, 2)
 #: Terms of a step that link to the glossary.
 MOST_LINKS = 8
+#: Sent while a picture is on stage, and only then: a rule of every page would cost time at each change of a drawing.
+#: What opens by a click below a picture, and the notes of a page, belong to the page and not to the step.
+STAGE = """<style>
+.stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-glossary-panel,
+  [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"]) { display: none !important; }
+.stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
+</style>"""
 
 
 @contextlib.contextmanager
 def beside() -> Iterator[bool]:
-    """Draw the open lesson with the page next to it; False while the page waits for an answer."""
+    """Draw the open lesson with the page as its stage; False while the page waits for an answer."""
     opened = progress.current()
     if opened is None:
         yield True
         return
-    left, right = st.columns(SHARES, gap="medium")
-    with left, st.container(key="lesson-panel"):
-        is_shown = _draw(opened)
-    with right:
-        if not is_shown:
-            _wait(opened)
-        yield is_shown
+    own = session.seat()
+    if own is not None and own.wall:
+        st.html(STAGE)
+        with st.container(key="lesson-stage"):
+            yield True
+        return
+    if waits(opened):
+        st.html(STAGE)
+        with st.container(key="lesson-card"):
+            _card(opened)
+        yield False
+        return
+    if not progress.explores(opened):
+        st.html(STAGE)
+    with st.container(key="lesson-step"):
+        with st.container(key="lesson-panel"):
+            _text(opened)
+            _question(opened)
+            _steps(opened)
+        with st.container(key="lesson-stage"):
+            yield True
 
 
-def _draw(opened: Open) -> bool:
-    """Draw the open step; returns whether the page next to it is shown: an answer comes before the picture."""
+def waits(opened: Open) -> bool:
+    """Whether the question is on stage: nobody answered it, and it is not read off a picture."""
+    question = opened.step.question
+    if not opened.step.view:
+        return True
+    if question is None or session.seat() is not None:  # a class answers on the ballot
+        return False
+    return not (question.look or progress.answer(opened) is not None or progress.looks(opened))
+
+
+def _text(opened: Open) -> None:
     lesson, step = opened.lesson, opened.step
     place = f"step {opened.number} of {lesson.last}" if opened.number else "where we are"
     st.caption(f"{plain(lesson.title)} · {place}")
     st.progress(opened.number / max(lesson.last, 1))
     st.subheader(plain(step.title), anchor=False)
     st.markdown(glossary.linked(step.prose, MOST_LINKS))
-    is_shown = _question(opened)
-    if not session.is_follower():
+
+
+def _card(opened: Open) -> None:
+    """Text and question over the whole window."""
+    if opened.step.question is None or session.seat() is not None:
+        _text(opened)
         _steps(opened)
-    return is_shown
+        return
+    with st.container(key="lesson-card-text"):
+        _text(opened)
+        _steps(opened)
+    with st.container(key="lesson-card-question"):
+        _question(opened)
 
 
-def _question(opened: Open) -> bool:
+def _question(opened: Open) -> None:
     lesson, question = opened.lesson, opened.step.question
     if question is None or session.seat() is not None:
-        return True  # a class answers above the page, and who looks around has answered there
+        return
     key = f"lesson:{lesson.name}:{opened.number}"
     try:
         look = look_of(opened.step.view)
@@ -63,23 +105,20 @@ def _question(opened: Open) -> bool:
         with st.container(border=True):
             if given is None:
                 controls.ask(question, look, key, partial(progress.give_answer, lesson, opened.number))
+                if waits(opened) and opened.step.view:
+                    look_now = partial(progress.look, opened)
+                    button("Show the picture now", "visibility", "lesson:look", look_now, type="tertiary")
             else:
                 st.markdown(f"**{plain(question.ask)}**")
-                controls.result(question, look, given, f"{key}:result")
+                outcome.draw(question, look, given, f"{key}:result")
                 st.button("Answer again", key=f"{key}:again", on_click=progress.take_back, args=(opened,))
     except EncoderError as error:
         say_error(error, st.warning, icon=":material/help:")
-        return True
-    return question.look or given is not None or progress.looks(opened)
-
-
-def _wait(opened: Open) -> None:
-    """In place of the page: the answer comes first."""
-    st.info("Predict first: answer the question. Then this page shows the picture.", icon=":material/visibility_off:")
-    button("Show the picture now", "visibility", "lesson:look", partial(progress.look, opened))
 
 
 def _steps(opened: Open) -> None:
+    if session.is_follower():
+        return
     with st.container(horizontal=True):
         button(
             "Back",
@@ -92,7 +131,15 @@ def _steps(opened: Open) -> None:
             label = "Next" if following[0] == opened.lesson else f"Next lesson: {plain(following[0].title)}"
             button(label, "arrow_forward", "lesson:next", partial(progress.open_step, *following), type="primary")
     with st.container(horizontal=True):
-        if opened.step.view:
+        if opened.step.view and not waits(opened):
+            explores = progress.explores(opened)
+            button(
+                "Only the picture" if explores else "Explore with all controls",
+                "close_fullscreen" if explores else "tune",
+                "lesson:explore",
+                partial(progress.explore, opened, not explores),
+                type="tertiary",
+            )
             button(
                 "Reset view",
                 "replay",

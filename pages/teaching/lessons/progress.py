@@ -12,11 +12,11 @@ from pages.teaching.lessons import library
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.params import LessonParams, RoomParams
 
-_ANSWERS, _LOOKS = "_lesson_answers", "_lesson_looks"
+_ANSWERS, _LOOKS, _EXPLORES = "_lesson_answers", "_lesson_looks", "_lesson_explores"
 #: Values that a step leaves as the reader set them.
 KEPT = (
-    LessonParams.lesson, LessonParams.number, RoomParams.code, ViewParams.colours, ViewParams.device, ViewParams.dtype,
-    ViewParams.present,
+    LessonParams.lesson, LessonParams.number, RoomParams.code, RoomParams.wall, ViewParams.colours, ViewParams.device,
+    ViewParams.dtype, ViewParams.present,
 )  # fmt: skip
 
 
@@ -121,6 +121,16 @@ def look(opened: Open) -> None:
 def looks(opened: Open) -> bool:
     """Whether the reader asked for the picture before the answer."""
     return opened.key in st.session_state.get(_LOOKS, set())
+
+
+def explore(opened: Open, explores: bool) -> None:
+    """Show or hide the page's controls at a step. For callbacks."""
+    st.session_state[_EXPLORES] = opened.key if explores else None
+
+
+def explores(opened: Open) -> bool:
+    """Whether the reader sees the page's controls at this step."""
+    return st.session_state.get(_EXPLORES) == opened.key
 
 
 def answered(lesson: Lesson) -> int:

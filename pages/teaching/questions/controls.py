@@ -1,4 +1,4 @@
-"""The widgets that take an answer, one function for each kind, and the result that follows."""
+"""The widgets that accept an answer, one function for each kind, and answers in words."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -7,11 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from encoder import EncoderError
-from encoder.figures.numbers import exact_or_three_digits, three_digits
+from encoder.figures.numbers import exact_or_three_digits
 from pages.components.button import button
 from pages.components.row_sketch import row_sketch
-from pages.core.words import plain, say_error
+from pages.core.words import plain
 from pages.teaching.questions import concept_test, kinds, open_kinds
 from pages.teaching.questions.quantities import Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
@@ -29,37 +28,6 @@ def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Comp
         row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
     else:
         CONTROLS[question.kind](question, look, key, give)
-
-
-def result(question: Question, look: Look, given: Any, key: str) -> None:
-    """Say whether an answer is right, what is true, and why."""
-    try:
-        answer = question.read(given, look)
-        grade, truth = question.grade(answer, look), question.truth(look)
-    except EncoderError as error:  # the answer names a token that the sentence does not have
-        say_error(error, st.warning, icon=":material/help:")
-        return
-    if truth.value is None:
-        st.info(f"Your answer is kept: {plain(str(answer))}", icon=":material/check:")
-        return
-    if grade.right:
-        st.success(f"Right. {plain(true_value(question, look, truth))}", icon=":material/check_circle:")
-    else:
-        yours = plain(answer_text(question, look, answer).rstrip("."))
-        true = plain(true_value(question, look, truth))
-        reason, _ = question.reason(answer, look)
-        because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
-        st.warning(f"Not quite. You said: {yours}.{because} {true}", icon=":material/cancel:")
-    if isinstance(question, open_kinds.DrawQuestion):
-        apart = grade.numbers["total variation distance"]
-        st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
-        row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
-    elif numbers := {**_own_number(question, grade), **further_numbers(truth)}:
-        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
-    if question.why:
-        st.write(plain(question.why))
-    if truth.formula:
-        st.latex(truth.formula)
 
 
 # --- one control for each kind ----------------------------------------------------------------------------------------
@@ -101,7 +69,7 @@ def _head(question: kinds.HeadQuestion, look: Look, key: str, give: Give) -> Non
 def _number(question: kinds.NumberQuestion, look: Look, key: str, give: Give) -> None:
     if question.trial is not None:
         _trials(question, look, key)
-    typed = st.text_input("Your number", key=f"{key}:number", placeholder="0.25")
+    typed = st.text_input("Your number", key=f"{key}:number")
     value = _read_number(typed)
     if typed.strip() and value is None:
         st.caption("Enter a number, such as 0.25, 1024 or 4e8.")
@@ -214,7 +182,7 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return str(answer)
 
 
-def _own_number(question: Question, grade: Grade) -> dict[str, float]:
+def own_number(question: Question, grade: Grade) -> dict[str, float]:
     """What the model computes for the reader's own sentence."""
     return {f"{name}, yours": value for name, value in grade.numbers.items()} if question.kind == "sentence" else {}
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from encoder.explain.arithmetic import cosine
 from encoder.figures.numbers import exact_or_three_digits
+from encoder.run import ModelSpec
+from pages.core.stores import model_store
 from pages.teaching.questions import misconceptions
 from pages.teaching.questions.kinds import COMPARISONS, ROW, OfQuantity, TrueOrFalse
 from pages.teaching.questions.quantities import Look, QuestionError, one_of, read_quantity
@@ -153,7 +156,21 @@ class ConceptQuestion(Choosing):
 @kind("conclusion")
 @dataclass(frozen=True)
 class ConclusionQuestion(Question):
-    """The reader's own conclusion in one or two sentences. It is kept, and nobody grades it."""
+    """The reader's own conclusion in one or two sentences. It is kept, and nobody grades it.
+
+    model: a model answer, which a reader compares with her own afterwards.
+    """
+
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or len(self.model) > 2 * MOST_LETTERS:
+            raise QuestionError(f"model is a text of at most {2 * MOST_LETTERS} letters.")
+
+    def similarity(self, answer: str) -> float:
+        """The cosine of the sentence vectors of an answer and of the model answer, by MiniLM."""
+        own, model = model_store.model(ModelSpec()).embed([answer, self.model]).double().cpu().numpy()
+        return cosine(own, model)
 
     def truth(self, look: Look) -> Truth:
         """None: there is nothing to compute."""

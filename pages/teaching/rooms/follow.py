@@ -24,7 +24,7 @@ from pages.teaching.rooms.session import DESK
 
 #: Values that each person keeps: the room, the look, and where the model runs. By name: importing their declarations
 #: would load the engine before the first paint.
-OWN = frozenset({"room", "colours", "device", "dtype", "present"})
+OWN = frozenset({"room", "wall", "colours", "device", "dtype", "present"})
 #: The view that this session showed or published last; what its last run showed; the view that is applied and not shown
 #: yet; where the last whole run was; whether news caused this run.
 _SEEN, _SHOWN, _APPLIES, _PAGE, _NEWS = "_room_seen", "_room_shown", "_room_applies", "_room_page", "_room_news"
@@ -97,7 +97,7 @@ def before(page: str) -> None:
                 links.open_later(chosen)
             return
     else:
-        if now.recalled != own.recalled:
+        if own.member and now.recalled != own.recalled:
             session.follow(True)
             st.session_state.pop(_SEEN, None)
         elif not own.follows:
@@ -105,7 +105,7 @@ def before(page: str) -> None:
             return
     begun = st.session_state.get(_APPLIES)
     if begun is not None or now.view != st.session_state.get(_SEEN) or _is_stale(page):
-        if not own.teaches and st.session_state.get(_NEWS) and _PLACE not in st.session_state:
+        if own.member and st.session_state.get(_NEWS) and _PLACE not in st.session_state:
             ORDER.enter()
             st.session_state[_PLACE] = True
         apply(now.view, page, again=begun == now.view)
@@ -146,7 +146,7 @@ def note_own_way(page: str) -> None:
     """
     own, now = session.seat(), session.room()
     is_news = st.session_state.pop(_NEWS, False)
-    if own is None or now is None or own.teaches or not own.follows or not now.view:
+    if own is None or now is None or not own.member or not own.follows or not now.view:
         return
     if is_news or _APPLIES in st.session_state or shown(page) == st.session_state.get(_SHOWN):
         return

@@ -143,6 +143,11 @@ def read_code(typed: str) -> str:
     return code if len(code) == CODE_LENGTH and set(code) <= set(ALPHABET) else ""
 
 
+def spaced(code: str) -> str:
+    """A code as people read it aloud: "ACD 347"."""
+    return f"{code[:3]} {code[3:]}"
+
+
 def ask(
     room: Room,
     definition: Mapping[str, Any],

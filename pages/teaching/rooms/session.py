@@ -36,7 +36,8 @@ _ID = re.compile(r"[\w-]{16,64}")
 class Seat:
     """A place in a room. member: the secret id of a student; key: the teacher's, "" for a student.
 
-    follows: whether the student sees the teacher's view; recalled: calls back that the student has heard.
+    follows: whether the student sees the teacher's view; recalled: calls back that the student has heard; wall: a
+    screen for the whole class, which always follows and answers nothing: it has neither id nor key.
     """
 
     code: str
@@ -45,6 +46,7 @@ class Seat:
     nickname: str = ""
     follows: bool = True
     recalled: int = 0
+    wall: bool = False
 
     @property
     def teaches(self) -> bool:
@@ -197,7 +199,7 @@ def has_left() -> bool:
 def follow(follows: bool, page: str = "") -> None:
     """Note whether this student follows, and where she is otherwise."""
     own = seat()
-    if own is None or own.teaches:
+    if own is None or not own.member:
         return
     now = room()
     st.session_state[_SEAT] = replace(own, follows=follows, recalled=now.recalled if now and follows else own.recalled)
@@ -259,7 +261,7 @@ def answer(question: str, value: object) -> bool:
     it, since this session's process may stop, too.
     """
     own, text = seat(), json.dumps(value)
-    if own is None or own.teaches:
+    if own is None or not own.member:
         return False
     in_time = True
     try:
@@ -273,6 +275,14 @@ def answer(question: str, value: object) -> bool:
     if not in_time:
         say("The question was closed before your answer arrived. The teacher has it, marked as late.")
     return in_time
+
+
+def activity(code: str) -> int:
+    """The counter of the room's members and answers; 0 while the store is away, so that its return is a change."""
+    try:
+        return store().pulse(code).activity
+    except RoomError:
+        return 0
 
 
 def given() -> dict[str, str | None]:
@@ -313,7 +323,9 @@ def take_seat() -> bool:
     try:
         found = find(code)
         known = store().members(found.code).get(member)
-        if key and found.is_taught_with(key):
+        if typed and state.get(RoomParams.wall):
+            _sit(Seat(found.code, "", wall=True), found)
+        elif key and found.is_taught_with(key):
             _sit(Seat(found.code, "", key), found)
         elif known is not None or (typed and not found.named):
             join(code, known.nickname if known else "", member)

@@ -4,13 +4,15 @@ import html
 import os
 from urllib.parse import urlsplit
 
+import segno
 import streamlit as st
 
 from encoder.cli import ports
 from pages.base.access import visitors
 from pages.base.access.visitors import FRONT
-from pages.teaching.desk.strip import spaced
+from pages.state import links
 from pages.teaching.rooms import Room
+from pages.teaching.rooms.room import spaced
 from pages.teaching.rooms.session import DESK
 
 
@@ -20,9 +22,9 @@ def address() -> str:
     host = parts.netloc
     if _is_here(parts.hostname) and (reachable := network_address()):
         host = reachable + (f":{parts.port}" if parts.port else "")
-    path = parts.path.rstrip("/")
-    path = path if path.endswith(f"/{DESK}") else f"{path}/{DESK}"
-    return host + path
+    base, _, page = parts.path.rstrip("/").rpartition("/")
+    base = base if links.exists(page) else f"{base}/{page}".rstrip("/")  # the first page opens at the base itself
+    return f"{host}{base}/{DESK}"
 
 
 def scheme() -> str:
@@ -42,27 +44,19 @@ def network_address() -> str:
     return next(iter(ports.network_address()), "")
 
 
-def draw(now: Room, *, large: bool) -> None:
-    """The code, and how to join with it. large: for a projector."""
+def picture(now: Room) -> str:
+    """QR code, code and address, as HTML."""
     place = address()
-    style = "enc-invite enc-invite-large" if large else "enc-invite"
-    picture = qr(f"{scheme()}://{place}?room={now.code}")
     written = f"<p><b>{spaced(now.code)}</b><span>{html.escape(place)}</span></p>"
-    st.html(f"<div class='{style}'>{picture}{written}</div>")
-    if not picture:
-        st.caption("For a QR code, the operator installs `pip install 'encoderscope[classroom]'`.")
-    if _is_here(urlsplit(f"//{place}").hostname):
-        st.warning(
-            "This server answers your machine only. For a class, start it with `encoderscope --host 0.0.0.0`.",
-            icon=":material/wifi_off:",
-        )
+    return f"<div class='enc-invite'>{qr(f'{scheme()}://{place}?room={now.code}')}{written}</div>"
+
+
+def is_reachable() -> bool:
+    """Whether other machines reach this address."""
+    return not _is_here(urlsplit(f"//{address()}").hostname)
 
 
 def qr(link: str) -> str:
-    """The link as a QR code, an HTML image; "" where segno is not installed."""
-    try:
-        import segno
-    except ModuleNotFoundError:
-        return ""
+    """The link as a QR code, an HTML image."""
     data = segno.make(link, error="m").svg_data_uri(border=3, light="#ffffff", dark="#000000")
     return f'<img alt="QR code of the address" src="{data}">'

@@ -1,6 +1,5 @@
 """The answers of a class: counted, drawn, and as a table."""
 
-import html
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +14,11 @@ from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.stores import cache
 from pages.core.words.markdown import plain, say_error
-from pages.teaching.desk import votes
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.rooms import Asked, Member, Room, RoomError, session
+from pages.teaching.stage import votes
+from pages.teaching.stage.bars import Line
+from pages.teaching.stage.bars import table as bars_table
 
 #: Bars of a histogram; further answers are one bar together.
 BARS = 12
@@ -94,19 +95,6 @@ def _numbers(question: Question, look: Look | None, answers: Sequence[float]) ->
     ]
 
 
-def truth(question: Question, look: Look | None) -> None:
-    """What the model computes, and why."""
-    found = question.truth(look)
-    if found.value is None:
-        return
-    if question.kind != "draw":  # the rows are drawn below
-        st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
-    if question.why:
-        st.write(plain(question.why))
-    if found.formula:
-        st.latex(found.formula)
-
-
 def draw(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """The class's answers: a histogram; for rows of attention, their mean next to the model's row."""
     try:
@@ -160,19 +148,17 @@ def vote(asked: str, answers: Mapping[str, str], question: Question, look: Look 
 def table(found: Sequence[Bar], *, show_right: bool) -> str:
     """The bars as an HTML table; every text is escaped."""
     largest = max(bar.count for bar in found)
-
-    def reason(bar: Bar) -> str:
-        return f"<br><small>“{html.escape(bar.reason)}”</small>" if show_right and bar.reason else ""
-
-    rows = "".join(
-        f"<tr{' data-right' if show_right and bar.right else ''}><th scope='row'>{html.escape(bar.label)}"
-        f"{' ✓' if show_right and bar.right else ''}{reason(bar)}</th><td>{bar.count}</td>"
-        f"<td><i style='width:{100 * bar.count / largest:.0f}%'></i></td></tr>"
+    lines = [
+        Line(
+            bar.label,
+            str(bar.count),
+            bar.count / largest,
+            show_right and bool(bar.right),
+            bar.reason if show_right else "",
+        )
         for bar in found
-    )
-    return (
-        f"<table class='enc-class-answers'><caption hidden>Answers of the class</caption><tbody>{rows}</tbody></table>"
-    )
+    ]
+    return bars_table(lines, "Answers of the class")
 
 
 def rows(

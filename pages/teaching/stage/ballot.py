@@ -1,0 +1,121 @@
+"""The ballot: the question on a student's screen. It fills the window, and no page behind it tells the answer.
+
+Who looks around by herself has the same question above her page.
+"""
+
+from functools import partial
+
+import streamlit as st
+
+from encoder.errors import EncoderError
+from pages.components.button import button
+from pages.core.words.markdown import plain, say_error
+from pages.teaching.questions import Look, Question, controls, read_answer
+from pages.teaching.questions.question import Choosing
+from pages.teaching.rooms import Asked, Room, session
+from pages.teaching.rooms.session import Seat
+from pages.teaching.stage import outcome, results, votes
+from pages.teaching.stage.asked import read
+
+#: The question whose picture this student has opened.
+_PICTURE = "_room_picture"
+#: Characters of question and options above which the type is smaller, and the rows are lower.
+LONG = 300
+
+
+def draw(own: Seat, now: Room) -> bool:
+    """Draw the room's question; returns whether the page is drawn below it."""
+    asked = now.question
+    if asked is None:
+        return True
+    if not own.follows:
+        with st.container(border=True, key="room-question"):
+            _question(own, now, asked)
+        return True
+    if st.session_state.get(_PICTURE) == asked.id and _may_look(asked):
+        button("Back to the question", "arrow_back", f"room:{asked.id}:back", partial(_look, ""))
+        return True
+    with st.container(key=f"ballot-{'long' if _is_long(asked) else 'short'}"):
+        _question(own, now, asked)
+        if _may_look(asked):
+            button("Open the picture", "open_in_full", f"room:{asked.id}:look", partial(_look, asked.id))
+    return False
+
+
+def _may_look(asked: Asked) -> bool:
+    """Whether the picture may be seen: a question that is read off it, and any question after its result."""
+    return bool(asked.view) and (asked.revealed or not asked.hides)
+
+
+def _look(question: str) -> None:
+    st.session_state[_PICTURE] = question
+
+
+def _is_long(asked: Asked) -> bool:
+    try:
+        question, look = read(asked)
+        texts = question.choices(look).values() if isinstance(question, Choosing) else ()  # type: ignore[arg-type]
+    except EncoderError:
+        return False
+    return len(question.ask) + sum(map(len, texts)) > LONG
+
+
+def _question(own: Seat, now: Room, asked: Asked) -> None:
+    try:
+        question, look = read(asked)
+        given = _given(own, now, asked)
+        if asked.revealed:
+            _revealed(now, asked, question, look, given)
+        elif given is None:
+            _ask(own, now, asked, question, look)
+        else:
+            _may_change(asked, question, look, given)
+    except EncoderError as error:
+        say_error(error, st.warning, icon=":material/help:")
+
+
+def _given(own: Seat, now: Room, asked: Asked) -> str | None:
+    kept = session.given()
+    if asked.id not in kept:  # a reload: the answer is in the room
+        kept[asked.id] = session.store().answers(now.code, asked.id).get(own.member)
+    return kept[asked.id]
+
+
+def _ask(own: Seat, now: Room, asked: Asked, question: Question, look: Look | None) -> None:
+    if asked.before:
+        votes.invite(now, asked, own.member)
+        if (first := session.given().get(asked.before)) is not None:
+            st.markdown(_said(question, look, first))
+    controls.ask(question, look, f"room:{asked.id}", partial(session.answer, asked.id), drawn="Answer")
+
+
+def _revealed(now: Room, asked: Asked, question: Question, look: Look | None, given: str | None) -> None:
+    """The answer and the reason first, then the part of the picture that the question is about, then the class."""
+    st.markdown(f"**{plain(question.ask)}**")
+    if given is not None:
+        outcome.draw(question, look, read_answer(question, given, look), f"room:{asked.id}:result")
+    else:
+        outcome.truth(question, look)
+    results.draw(now, asked, question, look)
+
+
+def _may_change(asked: Asked, question: Question, look: Look | None, given: str) -> None:
+    st.markdown(f"**{plain(question.ask)}**")
+    if asked.id in session.waiting():
+        st.markdown("Your answer waits on this page. It is sent as soon as the room store answers.")
+    else:
+        then = "Nobody sees who answered what." if question.kind == "test" else "The teacher shows the result."
+        st.markdown(f"Your answer is sent. {_said(question, look, given)}{then}")
+    forget = session.given().update
+    st.button("Change my answer", key=f"room:{asked.id}:again", on_click=forget, args=({asked.id: None},))
+
+
+def _said(question: Question, look: Look | None, given: str) -> str:
+    """What a student answered, in words; a drawn row, a test, and what the question does not accept have none."""
+    if question.kind in ("draw", "test"):
+        return ""
+    try:
+        answer = read_answer(question, given, look)
+    except EncoderError:
+        return ""
+    return f"You said: **{plain(controls.answer_text(question, look, answer).rstrip('.'))}**. "

@@ -1,0 +1,83 @@
+"""What follows an answer: whether it is right, what is true with the numbers behind it, and why."""
+
+from typing import Any
+
+import streamlit as st
+
+from encoder import EncoderError
+from encoder.figures.numbers import exact_or_three_digits, three_digits
+from pages.components.row_sketch import row_sketch
+from pages.core.words import plain, say_error
+from pages.teaching.questions import Look, Question, Truth, controls, open_kinds
+from pages.teaching.stage import exhibit
+
+
+def draw(question: Question, look: Look, given: Any, key: str) -> None:
+    """Draw it below the question. given: the answer as JSON has it; key: of this place on the page."""
+    try:
+        answer = question.read(given, look)
+        grade, truth = question.grade(answer, look), question.truth(look)
+    except EncoderError as error:  # the answer names a token that the sentence does not have
+        say_error(error, st.warning, icon=":material/help:")
+        return
+    if truth.value is None:
+        st.info(f"You said: {plain(str(answer))}", icon=":material/check:")
+        if isinstance(question, open_kinds.ConclusionQuestion):
+            compare(question, answer)
+        return
+    if grade.right:
+        st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
+    else:
+        yours = plain(controls.answer_text(question, look, answer).rstrip("."))
+        true = plain(controls.true_value(question, look, truth))
+        reason, _ = question.reason(answer, look)
+        because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
+        st.warning(f"Not quite. You said: {yours}.{because} {true}", icon=":material/cancel:")
+    if isinstance(question, open_kinds.DrawQuestion):
+        apart = grade.numbers["total variation distance"]
+        st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")
+        row_sketch(look.names, key=key, question=question.ask, drawn=answer, truth=truth.value)
+        _why(question, truth)
+        return
+    if own := controls.own_number(question, grade):
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in own.items()))
+    _behind(question, look, truth)
+
+
+def truth(question: Question, look: Look | None) -> None:
+    """What the model computes, and why, for somebody who has not answered."""
+    found = None if look is None else question.truth(look)
+    if look is None or found is None or found.value is None:
+        if isinstance(question, open_kinds.ConclusionQuestion) and question.model:
+            st.markdown(f"**A model answer:** {plain(question.model)}")
+        return
+    if question.kind != "draw":  # its row says all
+        st.success(plain(controls.true_value(question, look, found)), icon=":material/check_circle:")
+    _behind(question, look, found)
+
+
+def _behind(question: Question, look: Look, found: Truth) -> None:
+    """The row or the numbers that a truth rests on, the reason and the formula."""
+    if bars := exhibit.html(question, look, found):
+        st.html(bars)
+    elif numbers := controls.further_numbers(found):
+        st.caption("  \n".join(f"{plain(name)}: {exact_or_three_digits(value)}" for name, value in numbers.items()))
+    _why(question, found)
+
+
+def _why(question: Question, found: Truth) -> None:
+    if question.why:
+        st.write(plain(question.why))
+    if found.formula:
+        st.latex(found.formula)
+
+
+def compare(question: open_kinds.ConclusionQuestion, answer: str) -> None:
+    """A model answer after the reader's own, and how similar their meanings are."""
+    if not question.model:
+        return
+    st.markdown(f"**A model answer:** {plain(question.model)}")
+    st.caption(
+        f"Similarity of meaning: {question.similarity(answer):.2f} (cosine of the two vectors of all-MiniLM-L6-v2; "
+        "1: equal). It is only a hint: a wrong sentence about the same words is similar, too. Compare the claims."
+    )

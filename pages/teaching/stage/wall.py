@@ -1,0 +1,147 @@
+"""The wall: the room on a projector. Code and QR code first, then each question with live bars, and what is true.
+
+It is a screen of its own (`wall=1` in the address of the room), so nothing of the teacher's tools is on it. Every
+letter has at least a thirtieth of the window's height: stage.css gives all sizes in parts of it.
+"""
+
+import html
+import time
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from encoder.errors import EncoderError
+from pages.components.rooms import room_refresh
+from pages.core.words.markdown import say_error
+from pages.teaching.lessons import progress
+from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions.kinds import OrderQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion
+from pages.teaching.questions.question import Choosing, Truth
+from pages.teaching.rooms import Asked, Room, RoomError, session
+from pages.teaching.rooms.room import spaced
+from pages.teaching.stage import exhibit, invite, results
+from pages.teaching.stage.asked import read
+from pages.teaching.stage.bars import Line
+
+#: Characters of question and options above which the type is smaller.
+LONG = 330
+#: Options that are single words stand next to each other.
+SHORT_OPTION = 14
+#: Lines of an exhibit below which the answer has a line of its own.
+MOST_LINES = 8
+#: What a class does where it chooses nothing.
+DOES = {
+    "number": "Enter your number.",
+    "head": "Enter a layer and a head.",
+    "order": "Put them in order.",
+    "draw": "Draw the row.",
+    "sentence": "Write a sentence.",
+    "conclusion": "Write one or two sentences.",
+    "test": "Answer all questions on your screen.",
+}
+
+
+def draw(now: Room) -> bool:
+    """Draw what the class looks at now; returns whether the page is drawn below it, as the stage of a step."""
+    if now.question is not None:
+        _question(now.question.id)
+        return False
+    if not now.view:
+        st.html(f"<section class='enc-wall enc-wall-door'>{invite.picture(now)}</section>")
+        return False
+    opened = progress.current()
+    st.html(f"<header class='enc-wall-step'>{html.escape(opened.step.title if opened else '')}{_code(now)}</header>")
+    return True
+
+
+@st.fragment
+def _question(asked_id: str) -> None:
+    """The open question; drawn again when an answer arrives."""
+    now = session.room()
+    if now is None or now.question is None or now.question.id != asked_id:
+        return
+    room_refresh(session.activity(now.code), key="wall:refresh")
+    asked = now.question
+    try:
+        question, look = read(asked)
+        answers = session.store().answers(now.code, asked.id)
+        here = sum(one.is_present(time.time()) for one in session.store().members(now.code).values())
+    except RoomError:
+        return  # the line says that the store is away
+    except EncoderError as error:
+        say_error(error, st.warning, icon=":material/help:")
+        return
+    st.html(face(asked, question, look, answers, here, _code(now)))
+
+
+def face(
+    asked: Asked, question: Question, look: Look | None, answers: Mapping[str, str], here: int, code: str = ""
+) -> str:
+    """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML."""
+    vote = results.vote(asked.id, answers, question, look)
+    said = f"{len(answers)} of {max(here, len(answers))} answered"
+    if asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
+        inner = _revealed(question, look, truth)
+        said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
+    else:
+        inner = _open(question, look, vote.bars)
+    return (
+        f"<section class='enc-wall{_size(question, look)}' aria-label='Question'><h1>{html.escape(question.ask)}</h1>"
+        f"{inner}<footer><b>{said}</b>{code}</footer></section>"
+    )
+
+
+def _open(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> str:
+    """All options with a bar for each, which grows with the answers; without options, what to do and the answers."""
+    lines = options(question, look, bars)
+    if not lines:
+        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(bars))
+        return f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
+    short = all(len(line.label) <= SHORT_OPTION for line in lines)
+    items = "".join(f"<li>{_bar(line)}</li>" for line in lines)
+    return f"<ol class='enc-wall-options{' enc-wall-short' if short and len(lines) > 4 else ''}'>{items}</ol>"
+
+
+def _revealed(question: Question, look: Look, truth: Truth) -> str:
+    """The right number in the middle, with the row or the numbers that it rests on, and why."""
+    answer, bars = exhibit.answer(question, look, truth), exhibit.html(question, look, truth)
+    is_marked = bars.count("<tr") > MOST_LINES or question.kind == "draw"  # then the row itself has the right number
+    large = f"<p class='enc-wall-answer'>{html.escape(answer)}</p>" if answer and len(answer) <= 40 else ""
+    said = large or f"<p class='enc-wall-true'>{html.escape(controls.true_value(question, look, truth))}</p>"
+    said = "" if is_marked else said
+    why = f"<p class='enc-wall-why'>{html.escape(question.why)}</p>" if question.why else ""
+    return f"{said}<div class='enc-wall-exhibit'>{bars}</div>{why}"
+
+
+def options(question: Question, look: Look | None, bars: Sequence[results.Bar]) -> list[Line]:
+    """Each option with its count; empty for a question without options."""
+    if isinstance(question, OrderQuestion):
+        return [Line(label, "", 0) for label in sorted(map(str, question.items))]
+    if not isinstance(question, Choosing):
+        return []
+    counts = {bar.label: bar.count for bar in bars}
+    largest = max(counts.values(), default=1)
+    texts = question.choices(look).values()  # type: ignore[arg-type] # a poll needs no look
+    return [Line(text, str(counts.get(text, 0)), counts.get(text, 0) / largest) for text in texts]
+
+
+def _counted(bars: Sequence[results.Bar]) -> list[Line]:
+    """Answers without options are shown when the result is, except for their spread in numbers."""
+    largest = max((bar.count for bar in bars), default=1)
+    return [Line(bar.label, str(bar.count), bar.count / largest) for bar in bars[:6] if not bar.label.startswith("=")]
+
+
+def _bar(line: Line) -> str:
+    said = f"<b>{html.escape(line.said)}</b>" if line.said else ""
+    return f"<span>{html.escape(line.label)}</span>{said}<i style='width:{100 * line.share:.0f}%'></i>"
+
+
+def _size(question: Question, look: Look | None) -> str:
+    texts = [] if not isinstance(question, Choosing) else question.choices(look).values()  # type: ignore[arg-type]
+    characters = len(question.ask) + sum(map(len, texts))
+    return " enc-wall-long" if characters > LONG and not isinstance(question, ConclusionQuestion) else ""
+
+
+def _code(now: Room) -> str:
+    return f"<small class='enc-wall-code'>{html.escape(invite.address())} · <b>{spaced(now.code)}</b></small>"
