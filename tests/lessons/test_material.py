@@ -14,7 +14,7 @@ import pytest
 from encoder.errors import EncoderError
 from pages.core.frame.frame import import_params
 from pages.teaching.lessons import codes, command, library, material, path
-from pages.teaching.questions import controls
+from pages.teaching.questions import controls, gestures
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,8 @@ def test_the_path_takes_ninety_minutes_and_each_step_exists() -> None:
 def test_all_files_are_made_and_open_without_a_network(folder: Path) -> None:
     names = {file.stem for file in folder.glob("*.html")}
     lessons = {f"lesson-{one.lesson}" for one in path.marks()}
-    assert names == {"path", "answer-key", "worksheet", "slides", "syllabus"} | lessons
+    by_hand = {f"gesture-{name}" for name in gestures.table()}
+    assert names == {"path", "answer-key", "worksheet", "slides", "syllabus"} | lessons | by_hand
     for file in folder.glob("*.html"):
         text = file.read_text(encoding="utf-8")
         assert "default-src &#39;none&#39;" in text

@@ -107,7 +107,9 @@ SHIPPED = [lesson_file.stem for lesson_file in sorted(library.SHIPPED.glob("*.md
 def test_a_lesson_opens_with_the_whole_model_and_ends_in_the_readers_words(name: str) -> None:
     found = library.find(name)
     assert found is not None
-    opening, last = found.step(0), found.step(found.last)
+    opening, asking = found.step(0), [step for step in found.steps if step.question]
+    by_hand = [step.question.kind == "gesture" for step in asking if step.question]
+    last = asking[-2 if by_hand[-1] else -1]  # what is done by hand follows, so that the numbers of steps stay
     assert found.first == 0
     assert opening.view["page"] == "model"
     assert "step" not in opening.view

@@ -228,7 +228,9 @@ def test_a_lesson_asks_and_the_class_answers(school: School) -> None:
     eve.news()
     assert "animal" in ada.app.success[0].value
     assert "street" in eve.app.warning[0].value
-    assert ada.app.get("title")
+    assert not ada.app.get("title"), "the answer and the row that was asked about"
+    assert "<tr data-right><th scope='row'>animal" in ada.html()
+    assert ada.click(f"room:{question.id}:look").app.get("title")
     rows = list(csv.reader(io.StringIO(desk.export(school.room(code)).decode("utf-8-sig"))))
     assert {(row[1], row[2], row[3]) for row in rows[1:]} == {("Ada", "animal", "1"), ("'=EVE()", "street", "0")}
     assert "minute 14 to 18" in words(teacher.app)
@@ -386,7 +388,8 @@ def test_a_poll_on_the_spot_is_escaped_and_has_no_truth(school: School) -> None:
     question = school.room(code).question
     assert question
     student.news()
-    assert student.app.get("title"), "a poll hides nothing"
+    assert student.click(f"room:{question.id}:look").app.get("title"), "a poll hides nothing"
+    student.click(f"room:{question.id}:back")
     student.put("button_group", f"room:{question.id}:chosen", 0)
     student.click(f"room:{question.id}:give")
     teacher.run().click("room:reveal")
@@ -679,3 +682,81 @@ def test_the_copied_link_has_no_room(school: School) -> None:
     assert "room" not in student.values()
     assert re.fullmatch(r"[\w-]{22}", next(iter(school.store.members(code))))
     assert isinstance(next(iter(school.store.members(code).values())), Member)
+
+
+def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school: School) -> None:
+    teacher, code = school.teacher()
+    wall = Person(school, "classroom", room=code, wall="1")
+    assert wall.line["wall"]
+    assert (wall.line["member"], wall.line["key"], wall.line["buttons"]) == ("", "", [])
+    assert f"{code[:3]} {code[3:]}" in wall.html()
+    student = school.student(code)
+    assert len(school.store.members(code)) == 1, "a wall is nobody"
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    wall.news()
+    assert not wall.app.get("title"), "no page behind the question"
+    assert not [one for one in wall.app.button if "give" in str(one.key)]
+    assert question.definition["ask"] in wall.html()
+    assert "0 of 1 answered" in wall.html()
+    student.news().put("button_group", f"room:{question.id}:chosen", 2).click(f"room:{question.id}:give")
+    assert "1 of 1 answered" in wall.news().html()
+    assert "<span>animal</span><b>1</b><i style='width:100%'>" in wall.html()
+    assert "data-right" not in wall.html()
+    teacher.run().click("room:reveal")
+    wall.news()
+    assert "1 of 1 right" in wall.html()
+    row = read_question(question.definition).truth(look_of(question.view)).numbers
+    assert f"animal ✓</th><td>{max(row.values()):.2f}" in wall.html()
+    teacher.run().click("room:close-question")
+    assert wall.news().app.get("title"), "the stage of the step"
+    assert Person(school, "heads", room=code, wall="1").line["wall"], "a wall that is reloaded"
+
+
+def test_bars_on_the_wall_can_wait_and_text_of_students_is_not_on_it(school: School) -> None:
+    teacher, code = school.teacher()
+    wall, student = Person(school, "classroom", room=code, wall="1"), school.student(code)
+    asked = school.store.change(code, lambda room: ask(room, {"kind": "conclusion", "ask": "<b>Why?"})).question
+    assert asked
+    student.news().put("text_area", f"room:{asked.id}:text", "<i>Something rude").click(f"room:{asked.id}:give")
+    assert "&lt;b&gt;Why?" in wall.news().html()
+    assert "rude" not in wall.html()
+    style = desk.hidden.CONTROLS["bars"][1]
+    assert style not in wall.html()
+    teacher.run().run(lambda: teacher.app.multiselect[0].set_value(["bars"]).run())
+    assert style in wall.news().html()
+    assert style not in student.news().html()
+
+
+def test_the_desk_says_whom_to_ask(school: School) -> None:
+    teacher, code = school.teacher(named=True)
+    people = [school.student(code, name) for name in ("Ada", "Eve", "Tom")]
+    teacher.put("selectbox", "desk:lesson:", "03-one-weight-by-hand").click("desk:begin")
+    for number in (0, 1, 2, 3):
+        teacher.click(f"desk:next:{number}")
+    question = school.room(code).question
+    assert question
+    for person, chosen in zip(people, (2, 8, 8), strict=True):
+        person.news().put("button_group", f"room:{question.id}:chosen", chosen).click(f"room:{question.id}:give")
+    said = [one.value for one in teacher.run().app.caption if one.value.startswith("Ask why")]
+    assert len(said) == 2
+    assert "animal" in said[0]
+    assert "Ada" in said[0]
+    assert "street" in said[1]
+    assert "Eve, Tom" in said[1].replace("\u2068", "").replace("\u2069", "")
+
+
+def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = Person(school)
+    assert "only this computer" in sentences(alone.app), "before a room is opened"
+    assert "encoderscope --" not in words(alone.app)
+    teacher, code = school.teacher()
+    assert "encoderscope --" not in words(teacher.app)
+    student = school.student(code)
+    assert student.line["buttons"] == []
+    assert "Look around" not in words(student.app)
+    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "192.0.2.7")
+    assert not sentences(Person(school).app)

@@ -69,7 +69,7 @@ def test_answers_of_a_lessons_file_are_added() -> None:
     app.text_area(key="lessons:code").set_value("ES1." + base64.b64encode(given.encode()).decode())
     app.button(key="lessons:take").click().run()
     assert any("2 answers of “From weight to output”" in one.value for one in app.markdown)
-    assert any("2 of 7 answered" in one.value for one in app.caption)
+    assert any("2 of 8 answered" in one.value for one in app.caption)
     app.text_area(key="lessons:code").set_value("ES1.nonsense")
     app.button(key="lessons:take").click().run()
     assert not app.exception
@@ -98,7 +98,21 @@ def test_a_lesson_opens_with_the_model_and_ends_with_a_conclusion() -> None:
     key = "lesson:04-heads:8"
     app.text_area(key=f"{key}:text").set_value("Heads add what each of them finds.").run()
     app.button(key=f"{key}:give").click().run()
-    assert [one.value for one in app.info if "kept" in one.value]
+    assert "Heads add what each of them finds" in app.info[0].value
+    question = library.find("04-heads").step(8).question
+    assert question.model in "".join(one.value for one in app.markdown).replace("\\", ""), "after her own answer"
+    hint = next(one.value for one in app.caption if "hint" in one.value)
+    assert f"{question.similarity('Heads add what each of them finds.'):.2f}" in hint
+
+
+def test_the_model_answer_waits_for_the_readers_own() -> None:
+    app = visit("heads", lesson="04-heads", lesson_step="8")
+    question = library.find("04-heads").step(8).question
+    assert question.model not in "".join(one.value for one in app.markdown).replace("\\", "")
+    assert question.similarity(question.model) == pytest.approx(1, abs=1e-5)
+    assert (
+        question.similarity("I had soup for lunch.") < question.similarity("Several heads relate tokens in ways.") < 1
+    )
 
 
 def test_a_lesson_that_does_not_exist_leaves_the_page_alone() -> None:

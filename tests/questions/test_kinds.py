@@ -337,6 +337,7 @@ def test_every_kind_and_quantity_is_tested() -> None:
         "concept",
         "conclusion",
         "test",
+        "gesture",
     }
     assert len(QUANTITIES) == 34
 

@@ -219,7 +219,7 @@ def _advice(now: Room, asked: Asked, question: Question, look: Look | None) -> N
 
 def _whom(now: Room, asked: Asked, question: Question, look: Look | None) -> None:
     """Whose reasons to ask for: one who is right, and the most frequent wrong answers, by name if there are names."""
-    if question.kind in ("draw", "test", "conclusion", "sentence") or look is None:
+    if question.kind in ("draw", "gesture", "test", "conclusion", "sentence") or look is None:
         return
     vote = results.vote(asked.id, session.store().answers(now.code, asked.id), question, look)
     members = session.store().members(now.code) if now.named else {}

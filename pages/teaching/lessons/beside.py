@@ -14,7 +14,7 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.words import glossary
 from pages.core.words.markdown import plain, say_error
-from pages.teaching.lessons import progress
+from pages.teaching.lessons import on_stage, progress
 from pages.teaching.lessons.library import look_of
 from pages.teaching.lessons.progress import Open
 from pages.teaching.questions import controls
@@ -23,13 +23,6 @@ from pages.teaching.stage import outcome
 
 #: Terms of a step that link to the glossary.
 MOST_LINKS = 8
-#: Sent while a picture is on stage, and only then: a rule of every page would cost time at each change of a drawing.
-#: What opens by a click below a picture, and the notes of a page, belong to the page and not to the step.
-STAGE = """<style>
-.stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-glossary-panel,
-  [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"]) { display: none !important; }
-.stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
-</style>"""
 
 
 @contextlib.contextmanager
@@ -41,18 +34,18 @@ def beside() -> Iterator[bool]:
         return
     own = session.seat()
     if own is not None and own.wall:
-        st.html(STAGE)
+        st.html(on_stage.style(opened.step))
         with st.container(key="lesson-stage"):
             yield True
         return
     if waits(opened):
-        st.html(STAGE)
+        st.html(on_stage.style(opened.step))
         with st.container(key="lesson-card"):
             _card(opened)
         yield False
         return
     if not progress.explores(opened):
-        st.html(STAGE)
+        st.html(on_stage.style(opened.step))
     with st.container(key="lesson-step"):
         with st.container(key="lesson-panel"):
             _text(opened)

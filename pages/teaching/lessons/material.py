@@ -21,13 +21,15 @@ from encoder.export.report import footer
 from pages.teaching.lessons import library, path
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
-from pages.teaching.questions import Look, Question, controls
+from pages.teaching.questions import Look, Question, controls, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
 from pages.teaching.questions.open_kinds import ConceptQuestion
 from pages.teaching.questions.question import Choosing
 
 #: Not of the app: style and script of the files.
 HERE = Path(__file__).parent / "components"
+#: What draws a gesture, in the app and in the files.
+COMPONENTS = Path(__file__).parents[2] / "components"
 #: Lines to write on, for each question of the worksheet.
 LINE = '<p class="write">&nbsp;</p>'
 
@@ -48,6 +50,7 @@ def write(folder: Path) -> Iterator[Path]:
     texts = {name: _document(heading, sections) for name, (heading, sections) in files.items()}
     for name in dict.fromkeys(one.lesson for one in path.marks()):
         texts[f"lesson-{name}"] = student(lessons[name])
+    texts |= {f"gesture-{name}": gesture(name) for name in gestures.table()}
     for name, text in texts.items():
         file = folder / f"{name}.html"
         file.write_text(text, encoding="utf-8")
@@ -59,8 +62,19 @@ def student(lesson: Lesson) -> str:
     return _document(lesson.title, list(_student(lesson)), joined(HERE / "student.js"))
 
 
-def _document(heading: str, sections: list[Section], *scripts: str) -> str:
-    css = (HERE / "material.css").read_text(encoding="utf-8")
+def gesture(name: str) -> str:
+    """A gesture as a page that runs by itself, for pointer, finger and keyboard."""
+    row = gestures.table()[name]
+    question = gestures.GestureQuestion(gesture=name)
+    task = question.task(look_of({}))
+    asked = escape(json.dumps({"header": task.header, "truth": task.truth, "why": question.why}))
+    inner = f"<p class='ask'>{escape(question.ask)}</p><div data-gesture='{asked}'></div>"
+    css = (COMPONENTS / "gesture.css").read_text(encoding="utf-8")
+    return _document(row["title"], [Section("", picture=inner)], joined(HERE / "gesture_alone.js"), css=css)
+
+
+def _document(heading: str, sections: list[Section], *scripts: str, css: str = "") -> str:
+    css = (HERE / "material.css").read_text(encoding="utf-8") + css
     return document(heading, sections, footer=footer(), scripts=scripts, css=css)
 
 
@@ -154,7 +168,7 @@ def _student(lesson: Lesson) -> Iterator[Section]:
     for number, step in lesson.numbered():
         drawn = Section("", picture=picture(step)) if step.view else None
         question = step.question
-        if question is None or question.kind == "draw":  # a row is drawn on paper, and compared with the map
+        if question is None or question.kind in ("draw", "gesture"):  # on paper; gestures have files of their own
             yield Section(
                 step.title, picture=_html(step.prose) + (f"<p>{escape(question.ask)}</p>" if question else "")
             )

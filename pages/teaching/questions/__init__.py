@@ -2,6 +2,7 @@
 
 from pages.teaching.questions import (  # noqa: F401 - register the kinds
     concept_test,
+    gestures,
     kinds,
     open_kinds,
 )

@@ -1,5 +1,6 @@
 """The widgets that accept an answer, one function for each kind, and answers in words."""
 
+import json
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,9 +10,10 @@ import streamlit as st
 
 from encoder.figures.numbers import exact_or_three_digits
 from pages.components.button import button
+from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain
-from pages.teaching.questions import concept_test, kinds, open_kinds
+from pages.teaching.questions import concept_test, gestures, kinds, open_kinds
 from pages.teaching.questions.quantities import Look, QuestionError
 from pages.teaching.questions.question import Choosing, Grade, Question, Truth
 
@@ -26,6 +28,8 @@ def ask(question: Question, look: Look, key: str, give: Give, drawn: str = "Comp
             st.write(plain(question.hint))
     if isinstance(question, open_kinds.DrawQuestion):
         row_sketch(look.names, key=key, question=question.ask, on_answer=give, button=drawn)
+    elif isinstance(question, gestures.GestureQuestion):
+        gesture(question.task(look).header, key=key, on_answer=give)
     else:
         CONTROLS[question.kind](question, look, key, give)
 
@@ -178,6 +182,8 @@ def answer_text(question: Question, look: Look, answer: Any) -> str:
             return exact_or_three_digits(answer)
         case "draw":
             return "the row below"
+        case "gesture":
+            return json.dumps(answer)
         case _:
             return str(answer)
 
@@ -196,6 +202,8 @@ def true_value(question: Question, look: Look, truth: Truth) -> str:
     """The truth in one sentence."""
     if question.kind == "draw":
         return "You see the model's row next to yours."
+    if question.kind == "gesture":
+        return "The picture shows what is right."
     listed = " or ".join(answer_text(question, look, one) for one in truth.answers)
     match question.kind:
         case "concept":

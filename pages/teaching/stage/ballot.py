@@ -112,7 +112,7 @@ def _may_change(asked: Asked, question: Question, look: Look | None, given: str)
 
 def _said(question: Question, look: Look | None, given: str) -> str:
     """What a student answered, in words; a drawn row, a test, and what the question does not accept have none."""
-    if question.kind in ("draw", "test"):
+    if question.kind in ("draw", "gesture", "test"):
         return ""
     try:
         answer = read_answer(question, given, look)

@@ -6,9 +6,10 @@ import streamlit as st
 
 from encoder import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
+from pages.components.gesture import gesture
 from pages.components.row_sketch import row_sketch
 from pages.core.words import plain, say_error
-from pages.teaching.questions import Look, Question, Truth, controls, open_kinds
+from pages.teaching.questions import Look, Question, Truth, controls, gestures, open_kinds
 from pages.teaching.stage import exhibit
 
 
@@ -29,10 +30,16 @@ def draw(question: Question, look: Look, given: Any, key: str) -> None:
         st.success(f"Right. {plain(controls.true_value(question, look, truth))}", icon=":material/check_circle:")
     else:
         yours = plain(controls.answer_text(question, look, answer).rstrip("."))
+        said = "" if question.kind in ("draw", "gesture") else f" You said: {yours}."
         true = plain(controls.true_value(question, look, truth))
         reason, _ = question.reason(answer, look)
         because = f" Perhaps you thought: “{plain(reason)}”" if reason else ""
-        st.warning(f"Not quite. You said: {yours}.{because} {true}", icon=":material/cancel:")
+        st.warning(f"Not quite.{said}{because} {true}", icon=":material/cancel:")
+    if isinstance(question, gestures.GestureQuestion):
+        st.caption(f"Score: {grade.score:.2f} of 1")
+        gesture(question.task(look).header, key=key, given=answer, truth=truth.value)
+        _why(question, truth)
+        return
     if isinstance(question, open_kinds.DrawQuestion):
         apart = grade.numbers["total variation distance"]
         st.caption(f"Total variation distance: {three_digits(apart)}. Right up to {question.within:g}; 0 is equal.")

@@ -13,7 +13,7 @@ from encoder.errors import EncoderError
 from encoder.figures.numbers import exact_or_three_digits, three_digits
 from pages.components.row_sketch import row_sketch
 from pages.core.stores import cache
-from pages.core.words.markdown import plain, say_error
+from pages.core.words.markdown import say_error
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.rooms import Asked, Member, Room, RoomError, session
 from pages.teaching.stage import votes
@@ -61,7 +61,7 @@ def read(question: Question, look: Look | None, answers: Mapping[str, str]) -> d
 
 def bars(question: Question, look: Look | None, answers: Sequence[Any]) -> list[Bar]:
     """A histogram: most frequent answers first, numbers in ascending order. A drawn row and a test have none."""
-    if question.kind in ("draw", "test") or not answers:
+    if question.kind in ("draw", "gesture", "test") or not answers:
         return []
     if question.kind == "number":
         return _numbers(question, look, answers)

@@ -36,6 +36,7 @@ DOES = {
     "head": "Enter a layer and a head.",
     "order": "Put them in order.",
     "draw": "Draw the row.",
+    "gesture": "Do it on your screen.",
     "sentence": "Write a sentence.",
     "conclusion": "Write one or two sentences.",
     "test": "Answer all questions on your screen.",

@@ -1,0 +1,27 @@
+// A gesture in the app.
+import { eventId, unpack } from "../../encoder/drawing/shared.js";
+import { drawGesture } from "./gesture_drawing.js";
+import { mounted } from "./mounted.js";
+
+class GestureView {
+  constructor(parent) {
+    this.parent = parent;
+  }
+
+  update(component) {
+    this.component = component;
+    const { header } = unpack(component.data);
+    const asked = JSON.stringify(header);
+    if (asked === this.asked) return; // what the reader has begun stays
+    this.asked = asked;
+    this.root?.remove();
+    this.root = drawGesture(header, (answer) => this.component.setTriggerValue("answer", { answer, id: eventId() }));
+    this.parent.append(this.root);
+  }
+
+  destroy() {
+    this.root?.remove();
+  }
+}
+
+export default mounted(GestureView);

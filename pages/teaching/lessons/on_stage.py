@@ -1,0 +1,42 @@
+"""What of a page is on stage in a step of a lesson, as a style that is sent with the step and at no other time.
+
+A rule of every page would cost time at each change of a drawing. The page is the real one, so a reader selects things
+in its picture; the controls around it are hidden until she asks for them.
+"""
+
+from pages.teaching.lessons.lesson import Step
+
+#: Controls, titles and further parts of pages: none of them is what a step is about.
+_AROUND = """
+.stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-heads-below,
+  .st-key-heads-ask, [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"],
+  [data-testid="stExpander"]:has(> [class*="lazy"])) { display: none !important; }
+.stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
+"""
+#: The open part of the model's picture covers the picture, in larger type.
+_PART = """
+.st-key-lesson-stage .enc-model:has(.enc-model-opened:not([hidden])) { --enc-type: var(--enc-stage-type, 1.2);
+  display: flex; flex-direction: column; height: calc(100vh - 7rem); }
+.st-key-lesson-stage .enc-model:has(.enc-model-opened:not([hidden])) > :not(:has(.enc-model-opened)) { display: none; }
+.st-key-lesson-stage .enc-model > :has(> .enc-model-opened:not([hidden])) { flex: 1; min-height: 0; overflow: hidden; }
+.st-key-lesson-stage .enc-model-opened:not([hidden]) { position: absolute; inset: 0 !important; width: auto !important;
+  max-height: none !important; padding: 1rem 1.5rem; animation: none; box-shadow: none; z-index: 5; }
+.st-key-lesson-stage .enc-model-more { display: none !important; }
+"""
+#: One head is on stage, without the small maps of all heads.
+_HEAD = """
+.stMain :is(.st-key-heads-grid, .st-key-heads-words) { display: none !important; }
+.stMain .st-key-heads-body { grid-template-columns: minmax(0, 1fr) !important; }
+.stMain .st-key-heads-body > :nth-child(2) {
+  grid-column: 1 !important; margin-top: 0 !important; position: static !important; }
+"""
+
+
+def style(step: Step) -> str:
+    """The style of a step's stage, an HTML element."""
+    page, rules = step.view.get("page"), _AROUND
+    if page == "model" and "step" in step.view:
+        rules += _PART
+    if page == "heads" and not (step.question is not None and step.question.kind == "head"):
+        rules += _HEAD
+    return f"<style>{rules}</style>"
