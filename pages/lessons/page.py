@@ -8,12 +8,16 @@ from encoder.errors import EncoderError
 from pages.components.button import button
 from pages.core.frame.frame import heading, show
 from pages.core.words.markdown import plain
+from pages.state import state
 from pages.state.links import link
 from pages.teaching.lessons import codes, library, progress
 from pages.teaching.lessons.lesson import Lesson
+from pages.teaching.params import LessonParams
 from pages.teaching.rooms import from_files
 
 COLUMNS = 2
+#: Languages as their readers call them; any other by its code.
+NAMES = {"": "English", "de": "Deutsch", "es": "Español", "fr": "Français", "pt": "Português"}
 
 
 def main() -> None:
@@ -22,7 +26,8 @@ def main() -> None:
         "text is the real page: select things in it, or type your own sentence."
     )
     link("by_hand", "By hand: one small layer with numbers that you can change", "edit_note")
-    good, broken = library.lessons()
+    _language()
+    good, broken = library.lessons(state.get(LessonParams.language))
     for file in broken:
         st.warning(f"{plain(file.name)} cannot be used. {plain(file.reason)}", icon=":material/edit_document:")
     following = next((place for place, lesson in enumerate(good) if not progress.answered(lesson)), 0)
@@ -36,6 +41,15 @@ def main() -> None:
         st.button("Add these answers", key="lessons:take", on_click=_take_code)
         if note := st.session_state.pop("_lessons_note", ""):
             st.markdown(note)
+
+
+def _language() -> None:
+    """The language of the lessons, where there are translations. What is not translated stays in English."""
+    names = ["", *library.languages()]
+    if len(names) > 1:
+        state.segmented(
+            LessonParams.language, "Language of the lessons", {name: NAMES.get(name, name) for name in names}
+        )
 
 
 def _card(lesson: Lesson, *, is_next: bool) -> None:

@@ -50,9 +50,10 @@ class _Teaching(Companion):
 
     def open(self, values: Mapping[str, str]) -> bool:
         """Open the step that the values name."""
+        from pages.state import state
         from pages.teaching.lessons import library, progress
 
-        lesson = library.find(values.get(LessonParams.lesson.name, ""))
+        lesson = library.find(values.get(LessonParams.lesson.name, ""), state.get(LessonParams.language))
         number = values.get(LessonParams.number.name, "1")
         if lesson is None or not (number.isascii() and number.isdigit() and lesson.nearest(int(number)) == int(number)):
             return False

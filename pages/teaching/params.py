@@ -5,10 +5,12 @@ from pages.state import Param, flag, state, string, whole_number
 
 @state.register
 class LessonParams:
-    """lesson: its name, "" for none; number: of the step, from 1; 0 is the opening."""
+    """lesson: its name, "" for none; number: of the step, from 1; 0 is the opening; language: of lessons, as the folder
+    of translations has it, "" for English."""
 
     lesson: Param[str] = string(public="the name of a lesson of this server")
     number: Param[int] = whole_number(1, 0, url="lesson_step")
+    language: Param[str] = string(url="lesson_language", public="a language of this server's lessons")
 
 
 @state.register

@@ -705,7 +705,7 @@ def test_a_wall_shows_code_question_bars_and_the_row_and_answers_nothing(school:
     student.news().put("button_group", f"room:{question.id}:chosen", 2).click(f"room:{question.id}:give")
     assert "1 of 1 answered" in wall.news().html()
     assert "<span>animal</span><b>1</b><i style='width:100%'>" in wall.html()
-    assert "data-right" not in wall.html()
+    assert "<tr data-right" not in wall.html()
     teacher.run().click("room:reveal")
     wall.news()
     assert "1 of 1 right" in wall.html()
@@ -725,10 +725,10 @@ def test_bars_on_the_wall_can_wait_and_text_of_students_is_not_on_it(school: Sch
     assert "&lt;b&gt;Why?" in wall.news().html()
     assert "rude" not in wall.html()
     style = desk.hidden.CONTROLS["bars"][1]
-    assert style not in wall.html()
+    assert f"{style} {{ display: none" not in wall.html()
     teacher.run().run(lambda: teacher.app.multiselect[0].set_value(["bars"]).run())
-    assert style in wall.news().html()
-    assert style not in student.news().html()
+    assert f"{style} {{ display: none" in wall.news().html()
+    assert f"{style} {{ display: none" not in student.news().html()
 
 
 def test_the_desk_says_whom_to_ask(school: School) -> None:
@@ -746,10 +746,12 @@ def test_the_desk_says_whom_to_ask(school: School) -> None:
     assert "animal" in said[0]
     assert "Ada" in said[0]
     assert "street" in said[1]
-    assert "Eve, Tom" in said[1].replace("\u2068", "").replace("\u2069", "")
+    assert "Eve" in said[1]
+    assert "Tom" in said[1]
 
 
 def test_nobody_is_told_of_what_is_not_there(school: School, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.teaching.stage.invite.network_address", lambda: "")
     alone = Person(school)
     assert "only this computer" in sentences(alone.app), "before a room is opened"
     assert "encoderscope --" not in words(alone.app)

@@ -16,7 +16,7 @@ from pages.components.button import button
 from pages.components.lazy import expander
 from pages.components.rooms import room_door, room_refresh
 from pages.core.words.markdown import plain, say_error
-from pages.state import links
+from pages.state import links, state
 from pages.teaching.desk import asking, concepts, hidden, question_box
 from pages.teaching.lessons import library, path
 from pages.teaching.lessons.lesson import Lesson
@@ -67,7 +67,7 @@ def _invitation(now: Room) -> None:
 
 def _lesson(now: Room) -> tuple[Lesson, int] | None:
     """Choose a lesson, and turn its steps; returns the open lesson and the number of its step."""
-    lessons = {one.name: one for one in library.lessons()[0]}
+    lessons = {one.name: one for one in library.lessons(state.get(LessonParams.language))[0]}
     name, number = now.view.get(LessonParams.lesson.name, ""), int(now.view.get(LessonParams.number.name, "1"))
     opened = lessons.get(name)
     with st.container(border=True):
@@ -96,7 +96,7 @@ def _lesson(now: Room) -> tuple[Lesson, int] | None:
 def _turn(lesson: Lesson, number: int) -> None:
     at = path.place(lesson.name, number)
     following = path.marks()[at + 1] if at is not None and at + 1 < len(path.marks()) else None
-    found = library.find(following.lesson) if following else None
+    found = library.find(following.lesson, state.get(LessonParams.language)) if following else None
     # The keys have the number: a click that a reconnect repeats turns no second page.
     with st.container(horizontal=True, vertical_alignment="center"):
         button(
@@ -143,6 +143,8 @@ def show_step(lesson: Lesson, number: int) -> None:
     before = dict(now.view) if now else {}
     view = dict(step.view) or before or {"page": "lessons"}
     view |= {LessonParams.lesson.name: lesson.name}
+    if language := state.get(LessonParams.language):
+        view |= {LessonParams.language.name: language}
     view |= {LessonParams.number.name: str(number)} if number != LessonParams.number.default else {}
     if number == LessonParams.number.default:
         view.pop(LessonParams.number.name, None)

@@ -30,8 +30,11 @@ class InRoom:
             self._strip, self._question = st.container(key="room-line"), st.container()
 
     @contextlib.contextmanager
-    def beside(self, lesson: Callable[[], AbstractContextManager[bool]]) -> Iterator[bool]:
-        """Draw the question, then the lesson next to the page; False: the page is not drawn."""
+    def beside(self, lesson: Callable[[bool], AbstractContextManager[bool]]) -> Iterator[bool]:
+        """Draw the question, then the lesson with the page; False: the page is not drawn.
+
+        lesson: gets whether the page may be drawn.
+        """
         if session.take_seat():
             st.rerun()  # with the teacher's view
         if session.awaits_seat():
@@ -43,10 +46,12 @@ class InRoom:
         follow.note_own_way(self.folder)
         with self._question:
             is_open = self._face()
-        if not is_open or self.folder == DESK:  # the desk has the lesson's script
+        own = session.seat()
+        fills = not is_open and own is not None and not own.teaches  # a ballot, or the wall
+        if fills or self.folder == DESK:  # the desk has the lesson's script
             yield is_open
             return
-        with lesson() as is_shown:
+        with lesson(is_open) as is_shown:
             yield is_shown
 
     def _face(self) -> bool:

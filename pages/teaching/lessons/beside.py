@@ -26,11 +26,14 @@ MOST_LINKS = 8
 
 
 @contextlib.contextmanager
-def beside() -> Iterator[bool]:
-    """Draw the open lesson with the page as its stage; False while the page waits for an answer."""
+def beside(is_open: bool = True) -> Iterator[bool]:
+    """Draw the open lesson with the page as its stage; False while the page waits for an answer.
+
+    is_open: whether the page may be drawn: not while a class predicts.
+    """
     opened = progress.current()
     if opened is None:
-        yield True
+        yield is_open
         return
     own = session.seat()
     if own is not None and own.wall:
@@ -38,7 +41,7 @@ def beside() -> Iterator[bool]:
         with st.container(key="lesson-stage"):
             yield True
         return
-    if waits(opened):
+    if not is_open or waits(opened):
         st.html(on_stage.style(opened.step))
         with st.container(key="lesson-card"):
             _card(opened)

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from pages.teaching.questions import read_answer
 
 APP = Path(__file__).parents[3] / "app.py"
 SECONDS = 120
+#: What a translation of a question has in its own language: fields, and fields whose keys are labels.
+WORDS, LABELLED = ("ask", "why", "hint", "says", "model", "example"), ("items", "trial")
 
 
 def check(path: Path) -> Iterator[Finding]:
@@ -28,7 +30,35 @@ def check(path: Path) -> Iterator[Finding]:
     except LessonError as error:
         yield Finding(error.line, str(error).split(": ", 1)[1])
         return
+    yield from _check_translation(path, found)
     yield from check_steps(found, {term for other in _earlier(path) for term in wording.introduced(other)})
+
+
+def _check_translation(path: Path, found: Lesson) -> Iterator[Finding]:
+    """Where a translation asks or shows something else than the lesson that it translates."""
+    original = path.resolve().parents[1] / path.name
+    if not library.LANGUAGE.fullmatch(path.resolve().parent.name) or not original.is_file():
+        return
+    of = lesson.load(original)
+    if len(of.steps) != len(found.steps):
+        yield Finding(1, f"the lesson has {len(of.steps)} steps, its translation {len(found.steps)}.")
+    for there, here in zip(of.steps, found.steps, strict=False):
+        if there.view != here.view:
+            yield Finding(here.view_line or here.line, "this view is another one than in the lesson: copy it.")
+        if _computed(there) != _computed(here):
+            yield Finding(here.question_line or here.line, "this question computes something else than in the lesson.")
+
+
+def _computed(step: Step) -> object:
+    """What a step's question computes, without its words."""
+    return _without_words(step.question.definition()) if step.question else None
+
+
+def _without_words(value: object, name: str = "") -> object:
+    if isinstance(value, Mapping):
+        named = {key: _without_words(one, key) for key, one in value.items() if key not in WORDS}
+        return list(named.values()) if name in LABELLED else named
+    return [_without_words(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _earlier(path: Path) -> Iterator[Lesson]:

@@ -1,6 +1,7 @@
 """The lessons that this server offers: those that ship, and those of the operator's folder."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,8 @@ from pages.teaching.lessons.lesson import Lesson
 from pages.teaching.questions import Look, QuestionError
 
 SHIPPED = Path(__file__).parent / "texts"
+#: Names of folders of translations next to the lessons: es, pt-BR.
+LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z]{2,4})?")
 #: A folder of more lessons, which `encoderscope --lessons-root DIR` sets. It is read again when a file changes.
 ROOT = "ENCODERSCOPE_LESSONS_ROOT"
 
@@ -28,35 +31,56 @@ class Broken:
     reason: str
 
 
-def lessons() -> tuple[list[Lesson], list[Broken]]:
-    """All lessons in the order of their file names, the shipped ones first; and the files with faults."""
+def lessons(language: str = "") -> tuple[list[Lesson], list[Broken]]:
+    """All lessons in the order of their file names, the shipped ones first; and the files with faults.
+
+    language: the name of a folder of translations; what it lacks, or has with a fault, is in English.
+    """
     good: list[Lesson] = []
     broken: list[Broken] = []
     for path in _files():
-        try:
-            good.append(_kept(path, path.stat().st_mtime_ns))
-        except (EncoderError, OSError) as error:
-            broken.append(Broken(path.name, str(error)))
+        for file in _in_language(path, language):
+            try:
+                good.append(_kept(file, file.stat().st_mtime_ns))
+                break
+            except (EncoderError, OSError) as error:
+                broken.append(Broken(file.name, str(error)))
     return good, broken
 
 
-def find(name: str) -> Lesson | None:
+def find(name: str, language: str = "") -> Lesson | None:
     """The lesson of this name, or None. Only names of listed files are found, so a link reads no other file."""
-    return next((one for one in lessons()[0] if one.name == name), None)
+    return next((one for one in lessons(language)[0] if one.name == name), None)
+
+
+def languages() -> list[str]:
+    """The languages that some lesson is translated to, by the names of their folders."""
+    found = {path.parent.name for folder in _folders() for path in folder.glob("*/*.md")}
+    return sorted(name for name in found if LANGUAGE.fullmatch(name))
+
+
+def _in_language(path: Path, language: str) -> list[Path]:
+    """The files to try: the translation, if there is one, then the lesson itself."""
+    translated = path.parent / language / path.name
+    is_there = language and LANGUAGE.fullmatch(language) and translated.is_file()
+    return [translated, path] if is_there else [path]
+
+
+def _folders() -> list[Path]:
+    root = os.environ.get(ROOT)
+    return [SHIPPED, *([Path(root)] if root else [])]
 
 
 def _files() -> list[Path]:
-    root = os.environ.get(ROOT)
-    folders = [SHIPPED, *([Path(root)] if root else [])]
     return [
         path
-        for folder in folders
+        for folder in _folders()
         for path in sorted(folder.glob("*.md"))[: limits.LESSONS.value]
         if path.is_file() and not path.name.startswith(".")
     ]
 
 
-@lru_cache(maxsize=limits.LESSONS.value)
+@lru_cache(maxsize=4 * limits.LESSONS.value)
 def _kept(path: Path, changed: int) -> Lesson:
     return lesson.load(path)
 

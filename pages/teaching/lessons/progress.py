@@ -15,8 +15,8 @@ from pages.teaching.params import LessonParams, RoomParams
 _ANSWERS, _LOOKS, _EXPLORES = "_lesson_answers", "_lesson_looks", "_lesson_explores"
 #: Values that a step leaves as the reader set them.
 KEPT = (
-    LessonParams.lesson, LessonParams.number, RoomParams.code, RoomParams.wall, ViewParams.colours, ViewParams.device,
-    ViewParams.dtype, ViewParams.present,
+    LessonParams.lesson, LessonParams.number, LessonParams.language, RoomParams.code, RoomParams.wall,
+    ViewParams.colours, ViewParams.device, ViewParams.dtype, ViewParams.present,
 )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ class Open:
 def current() -> Open | None:
     """The open lesson, or None. A step beyond the end is the last one."""
     name = state.get(LessonParams.lesson)
-    lesson = library.find(name) if name else None
+    lesson = library.find(name, state.get(LessonParams.language)) if name else None
     if lesson is None:
         return None
     return Open(lesson, lesson.nearest(state.get(LessonParams.number)))
@@ -55,7 +55,7 @@ def following(opened: Open) -> tuple[Lesson, int] | None:
     """The lesson and number of the next step; after the last one, the beginning of the next lesson."""
     if opened.number < opened.lesson.last:
         return opened.lesson, opened.number + 1
-    lessons = library.lessons()[0]
+    lessons = library.lessons(state.get(LessonParams.language))[0]
     after = lessons[lessons.index(opened.lesson) + 1 :]
     return (after[0], after[0].first) if after else None
 

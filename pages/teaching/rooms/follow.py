@@ -213,7 +213,7 @@ def _with_question(room: Room) -> Room:
     from pages.teaching.lessons import library  # not before the first paint: questions need the engine
 
     name, number = _step(room.view)
-    lesson = library.find(name) if name else None
+    lesson = library.find(name, room.view.get(LessonParams.language.name, "")) if name else None
     if lesson is None or lesson.nearest(int(number)) != int(number):
         return room
     step = lesson.step(int(number))

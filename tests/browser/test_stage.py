@@ -1,0 +1,190 @@
+"""The faces of a room, and the stage of a lesson, in a real Chromium: nothing is cut, nothing tells the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.core.frame.frame import import_params
+from pages.teaching.lessons import library
+from tests.browser.test_every_page import ALL, violations
+from tests.conftest import query, settle, wait_until_none
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+LESSONS = [path.stem for path in sorted(library.SHIPPED.glob("*.md"))]
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
+WALL = {"width": 1920, "height": 1080}
+#: What of these is cut by the window, without scrolling; below is the line of the room.
+CUT = """([selector, below]) => [...document.querySelectorAll(selector)]
+  .filter((one) => one.getClientRects().length && getComputedStyle(one).visibility !== "hidden")
+  .map((one) => [one, one.getBoundingClientRect()])
+  .filter(([, box]) => box.width > 1 && (box.left < -1 || box.top < -1 || box.right > innerWidth + 1
+    || box.bottom > innerHeight - below + 1))
+  .map(([one, box]) => `${one.tagName} ${one.textContent.slice(0, 40)} ends at ${box.right} ${box.bottom}`)"""
+ON_PHONE = '[class*="st-key-ballot"] :is(p, button, label, input[type=range], textarea, [role=gridcell])'
+ON_WALL = ".enc-wall :is(h1, li, p, footer, tr)"
+#: Words of the wall that have less than a thirtieth of the window's height.
+SMALL = """() => [...document.querySelectorAll(".enc-wall :is(h1, li, p, footer, th, td, small)")]
+  .filter((one) => one.textContent.trim() && parseFloat(getComputedStyle(one).fontSize) < innerHeight / 30)
+  .map((one) => one.textContent.slice(0, 40))"""
+#: Pictures of a page.
+BEHIND = ".stMain :is(.enc-plot, .enc-model, .enc-grid)"
+#: A stage of less than three fifths of the window, and halves of the window without words and pictures.
+EMPTY = """() => {
+  const stage = document.querySelector(".st-key-lesson-stage, .st-key-lesson-card");
+  if (!stage) return ["no stage"];
+  const { left, right, top, bottom } = stage.getBoundingClientRect();
+  const within = (one, most) => Math.max(0, Math.min(one, most));
+  const share = (within(right, innerWidth) - within(left, innerWidth))
+    * (within(bottom, innerHeight) - within(top, innerHeight)) / (innerWidth * innerHeight);
+  const parts = [...document.querySelectorAll(".stMain :is(p, h3, button, input, textarea, canvas, svg, .enc-root)")]
+    .map((one) => one.getBoundingClientRect()).filter((box) => box.width > 4 && box.height > 4);
+  const [x, y] = [innerWidth / 2, innerHeight / 2];
+  const halves = {
+    left: parts.some((box) => box.left < x), right: parts.some((box) => box.right > x),
+    upper: parts.some((box) => box.top < y), lower: parts.some((box) => box.bottom > y && box.top < innerHeight),
+  };
+  return [...(share < 0.6 ? [`stage: ${share}`] : []), ...Object.keys(halves).filter((name) => !halves[name])];
+}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _registered() -> None:
+    import_params()
+
+
+def room(visit: Callable[..., Page]) -> tuple[Page, Page, Page, str]:
+    """A desk, a wall and a phone of one room."""
+    desk = visit("/classroom")
+    desk.get_by_role("button", name="Open a room").click()
+    desk.wait_for_url(re.compile(r"room=\w{6}"))
+    code = query(desk)["room"]
+    phone = visit(f"/classroom?room={code}", **PHONE)
+    wall = visit(f"/classroom?room={code}&wall=1", **WALL)
+    settle(desk)
+    return desk, wall, phone, code
+
+
+def begin(desk: Page, name: str) -> None:
+    found = library.find(name)
+    assert found
+    desk.get_by_role("combobox", name="Lesson").click()
+    desk.get_by_role("option", name=re.compile(re.escape(found.title))).click()
+    desk.get_by_role("button", name="Begin this lesson").click()
+    desk.locator('[class*="st-key-desk-next-"]').wait_for()
+
+
+def together(desk: Page, *others: Page) -> None:
+    """Wait until every screen has drawn the version of the desk."""
+    settle(desk)
+    version = desk.locator(".enc-room").get_attribute("data-version")
+    for page in others:
+        expect(page.locator(".enc-room")).to_have_attribute("data-version", str(version))
+        settle(page)
+
+
+@pytest.mark.sample(7, "every question of another lesson, on a phone and on a wall")
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_question_and_its_options_are_in_the_window_and_no_page_tells_the_answer(
+    visit: Callable[..., Page], name: str
+) -> None:
+    desk, wall, phone, code = room(visit)
+    expect(wall.locator(".enc-wall-door b")).to_have_text(f"{code[:3]} {code[3:]}")
+    begin(desk, name)
+    lesson = library.find(name)
+    assert lesson
+    for number, step in lesson.numbered():
+        if number != lesson.first:
+            desk.locator(f".st-key-desk-next-{number - 1} button").click()
+            desk.get_by_text(f"step {number} of {lesson.last}").wait_for()
+        together(desk, wall, phone)
+        if step.question is None:
+            expect(wall.locator(".enc-wall-step")).to_contain_text(step.title)
+            continue
+        expect(wall.locator(".enc-wall h1")).to_have_text(step.question.ask)
+        expect(phone.locator('[class*="st-key-ballot"]')).to_have_count(1)
+        for page, selector, below in ((wall, ON_WALL, 0), (phone, ON_PHONE, 44)):
+            wait_until_none(page, CUT, [selector, below])
+            expect(page.locator(BEHIND)).to_have_count(0)
+        wait_until_none(wall, SMALL)
+        desk.get_by_role("button", name="Show the result").click()
+        desk.get_by_role("button", name="Show the result").wait_for(state="detached")
+        together(desk, wall, phone)
+        for page, below in ((wall, 0), (phone, 44)):
+            wait_until_none(page, CUT, [":is(.enc-wall, [class*=st-key-ballot]) :is(h1, tr[data-right])", below])
+        wait_until_none(wall, CUT, [".enc-wall :is(h1, p, tr, footer)", 0])
+        wait_until_none(wall, SMALL)
+
+
+def test_all_faces_are_accessible(visit: Callable[..., Page]) -> None:
+    desk, wall, phone, _ = room(visit)
+    begin(desk, "03-one-weight-by-hand")
+    rules = {"type": "tag", "values": ALL}
+    assert violations(wall, rules) == []
+    for number in range(4):
+        desk.locator(f".st-key-desk-next-{number} button").click()
+        desk.get_by_text(f"step {number + 1} of").wait_for()
+    together(desk, wall, phone)
+    for page in (desk, wall, phone):
+        assert violations(page, rules) == []
+    answers = phone.locator('[class*="st-key-ballot"]')
+    answers.get_by_text("animal", exact=True).tap()
+    answers.get_by_role("button", name="Answer", exact=True).tap()
+    expect(wall.locator(".enc-wall footer")).to_contain_text("1 of 1 answered")
+    desk.get_by_role("button", name="Show the result").click()
+    expect(wall.locator("tr[data-right]")).to_contain_text("animal")
+    expect(phone.locator("tr[data-right]").first).to_contain_text("animal")
+    for page in (desk, wall, phone):
+        settle(page)
+        page.emulate_media(color_scheme="dark")
+        assert violations(page, rules) == []
+
+
+@pytest.mark.sample(7, "every step of another lesson")
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_step_fills_the_window(visit: Callable[..., Page], name: str) -> None:
+    lesson = library.find(name)
+    assert lesson
+    page = visit(f"/?lesson={name}&lesson_step={lesson.first}")
+    for number, _ in lesson.numbered():
+        if number != lesson.first:
+            page.locator(".st-key-lesson-next button").click()
+            page.get_by_text(f"step {number} of {lesson.last}").wait_for()
+            settle(page)
+        wait_until_none(page, EMPTY)
+        look = page.get_by_role("button", name="Show the picture now")
+        if look.count():
+            look.click()
+            page.locator(".st-key-lesson-stage").wait_for()
+            settle(page)
+            wait_until_none(page, EMPTY)
+
+
+@pytest.mark.parametrize("by", ["keyboard", "touch"])
+def test_a_query_is_aimed_by_hand(visit: Callable[..., Page], by: str) -> None:
+    where = "/?lesson=03-one-weight-by-hand&lesson_step=8"
+    page = visit(where, **PHONE) if by == "touch" else visit(where)
+    handle = page.locator(".enc-gesture-handle")
+    before = float(handle.get_attribute("aria-valuenow") or 0)
+    if by == "keyboard":
+        handle.focus()
+        for _ in range(5):
+            page.keyboard.press("Shift+ArrowRight")
+    else:
+        plane = page.locator(".enc-gesture-plane")
+        plane.scroll_into_view_if_needed()
+        box = plane.bounding_box()
+        assert box
+        page.touchscreen.tap(box["x"] + 0.95 * box["width"], box["y"] + 0.42 * box["height"])
+    expect(page.locator(".enc-gesture-right")).to_contain_text("cat")
+    assert float(handle.get_attribute("aria-valuenow") or 0) > max(before, 0.8)
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.get_by_test_id("stAlertContentSuccess")).to_be_visible()
