@@ -1,5 +1,7 @@
 """The analysis of docs/teaching-study.md: `python -m docs.teaching_study DATA.csv`; without a file, on synthetic data.
 
+`python -m docs.teaching_study --class FILE.csv ...` reads “Concept test as CSV” of rooms, one class a file.
+
 DATA.csv has a line for each student: group (lesson or comparison), before and after, the shares of right answers in the
 two forms of the concept test.
 """
@@ -14,7 +16,12 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import concept_test
+
 GROUPS = ("comparison", "lesson")
+#: The share of a class from which a distractor is named.
+SHOWN = 0.1
 #: Items of a form: scores are multiples of 1 / ITEMS.
 ITEMS = 10
 
@@ -96,6 +103,43 @@ def read(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(groups), np.array(before), np.array(after)
 
 
+def of_class(file: Path) -> str:
+    """What the export of one room says: the gain with its interval, and what each distractor reveals."""
+    answers, look = concept_test.read_csv(file.read_text(encoding="utf-8")), look_of({})
+    before, after = concept_test.both(answers, look)
+    gain = concept_test.normalised_gain(before.mean(axis=1), after.mean(axis=1)) if len(before) else None
+    lines = [f"{file.name}: {len(before)} students took both forms."]
+    if gain is not None:
+        lines.append(f"Normalised gain: {gain.gain:.2f} ({gain.low:.2f} to {gain.high:.2f}).")
+    for row in concept_test.by_distractor(answers, look):
+        named = f" [{row['misconception']}]" if row["misconception"] else ""
+        if row["chosen"] >= SHOWN:
+            lines.append(f"{row['when']}, item {row['item']}: {row['chosen']:.0%} chose “{row['option']}”{named}")
+    return "\n".join(lines)
+
+
+def simulated_class(n: int, knows: tuple[float, float], holds: float, seed: int) -> dict[str, dict[str, list[int]]]:
+    """The answers of n students to both forms, with known knowledge.
+
+    knows: the chance that a student knows an item, before and after; holds: the chance that one who does not know it
+    chooses the distractor of the item's misconception, and not one of the others.
+    """
+    rng, look = np.random.default_rng(seed), look_of({})
+    answers: dict[str, dict[str, list[int]]] = {}
+    for form, known in zip(concept_test.FORMS, knows, strict=True):
+        asked = concept_test.items(form)
+        for student in range(n):
+            chosen = []
+            for name, item in asked:
+                truth = item.truth(look).value
+                named = [option.get("misconception") == name for option in item.options].index(True)
+                others = [place for place in range(len(item.options)) if place not in (truth, named)]
+                wrong = named if rng.random() < holds or not others else int(rng.choice(others))
+                chosen.append(truth if rng.random() < known else wrong)
+            answers.setdefault(form, {})[f"student {student}"] = chosen
+    return answers
+
+
 def report(found: Result) -> str:
     """The result in sentences."""
     sizes = ", ".join(f"{name}: {count}" for name, count in found.n.items())
@@ -110,6 +154,9 @@ def report(found: Result) -> str:
 
 def main(arguments: list[str]) -> None:
     """Analyse a file, or synthetic data with the effect 0.5."""
+    if arguments[:1] == ["--class"]:
+        print("\n\n".join(of_class(Path(one)) for one in arguments[1:]))
+        return
     data = read(Path(arguments[0])) if arguments else synthetic(group_size(0.5), 0.5, seed=0)
     print("" if arguments else "Synthetic data with the true effect d = 0.5.")
     print(report(analyse(*data)))

@@ -12,5 +12,6 @@ def run_lesson(options: argparse.Namespace) -> int:
     script = find_app().parent / "pages" / "teaching" / "lessons" / "command.py"
     action = options.command.name.split()[1]
     flags = ["--json"] if getattr(options, "json", False) else []
+    flags += [f"--server={options.server}"] if getattr(options, "server", "") else []
     command = [sys.executable, "-P", str(script), action, *flags, *map(str, options.files)]
     return subprocess.run(command, check=False).returncode

@@ -132,3 +132,48 @@ def test_a_file_is_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     file.write_text("group,before,after\nlesson,0.1,0.2", encoding="utf-8")
     with pytest.raises(ValueError, match="group"):
         teaching_study.read(file)
+
+
+def test_a_dry_run_with_thirty_students_recovers_what_they_know(look: Look) -> None:
+    knows, holds = (0.4, 0.7), 0.8
+    true_gain = (knows[1] - knows[0]) / (1 - knows[0])
+    covered, gains, held = 0, [], {"before": [], "after": []}
+    for seed in range(60):
+        answers = teaching_study.simulated_class(30, knows, holds, seed)
+        table = concept_test.as_csv(answers, look, list(answers["A"])).decode()
+        read = concept_test.read_csv(table)
+        before, after = concept_test.both(read, look)
+        assert before.shape == (30, 10)
+        found = normalised_gain(before.mean(axis=1), after.mean(axis=1), seed)
+        assert found is not None
+        covered += found.low <= true_gain <= found.high
+        gains.append(found.gain)
+        for row in concept_test.by_distractor(read, look):
+            if row["misconception"] == concept_test.items(row["form"])[row["item"] - 1][0]:
+                held[row["when"]].append(row["chosen"])
+    assert covered >= 51  # of 60; 57 are expected
+    assert np.mean(gains) == pytest.approx(true_gain, abs=0.02)
+    assert np.mean(held["before"]) == pytest.approx((1 - knows[0]) * holds, abs=0.02)
+    assert np.mean(held["after"]) == pytest.approx((1 - knows[1]) * holds, abs=0.02)
+
+
+def test_the_export_of_a_room_is_analysed(look: Look, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = teaching_study.simulated_class(30, (0.0, 1.0), 1.0, 0)
+    file = tmp_path / "room-ACD347-test.csv"
+    file.write_bytes(concept_test.as_csv(answers, look, list(answers["A"])))
+    teaching_study.main(["--class", str(file)])
+    said = capsys.readouterr().out
+    assert "30 students" in said
+    assert "Normalised gain: 1.00 (1.00 to 1.00)" in said
+    for name, _ in concept_test.items("A"):
+        assert f"[{name}]" in said
+    for table in ("", "student,form\n1,A", table_of("9"), table_of("x"), "student,form\n1,Z"):
+        file.write_text(table, encoding="utf-8")
+        if table:
+            with pytest.raises(QuestionError):
+                teaching_study.of_class(file)
+
+
+def table_of(option: str) -> str:
+    columns = [f"item{number}" for number in range(1, 11)]
+    return f"student,form,{','.join(columns)}\n1,A,{','.join([option] * 10)}"

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
+#: Before the address of a server, among the arguments.
+SERVER = "--server="
 TEMPLATE = HERE.with_name("template.md").read_text(encoding="utf-8")
 
 
@@ -20,8 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
     name, *files = sys.argv[1:] if arguments is None else arguments
     if as_json := "--json" in files:
         files.remove("--json")
+    servers = [one for one in files if one.startswith(SERVER)]
+    files = [one for one in files if one not in servers]
     check = partial(_check, as_json=as_json)
-    action = {"new": _new, "check": check, "preview": _preview, "material": _material, "answers": _answers}[name]
+    material = partial(_material, server=servers[-1].removeprefix(SERVER) if servers else "")
+    action = {"new": _new, "check": check, "preview": _preview, "material": material, "answers": _answers}[name]
     return max(_tried(action, file) for path in map(Path, files) for file in _lessons_at(path, name))
 
 
@@ -72,12 +77,12 @@ def _preview(file: Path) -> int:
     return encoderscope(["--lessons-root", str(file.resolve().parent)])
 
 
-def _material(folder: Path) -> int:
+def _material(folder: Path, server: str = "") -> int:
     from pages.core.frame.frame import import_params
     from pages.teaching.lessons import material
 
     import_params()
-    for file in material.write(folder):
+    for file in material.write(folder, server):
         print(f"{file}: written.")
     return 0
 

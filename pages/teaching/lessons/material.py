@@ -18,7 +18,7 @@ from encoder.drawing.javascript import joined
 from encoder.drawing.picture import Picture, escape
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.report import footer
-from pages.teaching.lessons import library, path
+from pages.teaching.lessons import library, path, platforms
 from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls, gestures
@@ -34,8 +34,11 @@ COMPONENTS = Path(__file__).parents[2] / "components"
 LINE = '<p class="write">&nbsp;</p>'
 
 
-def write(folder: Path) -> Iterator[Path]:
-    """Write all files to a folder; yields each. Raises EncoderError, or OSError if a file cannot be written."""
+def write(folder: Path, server: str = "") -> Iterator[Path]:
+    """Write all files to a folder; yields each. Raises EncoderError, or OSError if a file cannot be written.
+
+    server: the address at which a class opens the app: a learning platform embeds the views from there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lessons = {one.name: one for one in library.lessons()[0]}
     steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
@@ -55,6 +58,13 @@ def write(folder: Path) -> Iterator[Path]:
         file = folder / f"{name}.html"
         file.write_text(text, encoding="utf-8")
         yield file
+    for_platform = [item for lesson in lessons.values() for item in platforms.items(lesson, server)]
+    for name, content in (
+        ("questions-moodle.xml", platforms.moodle(for_platform, "Encoderscope").encode()),
+        ("questions-qti21.zip", platforms.qti(for_platform)),
+    ):
+        (folder / name).write_bytes(content)
+        yield folder / name
 
 
 def student(lesson: Lesson) -> str:

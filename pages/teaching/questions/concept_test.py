@@ -4,6 +4,8 @@ Both forms are in lessons/concept-test.yml. A test is one question of a room, so
 those of every question.
 """
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -112,6 +114,39 @@ def by_misconception(answers: Answers) -> list[dict[str, Any]]:
         {"misconception": name, **{when: holding(form, place) for form, when in FORMS.items()}}
         for place, (name, _) in enumerate(items("A"))
     ]
+
+
+def by_distractor(answers: Answers, look: Look) -> list[dict[str, Any]]:
+    """Each wrong option with the share of students who chose it, and the misconception that it reveals, if any."""
+    return [
+        {
+            "item": number,
+            "form": form,
+            "when": FORMS[form],
+            "option": text,
+            "misconception": item.options[place].get("misconception", ""),
+            "chosen": float(np.mean([one[number - 1] == place for one in given.values()])),
+        }
+        for form, given in sorted(answers.items())
+        if given
+        for number, (_, item) in enumerate(items(form), 1)
+        for place, text in enumerate(item.texts(look))
+        if place != item.truth(look).value
+    ]
+
+
+def read_csv(text: str) -> dict[str, dict[str, list[int]]]:
+    """The answers of a table that `as_csv` wrote, by form and student. Raises QuestionError for any other table."""
+    found: dict[str, dict[str, list[int]]] = {}
+    try:
+        for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))):
+            chosen = [int(row[f"item{number}"]) - 1 for number in range(1, len(items(row["form"])) + 1)]
+            if any(not 0 <= one < len(item.options) for one, (_, item) in zip(chosen, items(row["form"]), strict=True)):
+                raise ValueError
+            found.setdefault(row["form"], {})[row["student"]] = chosen
+    except (KeyError, TypeError, ValueError) as error:
+        raise QuestionError("This is no table of a concept test. Export “Concept test as CSV” again.") from error
+    return found
 
 
 def as_csv(answers: Answers, look: Look, members: Sequence[str]) -> bytes:

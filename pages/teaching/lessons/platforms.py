@@ -1,0 +1,292 @@
+"""The questions of lessons for a learning platform: Moodle XML, and items of QTI 2.1 with their manifest in a file.
+
+A question keeps its words, its computed answer, the reason of each known mistake, and the view that it is about, which
+the platform shows from the address of a server. A drawn row, a gesture and a sentence need the app: they are left out.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
+
+from pages.teaching.lessons.lesson import Lesson, Step
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import controls
+from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
+from pages.teaching.questions.open_kinds import ConclusionQuestion
+from pages.teaching.questions.question import Choosing
+
+#: Pixels of an embedded view.
+SIZE = (960, 640)
+QTI, SCHEMA = "http://www.imsglobal.org/xsd/imsqti_v2p1", "http://www.w3.org/2001/XMLSchema-instance"
+QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
+PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
+#: Where QTI keeps how an answer is scored.
+TEMPLATES = "http://www.imsglobal.org/question/qti_v2p1/rptemplates"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question for a platform.
+
+    name: unique, of letters, digits and hyphens; kind: choice, number, text, order or essay; options: text, whether it
+    is right, and the reason of a mistake; low, high: numbers that count; answers: texts that count, or the right order.
+    """
+
+    name: str
+    title: str
+    ask: str
+    kind: str
+    why: str
+    address: str = ""
+    options: Sequence[tuple[str, bool, str]] = ()
+    low: float = 0
+    high: float = 0
+    answers: Sequence[str] = ()
+
+
+def items(lesson: Lesson, server: str = "") -> Iterator[Item]:
+    """The questions of a lesson. server: the address at which a class opens the app, "" for no embedded views."""
+    for number, step in lesson.numbered():
+        if (found := _item(lesson, number, step, server)) is not None:
+            yield found
+
+
+def _item(lesson: Lesson, number: int, step: Step, server: str) -> Item | None:
+    question = step.question
+    if question is None:
+        return None
+    look = look_of(step.view)
+    name, title = f"lesson-{lesson.name}-{number}", f"{lesson.label}.{number} {step.title}"
+    address = address_of(step, server)
+    if isinstance(question, ConclusionQuestion):
+        return Item(name, title, question.ask, "essay", question.model, address)
+    truth = question.truth(look)
+    if isinstance(question, Choosing):
+        options = [
+            (text, answer in truth.answers, "" if answer in truth.answers else question.reason(answer, look)[0])
+            for answer, text in question.choices(look).items()
+        ]
+        return Item(name, title, question.ask, "choice", question.why, address, options)
+    if isinstance(question, NumberQuestion):
+        low, high = question.accepted(truth)
+        return Item(name, title, question.ask, "number", question.why, address, low=low, high=high)
+    if isinstance(question, OrderQuestion):
+        return Item(name, title, question.ask, "order", question.why, address, answers=truth.value)
+    if isinstance(question, HeadQuestion):
+        said = [controls.answer_text(question, look, one) for one in truth.answers]
+        return Item(name, title, f"{question.ask} (L0 H0)", "text", question.why, address, answers=said)
+    return None
+
+
+def address_of(step: Step, server: str) -> str:
+    """The address of a step's view, without the lesson: a platform has its own questions."""
+    if not server or not step.view:
+        return ""
+    values = {"start": "1", **step.view} if step.view["page"] == "model" else dict(step.view)
+    page = values.pop("page")
+    return f"{server.rstrip('/')}/{'' if page == 'model' else page}?{urlencode({**values, 'present': '1'})}"
+
+
+# --- Moodle -----------------------------------------------------------------------------------------------------------
+
+#: Kind -> Moodle's type of question.
+OF_MOODLE = {
+    "choice": "multichoice",
+    "number": "numerical",
+    "text": "shortanswer",
+    "order": "ordering",
+    "essay": "essay",
+}
+
+
+def moodle(found: Sequence[Item], category: str) -> str:
+    """A question bank as Moodle XML."""
+    quiz = ET.Element("quiz")
+    of = ET.SubElement(quiz, "question", type="category")
+    _moodle_text(ET.SubElement(of, "category"), f"$course$/{category}")
+    for item in found:
+        _moodle_question(ET.SubElement(quiz, "question", type=OF_MOODLE[item.kind]), item)
+    return _written(quiz)
+
+
+def _moodle_question(question: ET.Element, item: Item) -> None:
+    _moodle_text(ET.SubElement(question, "name"), item.title)
+    _moodle_text(ET.SubElement(question, "questiontext", format="html"), _html(item))
+    _moodle_text(ET.SubElement(question, "generalfeedback", format="html"), f"<p>{_escaped(item.why)}</p>")
+    ET.SubElement(question, "defaultgrade").text = "1.0"
+    if item.kind == "choice":
+        ET.SubElement(question, "single").text = "true"
+        ET.SubElement(question, "shuffleanswers").text = "true"
+        ET.SubElement(question, "answernumbering").text = "none"
+        for text, is_right, reason in item.options:  # each of several right answers counts in full
+            _moodle_answer(question, _escaped(text), 100 if is_right else 0, reason, html=True)
+    elif item.kind == "number":
+        middle = (item.low + item.high) / 2
+        answer = _moodle_answer(question, repr(middle), 100, "")
+        ET.SubElement(answer, "tolerance").text = repr((item.high - item.low) / 2)
+    elif item.kind == "text":
+        ET.SubElement(question, "usecase").text = "0"
+        for text in item.answers:
+            _moodle_answer(question, text, 100, "")
+    elif item.kind == "order":
+        ET.SubElement(question, "layouttype").text = "VERTICAL"
+        for text in item.answers:
+            _moodle_answer(question, _escaped(text), 100, "", html=True)
+    else:
+        ET.SubElement(question, "responseformat").text = "plain"
+        _moodle_text(ET.SubElement(question, "graderinfo", format="html"), f"<p>{_escaped(item.why)}</p>")
+
+
+def _moodle_answer(question: ET.Element, text: str, share: int, reason: str, *, html: bool = False) -> ET.Element:
+    answer = ET.SubElement(question, "answer", fraction=str(share), format="html" if html else "plain_text")
+    ET.SubElement(answer, "text").text = text
+    _moodle_text(ET.SubElement(answer, "feedback", format="html"), _escaped(reason))
+    return answer
+
+
+def _moodle_text(parent: ET.Element, text: str) -> None:
+    ET.SubElement(parent, "text").text = text
+
+
+def _html(item: Item) -> str:
+    said = f"<p>{_escaped(item.ask)}</p>"
+    if not item.address:
+        return said
+    size = f'width="{SIZE[0]}" height="{SIZE[1]}"'
+    return f'{said}<p><iframe src="{_escaped(item.address)}" {size} title="The picture"></iframe></p>'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+# --- QTI 2.1 ----------------------------------------------------------------------------------------------------------
+
+
+def qti(found: Sequence[Item]) -> bytes:
+    """An archive of items with the manifest of a content package."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for item in found:
+            archive.writestr(f"{item.name}.xml", qti_item(item))
+        archive.writestr("imsmanifest.xml", _manifest(found))
+    return packed.getvalue()
+
+
+def qti_item(item: Item) -> str:
+    """One assessmentItem."""
+    root = ET.Element(
+        "assessmentItem",
+        {
+            "xmlns": QTI,
+            "xmlns:xsi": SCHEMA,
+            "xsi:schemaLocation": QTI_PLACE,
+            "identifier": item.name,
+            "title": item.title,
+            "adaptive": "false",
+            "timeDependent": "false",
+        },
+    )
+    _response(root, item)
+    ET.SubElement(root, "outcomeDeclaration", {"identifier": "SCORE", "cardinality": "single", "baseType": "float"})
+    body = ET.SubElement(root, "itemBody")
+    if item.address:
+        ET.SubElement(
+            ET.SubElement(body, "p"),
+            "object",
+            {"data": item.address, "type": "text/html", "width": str(SIZE[0]), "height": str(SIZE[1])},
+        )
+    _interaction(body, item)
+    _scoring(root, item)
+    return _written(root)
+
+
+#: Kind -> cardinality and type of its response.
+RESPONSES = {
+    "choice": ("single", "identifier"), "number": ("single", "float"), "text": ("single", "string"),
+    "order": ("ordered", "identifier"), "essay": ("single", "string"),
+}  # fmt: skip
+
+
+def _response(root: ET.Element, item: Item) -> None:
+    cardinality, of_type = RESPONSES[item.kind]
+    names = {"identifier": "RESPONSE", "cardinality": cardinality, "baseType": of_type}
+    declared = ET.SubElement(root, "responseDeclaration", names)
+    right = _right(item)
+    if right:
+        correct = ET.SubElement(declared, "correctResponse")
+        for one in right if item.kind == "order" else right[:1]:
+            ET.SubElement(correct, "value").text = one
+    if item.kind in ("choice", "text"):  # several answers may be right
+        mapping = ET.SubElement(declared, "mapping", {"defaultValue": "0"})
+        for one in right:
+            ET.SubElement(mapping, "mapEntry", {"mapKey": one, "mappedValue": "1"})
+
+
+def _right(item: Item) -> list[str]:
+    if item.kind == "choice":
+        return [f"option-{place}" for place, (_, is_right, _) in enumerate(item.options) if is_right]
+    if item.kind == "number":
+        return [repr((item.low + item.high) / 2)]
+    if item.kind == "order":
+        shown = sorted(item.answers)
+        return [f"option-{shown.index(text)}" for text in item.answers]
+    return list(item.answers)
+
+
+def _interaction(body: ET.Element, item: Item) -> None:
+    named = {"responseIdentifier": "RESPONSE"}
+    if item.kind == "choice":
+        inner = ET.SubElement(body, "choiceInteraction", {**named, "shuffle": "true", "maxChoices": "1"})
+        texts = [text for text, _, _ in item.options]
+    elif item.kind == "order":
+        inner, texts = ET.SubElement(body, "orderInteraction", {**named, "shuffle": "true"}), sorted(item.answers)
+    elif item.kind == "essay":
+        inner, texts = ET.SubElement(body, "extendedTextInteraction", named), []
+    else:
+        line = ET.SubElement(body, "p")
+        line.text = f"{item.ask} "
+        ET.SubElement(line, "textEntryInteraction", {**named, "expectedLength": "12"})
+        return
+    ET.SubElement(inner, "prompt").text = item.ask
+    for place, text in enumerate(texts):
+        ET.SubElement(inner, "simpleChoice", {"identifier": f"option-{place}"}).text = text
+
+
+def _scoring(root: ET.Element, item: Item) -> None:
+    if item.kind in ("choice", "text"):
+        ET.SubElement(root, "responseProcessing", {"template": f"{TEMPLATES}/map_response"})
+    elif item.kind == "order":
+        ET.SubElement(root, "responseProcessing", {"template": f"{TEMPLATES}/match_correct"})
+    elif item.kind == "number":
+        processing = ET.SubElement(root, "responseProcessing")
+        condition = ET.SubElement(ET.SubElement(processing, "responseCondition"), "responseIf")
+        both = ET.SubElement(condition, "and")
+        for name, limit in (("gte", item.low), ("lte", item.high)):
+            compared = ET.SubElement(both, name)
+            ET.SubElement(compared, "variable", {"identifier": "RESPONSE"})
+            ET.SubElement(compared, "baseValue", {"baseType": "float"}).text = repr(limit)
+        outcome = ET.SubElement(condition, "setOutcomeValue", {"identifier": "SCORE"})
+        ET.SubElement(outcome, "baseValue", {"baseType": "float"}).text = "1"
+
+
+def _manifest(found: Sequence[Item]) -> str:
+    root = ET.Element("manifest", {"xmlns": PACKAGE, "identifier": "encoderscope-lessons"})
+    metadata = ET.SubElement(root, "metadata")
+    ET.SubElement(metadata, "schema").text = "QTIv2.1 Package"
+    ET.SubElement(metadata, "schemaversion").text = "1.0.0"
+    ET.SubElement(root, "organizations")
+    resources = ET.SubElement(root, "resources")
+    for item in found:
+        file = f"{item.name}.xml"
+        names = {"identifier": f"resource-{item.name}", "type": "imsqti_item_xmlv2p1", "href": file}
+        ET.SubElement(ET.SubElement(resources, "resource", names), "file", {"href": file})
+    return _written(root)
+
+
+def _written(root: ET.Element) -> str:
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

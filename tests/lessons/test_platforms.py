@@ -1,0 +1,110 @@
+"""Questions for a learning platform: Moodle XML and QTI 2.1 have each question that it can ask, and the answer."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pages.core.frame.frame import import_params
+from pages.teaching.lessons import lesson, library, platforms
+from pages.teaching.lessons.platforms import Item
+from tests.lessons.test_lesson import ABOUT
+
+SERVER = "https://school.example/encoderscope/"
+#: Kinds that need the app.
+LEFT_OUT = {"draw", "gesture", "sentence"}
+#: The children of an item in their order, as the schema has them.
+ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing"]
+NS = f"{{{platforms.QTI}}}"
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Item]:
+    import_params()
+    return [item for name in ("01-tokens", "04-heads", "09-cost") for item in items(name)]
+
+
+def items(name: str) -> list[Item]:
+    one = library.find(name)
+    assert one
+    return list(platforms.items(one, SERVER))
+
+
+def test_every_question_that_a_platform_can_ask_is_there(found: list[Item]) -> None:
+    steps = [step for name in ("01-tokens", "04-heads", "09-cost") for step in library.find(name).steps]  # type: ignore[union-attr]
+    asked = [step.question for step in steps if step.question]
+    assert len(found) == sum(one.kind not in LEFT_OUT for one in asked)
+    assert len({item.name for item in found}) == len(found)
+    assert {item.kind for item in found} == set(platforms.RESPONSES) == set(platforms.OF_MOODLE)
+    for item in found:
+        parts = urlsplit(item.address)
+        assert parts.netloc == "school.example"
+        assert parts.path.startswith("/encoderscope/")
+        assert "lesson" not in parse_qs(parts.query)
+    one = library.find("04-heads")
+    assert one
+    assert {item.address for item in platforms.items(one)} == {""}
+
+
+def test_moodle_has_words_answers_reasons_and_views(found: list[Item]) -> None:
+    quiz = ET.fromstring(platforms.moodle(found, "Encoderscope"))
+    questions = quiz.findall("question")
+    assert questions[0].get("type") == "category"
+    assert len(questions) == len(found) + 1
+    for item, question in zip(found, questions[1:], strict=True):
+        assert question.get("type") == platforms.OF_MOODLE[item.kind]
+        text = question.findtext("questiontext/text") or ""
+        assert "<iframe" in text
+        answers = question.findall("answer")
+        if item.kind == "choice":
+            right = {one.findtext("text") for one in answers if one.get("fraction") == "100"}
+            assert len(right) >= 1
+            assert len(answers) == len(item.options)
+        if item.kind == "number":
+            middle, tolerance = (float(answers[0].findtext(name) or "") for name in ("text", "tolerance"))
+            assert middle - tolerance == pytest.approx(item.low)
+            assert middle + tolerance == pytest.approx(item.high)
+    concept = next(item for item in found if item.title == "1.3 A token becomes a number")
+    assert [is_right for _, is_right, _ in concept.options] == [False, True, False]
+
+
+def test_an_item_of_qti_has_the_parts_of_the_schema_in_their_order(found: list[Item]) -> None:
+    for item in found:
+        root = ET.fromstring(platforms.qti_item(item))
+        assert root.tag == f"{NS}assessmentItem"
+        names = [child.tag.removeprefix(NS) for child in root]
+        assert names == [name for name in ORDER if name in names]
+        declared = root.find(f"{NS}responseDeclaration")
+        assert declared is not None
+        assert (declared.get("cardinality"), declared.get("baseType")) == platforms.RESPONSES[item.kind]
+        choices = {one.get("identifier") for one in root.iter(f"{NS}simpleChoice")}
+        values = [one.text for one in declared.findall(f"{NS}correctResponse/{NS}value")]
+        if item.kind in ("choice", "order"):
+            assert set(values) <= choices
+            assert len(values) == (1 if item.kind == "choice" else len(choices))
+        assert bool(values) == (item.kind != "essay")
+        interactions = [one for one in root.iter() if one.get("responseIdentifier") == "RESPONSE"]
+        assert len(interactions) == 1
+        assert next(root.iter(f"{NS}object")).get("data") == item.address
+    archive = zipfile.ZipFile(io.BytesIO(platforms.qti(found)))
+    manifest = ET.fromstring(archive.read("imsmanifest.xml"))
+    files = {one.get("href") for one in manifest.iter(f"{{{platforms.PACKAGE}}}file")}
+    assert files == set(archive.namelist()) - {"imsmanifest.xml"}
+
+
+def test_foreign_text_is_text() -> None:
+    import_params()
+    hostile = "</text><script>alert(1)</script> & ]]>"
+    step = f"## One\n\n```question\nkind: concept\nask: {hostile!r}\noptions:\n" + "".join(
+        f"  - {{says: {hostile!r}, holds: {{left: n_tokens, compare: {how}, right: 1}}}}\n"
+        for how in ("above", "below")
+    )
+    made = list(platforms.items(lesson.read(f"{ABOUT}{step}```\n", "a"), "https://a.example/?x=1&y=<b>"))
+    question = ET.fromstring(platforms.moodle(made, "a")).findall("question")[1]
+    assert "<script" not in (question.findtext("questiontext/text") or "")
+    assert all("<script" not in (one.findtext("text") or "") for one in question.findall("answer"))
+    assert ET.fromstring(platforms.qti_item(made[0])).find(f".//{NS}prompt").text == hostile  # type: ignore[union-attr]
