@@ -183,7 +183,7 @@ def test_a_query_is_aimed_by_hand(visit: Callable[..., Page], by: str) -> None:
         plane.scroll_into_view_if_needed()
         box = plane.bounding_box()
         assert box
-        page.touchscreen.tap(box["x"] + 0.95 * box["width"], box["y"] + 0.42 * box["height"])
+        page.touchscreen.tap(box["x"] + 0.95 * box["width"], box["y"] + 0.62 * box["height"])
     expect(page.locator(".enc-gesture-right")).to_contain_text("cat")
     assert float(handle.get_attribute("aria-valuenow") or 0) > max(before, 0.8)
     page.get_by_role("button", name="Answer", exact=True).click()

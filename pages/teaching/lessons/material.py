@@ -23,7 +23,7 @@ from pages.teaching.lessons.lesson import Lesson, Step
 from pages.teaching.lessons.library import look_of
 from pages.teaching.questions import Look, Question, controls, gestures
 from pages.teaching.questions.kinds import HeadQuestion, NumberQuestion, OrderQuestion
-from pages.teaching.questions.open_kinds import ConceptQuestion
+from pages.teaching.questions.open_kinds import ConceptQuestion, ConclusionQuestion
 from pages.teaching.questions.question import Choosing
 
 #: Not of the app: style and script of the files.
@@ -108,14 +108,21 @@ def _keys(steps: list[tuple[path.Mark, Lesson, Step]]) -> Iterator[Section]:
         if (question := step.question) is None:
             continue
         look = look_of(step.view)
-        truth = question.truth(look)
-        said = "" if truth.value is None else controls.true_value(question, look, truth)
+        truth, said = question.truth(look), _said(question, look)
         parts = [f"<p><b>{escape(question.ask)}</b></p>", f"<p class='answer'>{escape(said)}</p>" if said else ""]
         parts.append(_numbers(controls.further_numbers(truth)))
         parts.append(f"<p>{escape(question.why)}</p>" if question.why else "")
         wrong = [f"<li>{escape(one.rstrip('.'))}: “{escape(reason)}”</li>" for one, reason in _wrong(question, look)]
         parts.append(f"<ul>{''.join(wrong)}</ul>" if wrong else "")
         yield Section(f"{lesson.label}.{mark.step} {step.title}", picture="".join(parts))
+
+
+def _said(question: Question, look: Look) -> str:
+    """The right answer in a sentence, or a model answer."""
+    if isinstance(question, ConclusionQuestion):
+        return f"A model answer: {question.model}" if question.model else ""
+    truth = question.truth(look)
+    return "" if truth.value is None else controls.true_value(question, look, truth)
 
 
 def _numbers(numbers: Any) -> str:
@@ -203,7 +210,7 @@ def _asked(step: Step) -> str:
     question, look = step.question, look_of(step.view)
     truth = question.truth(look)
     known: dict[str, Any] = {"kind": question.kind, "hint": question.hint, "why": question.why, "options": []}
-    known["said"] = "" if truth.value is None else controls.true_value(question, look, truth)
+    known["said"] = _said(question, look)
     if isinstance(question, Choosing):
         known["options"] = [*question.choices(look).items()]
     elif isinstance(question, OrderQuestion):

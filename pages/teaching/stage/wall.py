@@ -82,7 +82,9 @@ def face(
     """A question as the wall shows it. answers: JSON by member; here: members who are present; code: HTML."""
     vote = results.vote(asked.id, answers, question, look)
     said = f"{len(answers)} of {max(here, len(answers))} answered"
-    if asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
+    if asked.revealed and isinstance(question, ConclusionQuestion) and question.model:
+        inner = f"<p class='enc-wall-true'>{html.escape(question.model)}</p><div class='enc-wall-exhibit'></div>"
+    elif asked.revealed and look is not None and (truth := question.truth(look)).value is not None:
         inner = _revealed(question, look, truth)
         said = said if vote.right is None else f"{round(vote.right * len(vote.given))} of {len(vote.given)} right"
     else:
@@ -97,7 +99,7 @@ def _open(question: Question, look: Look | None, bars: Sequence[results.Bar]) ->
     """All options with a bar for each, which grows with the answers; without options, what to do and the answers."""
     lines = options(question, look, bars)
     if not lines:
-        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(bars))
+        counted = "".join(f"<li>{_bar(line)}</li>" for line in _counted(question, bars))
         return f"<p class='enc-wall-does'>{DOES.get(question.kind, '')}</p><ol class='enc-wall-options'>{counted}</ol>"
     short = all(len(line.label) <= SHORT_OPTION for line in lines)
     items = "".join(f"<li>{_bar(line)}</li>" for line in lines)
@@ -127,10 +129,12 @@ def options(question: Question, look: Look | None, bars: Sequence[results.Bar]) 
     return [Line(text, str(counts.get(text, 0)), counts.get(text, 0) / largest) for text in texts]
 
 
-def _counted(bars: Sequence[results.Bar]) -> list[Line]:
-    """Answers without options are shown when the result is, except for their spread in numbers."""
+def _counted(question: Question, bars: Sequence[results.Bar]) -> list[Line]:
+    """Numbers and heads that were answered; words of students are not on the wall."""
+    if question.kind not in ("number", "head"):
+        return []
     largest = max((bar.count for bar in bars), default=1)
-    return [Line(bar.label, str(bar.count), bar.count / largest) for bar in bars[:6] if not bar.label.startswith("=")]
+    return [Line(bar.label, str(bar.count), bar.count / largest) for bar in bars[:MOST_LINES]]
 
 
 def _bar(line: Line) -> str:
