@@ -74,22 +74,31 @@ def test_a_class_follows_answers_and_sees_the_result(visit: Callable[..., Page])
     press(teacher, "Spotlight")
     by_link.wait_for_function("() => document.documentElement.classList.contains('enc-spotlight')")
 
+    wall = visit(f"/classroom?room={code}&wall=1", width=1920, height=1080)
+    expect(wall.locator('[aria-roledescription="heat map"]')).to_have_count(1)
+    expect(teacher.locator(".enc-room-counts")).to_contain_text("2 here · 2 follow")  # a wall is nobody
     settle(teacher)
     press(teacher, "Ask")
     settle(teacher)  # the form is drawn as a whole
     teacher.get_by_role("button", name="Ask the class").click()
     expect(teacher.get_by_role("button", name="Show the result")).to_be_visible()
     for student, word in ((by_link, "keys"), (by_code, "cabinet")):
-        question = student.locator(".st-key-room-question")
+        question = student.locator('[class*="st-key-ballot"]')
         question.get_by_text(word, exact=True).click()
         question.get_by_role("button", name="Answer", exact=True).click()
         expect(student.get_by_text("Your answer is sent.")).to_be_visible()
         expect(student.locator('[aria-roledescription="heat map"]')).to_have_count(0)
     expect(teacher.locator(".enc-room-counts")).to_contain_text("2 answers")
+    expect(wall.locator(".enc-wall footer")).to_contain_text("2 of 2 answered")  # without anybody's click
     teacher.get_by_role("button", name="Show the result").click()
     for page in (teacher, by_link, by_code):
-        expect(page.locator(".enc-class-answers tr")).to_have_count(2)
+        answers = page.locator(".enc-bars").filter(has=page.get_by_text("Answers of the class"))
+        expect(answers.locator("tr")).to_have_count(2)
+        if page is not teacher:
+            expect(page.locator('[aria-roledescription="heat map"]')).to_have_count(0)
+            page.get_by_role("button", name="Open the picture").click()
         expect(page.locator('[aria-roledescription="heat map"]')).to_have_count(1)
+    expect(wall.locator(".enc-wall tr[data-right]")).to_have_count(1)
 
     by_code.reload()  # the tab knows who it was
     expect(by_code.locator(".enc-room-words")).to_contain_text("following")
