@@ -9,8 +9,8 @@ from pages.teaching.lessons.lesson import Step
 #: Controls, titles and further parts of pages: none of them is what a step is about.
 _AROUND = """
 .stMain :is(.st-key-input, .st-key-input-windows, .st-key-page-title, .st-key-norm-change, .st-key-heads-below,
-  .st-key-heads-ask, [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"],
-  [data-testid="stExpander"]:has(> [class*="lazy"])) { display: none !important; }
+  .st-key-heads-ask, [class*="st-key-controls-"], [class*="st-key-lazy-"], [data-testid="stPageLink"]) {
+  display: none !important; }
 .stMainBlockContainer { padding-inline: 1rem !important; padding-bottom: 0.5rem !important; }
 """
 #: The open part of the model's picture covers the picture, in larger type.
@@ -32,9 +32,12 @@ _HEAD = """
 """
 
 
-def style(step: Step) -> str:
-    """The style of a step's stage, an HTML element."""
-    page, rules = step.view.get("page"), _AROUND
+def style(step: Step | None = None) -> str:
+    """The style of a step's stage, an HTML element; None: of a page without a lesson."""
+    rules = _AROUND
+    if step is None:
+        return f"<style>{rules}</style>"
+    page = step.view.get("page")
     if page == "model" and "step" in step.view:
         rules += _PART
     if page == "heads" and not (step.question is not None and step.question.kind == "head"):

@@ -145,7 +145,7 @@ def read_csv(text: str) -> dict[str, dict[str, list[int]]]:
                 raise ValueError
             found.setdefault(row["form"], {})[row["student"]] = chosen
     except (KeyError, TypeError, ValueError) as error:
-        raise QuestionError("This is no table of a concept test. Export “Concept test as CSV” again.") from error
+        raise QuestionError("This is not the table of a concept test. Export “Concept test as CSV” again.") from error
     return found
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from encoder.errors import EncoderError
 from pages.components.rooms import room_refresh
 from pages.core.words.markdown import say_error
-from pages.teaching.lessons import progress
+from pages.teaching.lessons import on_stage, progress
 from pages.teaching.questions import Look, Question, controls
 from pages.teaching.questions.kinds import OrderQuestion
 from pages.teaching.questions.open_kinds import ConclusionQuestion
@@ -44,7 +44,7 @@ DOES = {
 
 
 def draw(now: Room) -> bool:
-    """Draw what the class looks at now; returns whether the page is drawn below it, as the stage of a step."""
+    """Draw what the class sees now; returns whether the page is drawn below it, as the stage of a step."""
     if now.question is not None:
         _question(now.question.id)
         return False
@@ -52,6 +52,8 @@ def draw(now: Room) -> bool:
         st.html(f"<section class='enc-wall enc-wall-door'>{invite.picture(now)}</section>")
         return False
     opened = progress.current()
+    if opened is None:
+        st.html(on_stage.style())
     st.html(f"<header class='enc-wall-step'>{html.escape(opened.step.title if opened else '')}{_code(now)}</header>")
     return True
 
