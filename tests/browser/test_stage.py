@@ -68,7 +68,8 @@ def room(visit: Callable[..., Page]) -> tuple[Page, Page, Page, str]:
     desk.wait_for_url(re.compile(r"room=\w{6}"))
     code = query(desk)["room"]
     phone = visit(f"/classroom?room={code}", **PHONE)
-    wall = visit(f"/classroom?room={code}&wall=1", **WALL)
+    address = desk.get_by_role("link", name="Open the wall").get_attribute("href")
+    wall = visit(f"/classroom{address}", **WALL)
     settle(desk)
     return desk, wall, phone, code
 
