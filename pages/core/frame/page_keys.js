@@ -92,7 +92,7 @@ export function listenToPresenter() {
     if (event.key === "f" || event.key === "F" || (event.key === "Escape" && presenting)) {
       if (!event.repeat) press(document, ".st-key-present button, .st-key-leave-presentation button");
     } else if (presenting && ["PageUp", "PageDown"].includes(event.key)) {
-      const lesson = document.querySelector(".st-key-lesson-panel");
+      const lesson = document.querySelector(".st-key-lesson-panel, .st-key-lesson-card");
       const names = [...all("#enc-groups a")];
       const here = names.findIndex((name) => name.ariaCurrent === "page");
       if (lesson) press(lesson, `.st-key-lesson-${event.key === "PageUp" ? "back" : "next"} button`);

@@ -1,1 +1,1 @@
-"""The teacher's desk, the invitation, and what a room adds to every page: its question and its line (in_room.py)."""
+"""The teacher's desk, and what a room adds to every page: the face of a screen and its line (in_room.py)."""
