@@ -34,6 +34,7 @@ from pages.components import (
     curves,
     draw_digit,
     find,
+    gesture,
     head_grid,
     headers,
     patch_map,
@@ -43,6 +44,8 @@ from pages.components import (
 )
 from pages.components import plot as draw_plot
 from pages.core.frame import finding
+from pages.teaching.lessons.library import look_of
+from pages.teaching.questions import gestures, read_question
 from tests import javascript_types
 from tests.conftest import ROOT
 from tests.typed import mismatches
@@ -162,9 +165,14 @@ RENDERERS = {"_render", "_strip", "_refresh", "_door", "_store", "_kept_text"}
 COLOURS = np.zeros((256, 3), dtype=np.uint8)
 RUN = curves.CurveRun("a", "red", "dot", "trains", 0.5, 400, True)
 SAMPLE = curves.SampleSequence(("a",), ("b",), ("a", "b"), (0,), ("a",))
+TASKS = [
+    read_question({"kind": "gesture", "gesture": name}).task(look_of({}))  # type: ignore[attr-defined]
+    for name in gestures.table()
+]
 ROOM: dict[str, Any] = {
     "code": "K7", "version": 3, "stale": False, "member": "", "key": "", "desk": True, "asks_class": False,
     "words": "Room K7", "note": "", "timer": 12.5, "spotlight": False, "asks": False, "hidden": False,
+    "wall": False,
 }  # fmt: skip
 
 
@@ -206,6 +214,13 @@ COMPONENTS: list[tuple[Callable[[], object], list[type]]] = [
     (lambda: curves.refresh([RUN], [{}], [[0, 0, 0]]), [headers.CurvesRefresh]),
     (lambda: by_hand.by_hand(Inputs(), key="hand", problem=False, on_change=nothing), [headers.ByHandHeader]),
     (lambda: draw_digit.draw_digit(COLOURS[:32, :1], key="digit", on_drawing=nothing), [headers.DigitHeader]),
+    *(
+        (
+            lambda task=task: gesture.gesture(task.header, key="gesture", given=task.truth, truth=task.truth),
+            [headers.GestureHeader],
+        )
+        for task in TASKS
+    ),
     (lambda: row_sketch.row_sketch(["a", "b"], key="row", question="q", drawn=[0.5, 0.5]), [headers.SketchHeader]),
     (lambda: copy_link.copy_link({"text": "a"}, ["text"], key="link"), [headers.CopyLinkHeader]),
     (lambda: store.kept_text({"a1": "text"}, key="kept"), [headers.KeptTextHeader]),

@@ -4,12 +4,15 @@ import { drawGesture } from "./gesture_drawing.js";
 import { mounted } from "./mounted.js";
 
 class GestureView {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.parent = parent;
   }
 
+  /** @param {Component} component */
   update(component) {
     this.component = component;
+    /** @type {Block<GestureHeader>} */
     const { header } = unpack(component.data);
     const asked = JSON.stringify(header);
     if (asked === this.asked) return; // what the reader has begun stays

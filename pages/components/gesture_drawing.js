@@ -21,11 +21,17 @@ const lineOf = (label, weight, isRight) => {
   );
 };
 
-// Each returns its element and a function that gives the answer, null while it is not complete.
+/**
+ * Each returns its element and a function that gives the answer, null while it is not complete.
+ * @type {Record<GestureHeader["does"], (header: GestureHeader) => [HTMLElement, () => any]>}
+ */
 const DOES = {
   aim({ labels, keys, target, goal, farthest, given, truth }) {
-    const query = [...(given ?? truth ?? [0.4, 0.4])];
+    const [startX, startY] = given ?? truth ?? [0.4, 0.4];
+    /** @type {[number, number]} */
+    const query = [startX, startY];
     const isOver = truth !== null;
+    /** @param {number[]} place */
     const at = ([x, y]) => [(x / farthest + 1) * SIZE / 2, (1 - y / farthest) * SIZE / 2];
     const arrow = (vector, name) => {
       const [x, y] = at(vector);
@@ -45,10 +51,10 @@ const DOES = {
       const scores = keys.map((key) => (key[0] * query[0] + key[1] * query[1]) / Math.SQRT2);
       const weights = softmaxOf(scores);
       const [x, y] = at(query);
-      line.setAttribute("x2", x);
-      line.setAttribute("y2", y);
-      handle.setAttribute("cx", x);
-      handle.setAttribute("cy", y);
+      line.setAttribute("x2", String(x));
+      line.setAttribute("y2", String(y));
+      handle.setAttribute("cx", String(x));
+      handle.setAttribute("cy", String(y));
       const said = `query ${query.map((one) => one.toFixed(1)).join(", ")}; weight of ${labels[target]} ${
         weights[target].toFixed(2)
       }`;
@@ -108,7 +114,7 @@ const DOES = {
       const [one] = order.splice(from, 1);
       order.splice(to, 0, one);
       draw();
-      if (focus) list.children[to].focus();
+      if (focus) /** @type {HTMLElement} */ (list.children[to]).focus();
     };
     const draw = () => {
       list.replaceChildren(...order.map((label, place) => {
@@ -132,7 +138,7 @@ const DOES = {
           event.preventDefault();
         });
         item.addEventListener("pointerdown", (event) => {
-          if (event.target.closest("button")) return;
+          if (/** @type {Element} */ (event.target).closest("button")) return;
           dragged = label;
           list.setPointerCapture(event.pointerId);
         });
@@ -213,8 +219,13 @@ const DOES = {
   },
 };
 
-// A grid of cells that change their strength when they are pressed, or when a pressed pointer comes over them. Arrow keys
-// move in it.
+/**
+ * A grid of cells that change their strength when they are pressed, or when a pressed pointer comes over them. Arrow keys
+ * move in it.
+ * @param {GestureHeader} header
+ * @param {number[]} strengths of a cell, one after the other
+ * @returns {[HTMLElement, () => any]}
+ */
 function grid({ labels, given, truth }, strengths) {
   const size = labels.length;
   const values = labels.map((_, i) => labels.map((_, j) => given?.[i]?.[j] ?? 0));
@@ -286,7 +297,11 @@ function grid({ labels, given, truth }, strengths) {
   return [table, () => isEmpty() ? null : values];
 }
 
-// The element of a gesture. answer: called with the answer; the header's truth ends the gesture.
+/**
+ * The element of a gesture.
+ * @param {GestureHeader} header its truth ends the gesture
+ * @param {(answer: any) => void} answer called with the answer
+ */
 export function drawGesture(header, answer) {
   const [inner, read] = DOES[header.does]({ given: null, truth: null, ...header });
   const root = make("div", { class: "enc-root enc-gesture" }, inner);

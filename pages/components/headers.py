@@ -195,6 +195,26 @@ class SketchHeader(TypedDict):
     button: str
 
 
+class GestureHeader(TypedDict):
+    """What is to be done by hand. `does` says which of the other fields there are; questions/gestures.py makes them."""
+
+    does: Literal["aim", "sort", "softmax", "paint", "mask", "cut"]
+    #: Tokens, or letters of a word.
+    labels: NotRequired[list[str]]
+    #: Of a query that is aimed: keys in the plane, the one that is aimed at, its least weight, the largest component.
+    keys: NotRequired[list[list[float]]]
+    target: NotRequired[int]
+    goal: NotRequired[float]
+    farthest: NotRequired[float]
+    #: Of a softmax that is filled.
+    scores: NotRequired[list[float]]
+    #: Of tokens that are sorted.
+    weights: NotRequired[dict[str, float]]
+    #: An answer that was given before, and the right one, which ends the gesture.
+    given: NotRequired[Any]
+    truth: NotRequired[Any]
+
+
 class KeptTextHeader(TypedDict):
     """Texts by their digests."""
 
@@ -234,6 +254,8 @@ class RoomHeader(TypedDict):
     #: Whether the strip shows the counts, and among them the answers.
     desk: bool
     asks_class: bool
+    #: A screen for the whole class: of the line only the clock is drawn.
+    wall: bool
     #: The line, and what is wrong, or "".
     words: str
     note: str

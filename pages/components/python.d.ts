@@ -345,6 +345,20 @@ interface SketchHeader {
   button: string;
 }
 
+/** What is to be done by hand. `does` says which of the other fields there are; questions/gestures.py makes them. */
+interface GestureHeader {
+  does: "aim" | "sort" | "softmax" | "paint" | "mask" | "cut";
+  labels?: Array<string>;
+  keys?: Array<Array<number>>;
+  target?: number;
+  goal?: number;
+  farthest?: number;
+  scores?: Array<number>;
+  weights?: Record<string, number>;
+  given?: any;
+  truth?: any;
+}
+
 /** Texts by their digests. */
 interface KeptTextHeader {
   save: Record<string, string>;
@@ -376,6 +390,7 @@ interface RoomHeader {
   key: string;
   desk: boolean;
   asks_class: boolean;
+  wall: boolean;
   words: string;
   note: string;
   timer: number | null;
@@ -394,6 +409,7 @@ interface StripHeader {
   key: string;
   desk: boolean;
   asks_class: boolean;
+  wall: boolean;
   words: string;
   note: string;
   timer: number | null;

@@ -1,7 +1,7 @@
 // A gesture without a server: what is right is in the page, and shown after the answer.
 import { drawGesture } from "../../../components/gesture_drawing.js";
 
-for (const place of document.querySelectorAll("[data-gesture]")) {
+for (const place of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-gesture]"))) {
   const { header, truth, why } = JSON.parse(place.dataset.gesture);
   const begin = () =>
     place.replaceChildren(drawGesture(header, (given) => {
