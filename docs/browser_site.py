@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docs.browser_model import browser_model
-from encoder import load
+from encoder import disk, load
 from encoder.drawing.javascript import SHARED, joined
 from encoder.drawing.picture import Picture, style
 from encoder.drawing.plotly_js import plotly_js
 from encoder.encoders.image import ImageEncoder
 from encoder.encoders.text import TextEncoder
-from encoder.errors import SaveError
 from encoder.figures.colours import thumbnails_lut
 from encoder.version import __version__
 from encoder.views.model_picture import model_picture
 
 HERE = Path(__file__).parent / "browser"
+#: What the list of the folder's files calls it.
+KIND = "a site of this program"
 #: How a reader starts the app, and where it is then.
 COMMAND, APP = "pip install encoderscope && encoderscope", "http://localhost:8501"
 
@@ -60,27 +61,25 @@ def write(
     example: str,
     hidden: str,
     more: Mapping[str, object] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the site. example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts.
+    """Write the site. example, hidden: the first sentence, and the first one with a hidden word; more: for the scripts;
+    texts: further files by their path in the site.
 
-    Raises SaveError if the folder cannot be written, LoadError for a model that does not exist.
+    Raises SaveError if the folder cannot be written or has other files, LoadError for a model that does not exist.
     """
-    try:
-        (folder / "models").mkdir(parents=True, exist_ok=True)
-        for old in (*folder.glob("*.*.js"), *folder.glob("*.*.css"), *folder.glob("models/**/*.bin")):
-            old.unlink()
-        for empty in folder.glob("models/*.*/"):
-            empty.rmdir()
+    with disk.whole_folder(folder, KIND) as place:
+        (place / "models").mkdir()
         known = {one.name: load(one.name) for one in models}
-        files = {one.name: _model_file(folder, known[one.name], one) for one in models}
+        files = {one.name: _model_file(place, known[one.name], one) for one in models}
         scripts = {
             "site.js": joined(HERE / "site.js"),
             "worker.js": joined(HERE / "worker.js"),
             "plotly.js": plotly_js(),
         }
-        names = {name: _written(folder, name, text) for name, text in scripts.items()}
+        names = {name: _written(place, name, text) for name, text in scripts.items()}
         css = _written(
-            folder,
+            place,
             "site.css",
             style()
             + "".join((SHARED / f"{name}.css").read_text(encoding="utf-8") for name in ("draw_digit", "by_hand"))
@@ -90,8 +89,8 @@ def write(
         assert isinstance(first, TextEncoder)
         block = model_picture(first.trace(example), model=models[0].title)
         for page in pages:
-            place = folder / page.folder
-            place.mkdir(exist_ok=True)
+            own = place / page.folder
+            own.mkdir(exist_ok=True)
             up = "../" if page.folder else ""
             about = {
                 "models": {
@@ -106,7 +105,7 @@ def write(
                 **(more or {}),
             }
             text = _document(page, pages, models, about, up, names, css, block if not page.folder else None)
-            (place / "index.html").write_text(text, encoding="utf-8")
+            disk.write_file(own / "index.html", text)
         kept = [
             *names.values(),
             css,
@@ -115,11 +114,11 @@ def write(
         ]
         service = (HERE / "service.js").read_text(encoding="utf-8")
         version = hashlib.sha256(json.dumps(kept).encode() + block.block()).hexdigest()[:12]
-        (folder / "service.js").write_text(
-            service.replace("VERSION", json.dumps(version)).replace("FILES", json.dumps(kept)), encoding="utf-8"
+        disk.write_file(
+            place / "service.js", service.replace("VERSION", json.dumps(version)).replace("FILES", json.dumps(kept))
         )
-    except OSError as error:
-        raise SaveError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder.") from None
+        for name, text in (texts or {}).items():
+            disk.write_file(place / name, text)
 
 
 def _model_file(folder: Path, model: object, one: SiteModel) -> str:
@@ -128,11 +127,11 @@ def _model_file(folder: Path, model: object, one: SiteModel) -> str:
     files = browser_model(model)
     digest = hashlib.sha256(files.main + b"".join(files.blocks)).hexdigest()[:8]
     place = folder / "models" / f"{one.name}.{digest}"
-    place.with_name(f"{place.name}.bin").write_bytes(files.main)
+    disk.write_file(place.with_name(f"{place.name}.bin"), files.main)
     if files.blocks:
         place.mkdir()
     for at, block in enumerate(files.blocks):
-        (place / f"{at}.bin").write_bytes(block)
+        disk.write_file(place / f"{at}.bin", block)
     return f"{place.name}.bin"
 
 
@@ -140,7 +139,7 @@ def _written(folder: Path, name: str, text: str) -> str:
     """The name under which a text is stored: it has a digest, so that a browser may keep the file for ever."""
     stem, suffix = name.rsplit(".", 1)
     name = f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:8]}.{suffix}"
-    (folder / name).write_text(text, encoding="utf-8")
+    disk.write_file(folder / name, text)
     return name
 
 

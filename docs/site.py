@@ -134,9 +134,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.site", description="Make the site: files for any web server.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="by default site/")
     folder = parser.parse_args().folder
-    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared())
-    for name in LESSONS:
-        (folder / "lessons" / f"{name}.html").write_text(material.student(_lesson(name)), encoding="utf-8")
+    lessons = {f"lessons/{name}.html": material.student(_lesson(name)) for name in LESSONS}
+    write(folder, pages(), MODELS, example=SENTENCES[0], hidden=HIDDEN, more=shared(), texts=lessons)
     sys.stdout.write(f"{folder}: open it with `python -m http.server --directory {folder}`.\n")
 
 

@@ -24,6 +24,7 @@ from tests.conftest import ROOT
 # The engine's rooms from the ground up: a module imports from its own room and from rows above it.
 ENGINE = [
     {"errors", "verbs", "version", "words"},
+    {"disk"},
     {"drawing", "model", "own"},
     {"edits", "inputs"},
     {"trace"},

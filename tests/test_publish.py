@@ -25,7 +25,7 @@ def test_a_folder_has_a_page_for_each_view(tmp_path: Path, capsys: pytest.Captur
     heads = "heads?text=A+%3Cb%3E+dog&model=twin-pre&layer=3&head=1"
     views = [LINK, heads, f"{heads}&view=lines&norm=post", f"{heads}&view=text&edits={EDIT}"]
     assert main.main(["publish", *views, "--device", "cpu", "--out", str(tmp_path / "folder")]) == 0
-    names = sorted(path.name for path in (tmp_path / "folder").iterdir())
+    names = sorted(path.name for path in (tmp_path / "folder").glob("*.html"))
     assert names == ["01-model.html", "02-heads.html", "03-heads.html", "04-heads.html", "index.html"]
     assert "4 pages" in capsys.readouterr().out
     files = {name: (tmp_path / "folder" / name).read_text(encoding="utf-8") for name in names}

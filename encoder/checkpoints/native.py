@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from encoder import disk
 from encoder.checkpoints.weights import SINGLE, named_weights
 from encoder.encoders.audio import AudioEncoder
 from encoder.encoders.image import ImageEncoder
@@ -37,8 +36,16 @@ from encoder.model.vector_head import VectorHead, VectorHeadConfig
 
 MODEL_TYPE = "encoderscope"
 FORMAT = 1
-#: A field of config.json in any layout: `save` wrote it and may replace it.
+#: A field of config.json in any layout that `save` wrote.
 SAVED_BY = "saved_by_encoderscope"
+#: What the list of the folder's files calls it.
+KIND = "a checkpoint of this program"
+#: Files that `save` may have written before it kept a list, besides those of modules.
+WRITTEN_EARLIER = (
+    "config.json", SINGLE, "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "modules.json",
+    "sentence_bert_config.json", "config_sentence_transformers.json", "decoder_tokenizer.json",
+    "generation_config.json", "preprocessor_config.json",
+)  # fmt: skip
 #: Heads by their name in `NamedEncoder.heads`, with which the names of their weights begin.
 HEADS: dict[str, tuple[type, Callable[[EncoderConfig, Any], nn.Module]]] = {
     "classifier": (ClassifierConfig, lambda config, own: Classifier(config.d_model, own)),
@@ -100,66 +107,33 @@ def save(
     """Write `model` as a folder that `encoder.load` reads, and return the folder. dtype: the numbers on disk; write:
     writes its files, in one of the layouts.
 
-    The folder is written elsewhere and then renamed, so it is never incomplete. An earlier checkpoint of `save` is
-    replaced. Raises SaveError where the disk is full or accepts no files; EncoderError for a folder with other files,
-    for an unknown number type, and for a weight that is too large for float16.
+    The folder is written elsewhere and then exchanged, so it is never incomplete. Of an earlier checkpoint of `save`
+    only what `save` wrote is replaced. Raises SaveError for a folder with other files, and where the disk is full or
+    accepts no files; EncoderError for an unknown number type, and for a weight that is too large for float16.
     """
     if not isinstance(model, Savable):
         raise EncoderError(f"{type(model).__name__} cannot be saved: specify an encoder of this program.")
     if dtype not in DISK_TYPES:
         raise EncoderError(f"dtype={dtype!r} is unknown: choose one of {', '.join(DISK_TYPES)}.")
     try:
-        target = Path(folder).expanduser().resolve()
-        _check_target(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
-        try:
+        with disk.whole_folder(folder, KIND, written_earlier) as beside:
             write(model, beside, DISK_TYPES[dtype])
-            _replace(target, beside)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)  # it is still there only after a failure
     except EncoderError:
         raise
-    except Exception as error:  # the disk; safetensors and tokenizers have errors of their own for it
+    except Exception as error:  # safetensors and tokenizers have errors of their own for the disk
         raise SaveError(
             f"{Path(folder).name[:80]} cannot be written ({error}): make room on the disk, or specify another folder."
         ) from error
-    return target
+    return Path(folder).expanduser().resolve()
 
 
-def _check_target(target: Path) -> None:
-    """Raise EncoderError if saving would overwrite files that `save` did not write."""
-    if target.exists() and not target.is_dir():  # a device and a pipe, too
-        raise EncoderError(f"{target.name} is a file: specify the name of a folder.")
-    if target.is_dir() and any(target.iterdir()) and not _is_ours(target):
-        raise EncoderError(
-            f"{target.name} has files that are not a checkpoint of this program, and they stay: specify another folder."
-        )
-
-
-def _replace(target: Path, beside: Path) -> None:
-    """Rename `beside` to `target`. The earlier folder is deleted last, and comes back after an error or Ctrl-C."""
-    _apply_umask(beside)
-    if not target.exists():
-        beside.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-    try:
-        target.rename(old / "was")
-        beside.rename(target)
-    finally:
-        if not target.exists():
-            (old / "was").rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _apply_umask(folder: Path) -> None:
-    """Give the folder and its weights usual permissions: mkdtemp and safetensors give them to the owner only."""
-    usual = folder / "usual"
-    usual.mkdir()
-    shutil.copymode(usual, folder)
-    usual.rmdir()
-    shutil.copymode(folder / "config.json", folder / SINGLE)
+def written_earlier(folder: Path) -> set[str]:
+    """What `save` wrote in this folder before it kept a list; nothing if it did not write the folder."""
+    with contextlib.suppress(LoadError):
+        if SAVED_BY in read_json(folder / "config.json") or is_native(folder):
+            inside = [one for name in ("config.json", SINGLE) for one in folder.glob(f"[0-9]*_*/{name}")]
+            return {*WRITTEN_EARLIER, *(one.relative_to(folder).as_posix() for one in inside)}
+    return set()
 
 
 def write_weights(state: dict[str, Tensor], file: Path, dtype: torch.dtype) -> None:
@@ -255,13 +229,6 @@ def _to_disk(name: str, value: Tensor, dtype: torch.dtype) -> Tensor:
             "bfloat16."
         )
     return value.to(dtype).contiguous()
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether `save` wrote this folder, in any layout."""
-    with contextlib.suppress(LoadError):
-        return SAVED_BY in read_json(folder / "config.json") or is_native(folder)
-    return False
 
 
 def is_native(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
+from encoder import disk
 from encoder.checkpoints.json_fields import from_fields
 from encoder.checkpoints.maps import NAME, open_maps
 from encoder.edits import Edit, format, parse
@@ -49,10 +50,10 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
     try:
         # Copies: values of one batch are parts of one tensor, which safetensors refuses.
         copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-        path.write_bytes(to_bytes(copies, metadata))  # `save_file` would make a file that only its owner reads
-    except Exception as error:  # the disk; safetensors has errors of its own for it
+        content = to_bytes(copies, metadata)
+    except Exception as error:  # safetensors has errors of its own
         raise SaveError(f"{path} cannot be written ({error}): choose another file.") from error
-    return path
+    return disk.write_file(path, content)
 
 
 def _parts(trace: Trace, weights: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:

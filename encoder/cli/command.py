@@ -52,6 +52,12 @@ class Option:
             name for name in self.names if name[0] == "-" and self.settings.get("help") is not argparse.SUPPRESS
         )
 
+    @property
+    def destination(self) -> str:
+        """The name of its value in what the parser gives."""
+        name = next((name for name in self.names if name.startswith("--")), self.names[0])
+        return str(self.settings.get("dest", name.lstrip("-").replace("-", "_")))
+
 
 def option(
     name: str, *, also: Sequence[str] = (), type: str = "", choices: Sequence[str] = (), **settings: Any

@@ -19,7 +19,8 @@ from encoder.drawing import still
 
 def build_atlas(options: argparse.Namespace) -> int:
     """Build an atlas, or go on with a build that was ended."""
-    writing.check_folder(options.out)
+    if not options.out.absolute().parent.is_dir():
+        raise CommandError(f"--out {options.out}: no folder {options.out.parent}. Make it first, or choose another.")
     if options.norm != "trained" and (options.workers or options.ray):
         raise CommandError("Workers open the model with its norms as trained: leave --norm or --workers out.")
     source = source_of(options)

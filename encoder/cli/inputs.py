@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from encoder import own
 from encoder.cli.command import Command, CommandError
 from encoder.cli.progress import track
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PRINTED = 5
 #: Models that one process keeps open.
 MOST_OPEN = 2
+#: What commands.toml calls the value of an option that names a file or a folder.
+PATHS = ("FILE", "ATLAS", "DIR", "ADDRESS")
 
 
 class Misuse(CommandError):
@@ -51,6 +54,19 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     needs_no_input = command.needs_no_input or options.model.endswith((".safetensors", ".parquet"))  # a file of maps
     if not (options.text or options.texts or options.file or needs_no_input):
         raise Misuse("no input: specify --text TEXT, --texts FILE, --file FILE, or - for standard input.")
+
+
+def files_of(options: argparse.Namespace, command: Command) -> list[Path]:
+    """What a command may read: the model's folder, every file and folder that its options name, the user's own file.
+
+    Names that are no files are among them.
+    """
+    words = [*getattr(options, "given", [])[:1], os.environ.get(own.FILE)]
+    for one in command.options:
+        if one.settings.get("metavar") in PATHS and "--out" not in one.names:
+            found = getattr(options, one.destination, None)
+            words += found if isinstance(found, list) else [found]
+    return [Path(word) for word in words if word not in (None, "", "-")]
 
 
 def _take_run(options: argparse.Namespace, command: Command) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from encoder import disk
 from encoder.cli.command import Command, CommandError, Result
 from encoder.cli.values import FORMATS
 from encoder.documents.csv_file import as_csv
@@ -27,7 +26,8 @@ PRINTED = 20
 def settle(options: argparse.Namespace, command: Command) -> None:
     """Make `options.format` and `options.out` (None: standard output) of the options, before a model is loaded.
 
-    If no format is given, it prints a short table. Raises CommandError for a file that cannot be written.
+    If no format is given, it prints a short table. Raises CommandError for a format that does not fit, SaveError for a
+    file that cannot be written or is an input.
     """
     if options.json and options.format not in (None, "json"):
         raise CommandError(f"--json and --format {options.format}: choose one of them.")
@@ -38,21 +38,13 @@ def settle(options: argparse.Namespace, command: Command) -> None:
     if chosen is None and options.out == "-":
         chosen = "csv"
     if path is not None:
-        if path.is_dir():
-            raise CommandError(f"--out {path} is a folder; specify the name of a file in it.")
-        check_folder(path)
+        disk.check_output(path, options.inputs)
     if chosen not in (None, *command.formats):
         known = ", ".join(f".{one}" for one in command.formats)
         raise CommandError(f"--out {options.out}: end its name in one of {known}, or choose --format.")
     if options.excel and chosen != "csv":
         raise CommandError("--excel belongs to CSV: choose a file that ends in .csv, or leave --excel out.")
     options.format, options.out = chosen, path
-
-
-def check_folder(path: Path) -> None:
-    """Raise CommandError if the folder that `path` is in is not there."""
-    if not path.absolute().parent.is_dir():
-        raise CommandError(f"--out {path}: no folder {path.parent}. Make it first, or choose another.")
 
 
 def write(results: Iterable[Result], options: argparse.Namespace) -> int:
@@ -73,11 +65,11 @@ def write(results: Iterable[Result], options: argparse.Namespace) -> int:
         _WRITERS[options.format](noted(), sys.stdout.buffer, options)
         sys.stdout.flush()
     else:
-        with _whole(options.out) as file:
+        with disk.whole_file(options.out, inputs=options.inputs) as file:
             _WRITERS[options.format](noted(), file, options)
-            size = file.tell()
         name = names[0] if len(names) == 1 else f"{len(names):,} inputs"
-        print(f"{options.out}: {name}{', ' * bool(name)}{size:,} bytes")
+        size = [f"{options.out.stat().st_size:,} bytes"] if options.out.is_file() else []  # a pipe has none
+        print(f"{options.out}: {', '.join([*filter(None, [name]), *size])}")
     return max(codes, default=0)
 
 
@@ -91,21 +83,6 @@ def _print(result: Result) -> None:
     for name in aligned.select_dtypes(exclude=["number", "bool"]):
         aligned[name] = aligned[name].str.ljust(aligned[name].str.len().max())
     print(aligned.to_string(index=False, float_format="{:.3f}".format), flush=True)
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there as a whole or not at all: after an interruption, the old one stays."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            yield file
-        os.replace(partial, path)
-    except OSError as error:
-        reason = error.strerror or error
-        raise CommandError(f"cannot write {path}: {reason}. Choose another place with --out.") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def as_json(result: Result) -> dict[str, Any]:

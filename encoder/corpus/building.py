@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from encoder import disk
 from encoder.corpus.atlas import Atlas, open_atlas
 from encoder.corpus.batch import norm_names
 from encoder.corpus.block import BlockResult, Survey, survey_block
 from encoder.corpus.groups import key_tokens
 from encoder.corpus.plan import Plan, Settings, model_about
 from encoder.corpus.rows import Source
-from encoder.corpus.staging import TEXTS, Staging, read_blocks, write_whole
+from encoder.corpus.staging import KIND, TEXTS, Staging, read_blocks, written_earlier
 from encoder.corpus.tables import write_tables
 from encoder.corpus.totals import MOST_TEXTS
 from encoder.encoders.text import TextEncoder
@@ -84,10 +85,10 @@ def iter_build(
 ) -> Iterator[Progress]:
     """Build the atlas `out` of a Source (or what one reads), or go on with a build that was ended; yields its progress.
 
-    The same model, texts and settings give the same files, whatever the runner and however often a build was ended;
-    torch rounds sums by its number of threads, so that must be the same, too. seconds: between two checkpoints;
-    replace: remove an atlas that is there. Raises AtlasError where an atlas or another build is there, and EncoderError
-    for texts and settings that do not fit.
+    The same model, texts and settings give the same files, whatever the runner and however often a build was
+    ended;     torch rounds sums by its number of threads, so that must be the same, too. seconds: between two
+    checkpoints;     replace: an atlas that is there; what a user added to it stays. Raises AtlasError where an
+    atlas or another build is there, and EncoderError     for texts and settings that do not fit.
     """
     _check(model, settings)
     names = key_tokens(model, settings.key_tokens)
@@ -96,6 +97,8 @@ def iter_build(
     source.check()
     if out.exists() and not replace:
         raise AtlasError(f"{out} exists: choose another name, or replace it with --replace.")
+    out = out.resolve() if out.is_symlink() else out
+    disk.check_folder(out, KIND, written_earlier, inputs=[source.path] if isinstance(source.path, str | Path) else [])
     about = {"model": model_about(model), "source": source.about()}
     staging = Staging(out.with_name(f"{out.name}.partial"), about, source, settings)
     try:
@@ -127,7 +130,7 @@ def measured(model: TextEncoder, staging: Staging, run: Runner, seconds: float) 
         if totals is not None and totals.sums["blocks"][result.number]:
             continue  # a worker that was lost may have finished its block after all
         for name, content in result.files.items():
-            write_whole(staging.folder / name, content)
+            staging.write(name, content)
         if totals is None:
             totals = result.totals
         else:

@@ -5,7 +5,6 @@ killed at any moment goes on from the last checkpoint.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from encoder import disk
+from encoder.corpus.atlas_files import FORMAT, MANIFEST, MOST_BYTES
 from encoder.corpus.plan import MOST_LABELS, Block, Plan, Settings
 from encoder.corpus.rows import Source
 from encoder.corpus.totals import MOST_NAMED, MOST_TEXTS, Totals
-from encoder.errors import AtlasError, EncoderError
+from encoder.errors import AtlasError, EncoderError, SaveError
 from encoder.inputs.read import BrokenRow
 
 TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpoint.safetensors", "lock", "broken.json"
@@ -25,19 +26,24 @@ TEXTS, ABOUT, CHECKPOINT, LOCK, BROKEN = "texts.parquet", "build.json", "checkpo
 LABEL = "label."
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that after an interruption the old or the new one is there, never a part."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+#: What the list of the folder's files calls it.
+KIND = "an atlas of this program"
+
+
+def written_earlier(folder: Path) -> set[str]:
+    """What an earlier version, which kept no list, wrote in the folder of an atlas; nothing for another folder."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise AtlasError(f"{path} cannot be written: {error.strerror or error}. Choose another folder.") from None
+        manifest = json.loads(disk.read_regular(folder / MANIFEST, MOST_BYTES))
+        if manifest["format"] != FORMAT:
+            return set()
+        index = [
+            one.relative_to(folder).as_posix()
+            for ending in ("about.json", "*.npy")
+            for one in folder.glob(f"index/layer.*/{ending}")
+        ]
+        return {MANIFEST, *map(str, manifest["files"]), *index}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
 
 
 class Staging:
@@ -70,7 +76,7 @@ class Staging:
         """What is in the folder; the texts are copied to it first if it is new."""
         if not (self.folder / ABOUT).exists():
             staged = self.about | self._stage(source, settings)
-            write_whole(self.folder / ABOUT, json.dumps(staged).encode())
+            self.write(ABOUT, json.dumps(staged).encode())
             return staged
         staged = self._read_about()
         if {name: staged.get(name) for name in self.about} != self.about:
@@ -116,8 +122,10 @@ class Staging:
         values: list[set[str]] = [set() for _ in source.labels]
         broken: list[tuple[int, str]] = []
         n_rows = n_texts = n_broken = n_blank = 0
-        part = self.folder / f".{TEXTS}.part"
-        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+        with (
+            disk.whole_file(self.folder / TEXTS) as file,
+            pq.ParquetWriter(file, schema, compression="zstd") as writer,
+        ):
             rows: list[tuple[Any, ...]] = []
 
             def flush() -> None:
@@ -149,9 +157,8 @@ class Staging:
                 if len(rows) == settings.block_texts:
                     flush()
             flush()
-        self._check(source, n_texts, values, broken)
-        write_whole(self.folder / BROKEN, json.dumps(broken).encode())
-        os.replace(part, self.folder / TEXTS)
+            self._check(source, n_texts, values, broken)
+        self.write(BROKEN, json.dumps(broken).encode())
         labels = {name: sorted(known) for name, known in zip(source.labels, values, strict=True)}
         counts = {"n_rows": n_rows, "n_texts": n_texts, "n_broken": n_broken, "n_blank": n_blank}
         return counts | {"labels": labels}
@@ -175,20 +182,24 @@ class Staging:
         path = self.folder / CHECKPOINT
         return Totals.from_bytes(path.read_bytes()) if path.exists() else None
 
+    def write(self, name: str, content: bytes) -> None:
+        """Write one of the folder's files."""
+        path = self.folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SaveError(f"{path} cannot be written: {error.strerror or error}. Choose another folder.") from None
+        disk.write_file(path, content)
+
     def save(self, totals: Totals) -> None:
         """Write a checkpoint."""
-        write_whole(self.folder / CHECKPOINT, totals.to_bytes())
+        self.write(CHECKPOINT, totals.to_bytes())
 
     def publish(self, atlas: Path) -> None:
-        """Make the finished folder the atlas; an older one at this place is removed."""
+        """Make the finished folder the atlas. Of an older one at this place, what a user added stays."""
         for left in self.folder.rglob(".*.part"):
             left.unlink()
-        old = atlas.with_name(f".{atlas.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        if atlas.exists():
-            os.replace(atlas, old)
-        os.replace(self.folder, atlas)
-        shutil.rmtree(old, ignore_errors=True)
+        disk.put_in_place(self.folder, atlas, KIND, written_earlier)
         # Only now: a build that is killed before this line goes on with them.
         for name in (ABOUT, CHECKPOINT, BROKEN, LOCK):
             (atlas / name).unlink(missing_ok=True)

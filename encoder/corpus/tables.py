@@ -17,7 +17,7 @@ import torch
 
 from encoder.corpus.atlas_files import FORMAT, MANIFEST, VERSION
 from encoder.corpus.plan import BINS, bins
-from encoder.corpus.staging import TEXTS, Staging, write_whole
+from encoder.corpus.staging import TEXTS, Staging
 from encoder.corpus.totals import Totals, interval, replicate_means, value
 from encoder.corpus.watcher import FARTHEST, N_OFFSETS
 from encoder.encoders.text import TextEncoder
@@ -53,7 +53,7 @@ def write_tables(
         "problems": _problems(staging, totals),
     }
     for name, columns in tables.items():
-        write_whole(staging.folder / f"{name}.parquet", _parquet(columns))
+        staging.write(f"{name}.parquet", _parquet(columns))
     count = {name: int(totals.sums[name]) for name in ("texts", "tokens", "cut", "failed", "similarity_texts")}
     manifest = {
         "format": FORMAT,
@@ -67,7 +67,7 @@ def write_tables(
         "made_with": _versions(),
         "files": {path: _file(staging.folder / path) for path in _finished(staging, tables)},
     }
-    write_whole(staging.folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+    staging.write(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False).encode())
 
 
 def _finished(staging: Staging, tables: Mapping[str, Columns]) -> list[str]:

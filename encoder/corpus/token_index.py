@@ -9,18 +9,20 @@ memory of the process, and several processes share them.
 
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from encoder import disk
 from encoder.corpus.atlas import Atlas
 from encoder.corpus.token_search import MOST_TOKENS, Room, Tokens, in_memory, read_tokens
-from encoder.errors import AtlasError
+from encoder.errors import AtlasError, SaveError
 
 FOLDER, ABOUT = "index", "about.json"
+#: What the list of the folder's files calls it.
+KIND = "an index of tokens"
 ARRAYS = ("vectors", "codes", "texts", "positions", "starts", "ends", "behaviour")
 #: Larger ones are mapped from a temporary file.
 MOST_IN_MEMORY = 256_000_000
@@ -60,24 +62,20 @@ def iter_index(atlas: Atlas, layer: int) -> Iterator[float]:
     n_tokens = sum(int((~atlas.tokens(part, ["special"])["special"]).sum()) for part in atlas.parts())
     if not n_tokens:
         raise AtlasError("This atlas has no vectors of tokens: build it with --vectors.")
-    folder = _folder(atlas, layer)
     try:
-        folder.parent.mkdir(exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise AtlasError(f"{folder} cannot be written: {error.strerror or error}. Copy the atlas first.") from None
-    try:
-        for share, found in read_tokens(atlas, layer, n_tokens, _files(part)):
-            tokens = found
-            yield share
-        about = {"manifest": atlas.manifest_sha256, "tokens": len(tokens), "vocabulary": tokens.vocabulary}
-        (part / ABOUT).write_text(json.dumps(about), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(part, folder)
-    except OSError as error:
-        raise AtlasError(f"{folder} cannot be written: {error.strerror or error}.") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        with disk.whole_folder(_folder(atlas, layer), KIND, _written_earlier) as part:
+            for share, found in read_tokens(atlas, layer, n_tokens, _files(part)):
+                tokens = found
+                yield share
+            about = {"manifest": atlas.manifest_sha256, "tokens": len(tokens), "vocabulary": tokens.vocabulary}
+            disk.write_file(part / ABOUT, json.dumps(about))
+    except SaveError as error:
+        raise AtlasError(f"The index of {atlas.folder.name} cannot be written. {error}") from None
+
+
+def _written_earlier(folder: Path) -> set[str]:
+    """The files of an index from before it had a list."""
+    return {ABOUT, *(f"{name}.npy" for name in ARRAYS)} if (folder / ABOUT).is_file() else set()
 
 
 def _opened(atlas: Atlas, folder: Path) -> Tokens:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from encoder import disk
 from encoder.documents.document import Section, document
 from encoder.drawing.picture import escape
 from encoder.encoders.text import TextEncoder, of_text
-from encoder.errors import EncoderError, SaveError, quoted
+from encoder.errors import EncoderError, quoted
 from encoder.export import similarity
 from encoder.export.saved import page
 from encoder.run import ModelSpec, Text
@@ -24,6 +25,8 @@ from encoder.views.text import text
 PAGES = {"model": "The model at work", "heads": "Heads", "similarity": "Sentence similarity"}
 #: The second text of the page Similarity in a link.
 SECOND = "similar_to"
+#: What the list of the folder's files calls it.
+KIND = "a set of published pages"
 
 
 def read_view(link: str) -> Link:
@@ -44,21 +47,19 @@ def read_view(link: str) -> Link:
 def publish(links: Sequence[str], folder: str | Path, device: str = "auto") -> list[Path]:
     """Write a page for each link, and index.html, which lists them; returns their paths.
 
-    Raises EncoderError for a link that cannot be published, LoadError for its model, SaveError if a file cannot be
-    written.
+    The folder is empty, or one that `publish` wrote: its pages are replaced, and other files in it stay. Raises
+    EncoderError for a link that cannot be published, LoadError for its model, SaveError if the folder cannot be written
+    or has other files.
     """
+    disk.check_folder(folder, KIND)
     views = [read_view(link) for link in links]
     models = {spec: _text_model(spec, device) for spec in {one.run.model.of_checkpoint for one in views}}
     files = {f"{number:02}-{view.page}.html": view for number, view in enumerate(views, 1)}
     pages = {name: _page(view, models[view.run.model.of_checkpoint]) for name, view in files.items()}
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with disk.whole_folder(folder, KIND) as place:
         for name, content in {**pages, "index.html": _index(files)}.items():
-            (folder / name).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise SaveError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder.") from None
-    return [folder / name for name in ("index.html", *pages)]
+            disk.write_file(place / name, content)
+    return [Path(folder) / name for name in ("index.html", *pages)]
 
 
 def _text_model(spec: ModelSpec, device: str) -> TextEncoder:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from encoder import disk
 from encoder.documents.document import Section, document
 from encoder.drawing.picture import Picture
-from encoder.errors import SaveError
 from encoder.explain.place import Place
 from encoder.export.notebook import INSIDE, of_trace, picture_of
 from encoder.export.report import footer, typed
@@ -38,13 +38,8 @@ def save_html(
 
     Raises EncoderError as `show` does, and SaveError if the file cannot be written.
     """
-    content = page(subject, layer, head, query, key, **options)
-    path = Path(file)
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise SaveError(f"{path} cannot be written: {error.strerror or error}. Choose another file.") from None
-    return path
+    disk.check_output(file)
+    return disk.write_file(file, page(subject, layer, head, query, key, **options))
 
 
 def page(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load, save
 
+from encoder import disk
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.inputs.json_file import safetensors_texts
@@ -69,7 +70,7 @@ def main() -> None:
     model = load(MODEL, device="cpu")
     assert isinstance(model, TextEncoder)
     features = extract(model, task)
-    FILE.write_bytes(to_bytes({view: accuracy_by_layer(features, task, view) for view in RECORDED}))
+    disk.write_file(FILE, to_bytes({view: accuracy_by_layer(features, task, view) for view in RECORDED}))
 
 
 if __name__ == "__main__":

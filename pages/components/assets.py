@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,8 +14,10 @@ from streamlit.file_util import get_app_static_dir
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from encoder import disk
 from encoder.drawing import plotly_js
 from encoder.drawing.javascript import SHARED, joined
+from encoder.errors import SaveError
 
 HERE = Path(__file__).parent
 # Every copy gets this time, as its name says its content. A browser keeps a file without cache headers for
@@ -35,7 +36,7 @@ def script(name: str) -> str:
         return joined(HERE / f"{name}.js")
     try:
         file = _write_script(folder, name).name
-    except OSError:
+    except (OSError, SaveError):
         return joined(HERE / f"{name}.js")
     return joined(HERE / "loader.js").replace("$PATH", f"app/static/{file}")
 
@@ -68,7 +69,7 @@ def component(name: str) -> Callable[..., Any]:
 def write_plotly(folder: Path) -> Path:
     """plotly.js as a file of the folder, named by its content, written once and atomically.
 
-    Raises OSError for a folder that cannot be created or written.
+    Raises OSError for a folder that cannot be created, SaveError for one that cannot be written.
     """
     return _write(folder / _plotly_name(), plotly_js.compressed)
 
@@ -81,22 +82,13 @@ def _plotly_name() -> str:
 def _write(target: Path, content: Callable[[], bytes]) -> Path:
     """Write a file, named by its content, unless it exists.
 
-    Several sessions may write at once. Each writes its own file and renames it: a reader finds no file or a whole one.
+    Several sessions may write at once: a reader finds no file or a whole one.
     """
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content())
-        os.chmod(name, 0o644)
-        os.utime(name, (LONG_AGO, LONG_AGO))
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    disk.write_file(target, content())
+    os.utime(target, (LONG_AGO, LONG_AGO))
     return target
 
 
@@ -118,7 +110,7 @@ def plotly_js_url() -> str:
         return ""
     folder = _static_folder()
     if folder is not None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, SaveError):
             return f"app/static/{write_plotly(folder).name}"
     manager = Runtime.instance().media_file_mgr
     return manager.add(plotly_js.compressed(), "application/gzip", coordinates="components.plotly").lstrip("/")

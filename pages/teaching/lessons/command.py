@@ -36,8 +36,13 @@ def _lessons_at(path: Path, action: str) -> list[Path]:
 
 
 def _tried(action: Callable[[Path], int], file: Path) -> int:
+    from encoder.errors import SaveError
+
     try:
         return action(file)
+    except SaveError as error:
+        print(error, file=sys.stderr)
+        return 2
     except OSError as error:
         print(f"{file}: {error.strerror or error}", file=sys.stderr)
         return 2
@@ -47,8 +52,12 @@ def _new(file: Path) -> int:
     if file.suffix != ".md":
         print(f"A lesson's file ends with .md: {file}.md", file=sys.stderr)
         return 2
-    with file.open("x", encoding="utf-8") as out:
-        out.write(TEMPLATE.format(title=file.stem.replace("-", " ").replace("_", " ").capitalize()))
+    from encoder import disk
+
+    if os.path.lexists(file):
+        print(f"{file} exists, and stays: choose another name.", file=sys.stderr)
+        return 2
+    disk.write_file(file, TEMPLATE.format(title=file.stem.replace("-", " ").replace("_", " ").capitalize()))
     print(f"{file}: written. Edit it, then run: encoderscope lesson check {file}")
     return 0
 

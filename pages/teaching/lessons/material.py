@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from markdown_it import MarkdownIt
 
-from encoder import export
+from encoder import disk, export
 from encoder.documents.document import Section, document
 from encoder.drawing.javascript import joined
 from encoder.drawing.picture import Picture, escape
@@ -30,16 +30,18 @@ from pages.teaching.questions.question import Choosing
 HERE = Path(__file__).parent / "components"
 #: What draws a gesture, in the app and in the files.
 COMPONENTS = Path(__file__).parents[2] / "components"
+#: What the list of the folder's files calls it.
+KIND = "a teacher's material"
 #: Lines to write on, for each question of the worksheet.
 LINE = '<p class="write">&nbsp;</p>'
 
 
-def write(folder: Path, server: str = "") -> Iterator[Path]:
-    """Write all files to a folder; yields each. Raises EncoderError, or OSError if a file cannot be written.
+def write(folder: Path, server: str = "") -> list[Path]:
+    """Write all files to a folder, which is empty or one of these; returns them. Raises EncoderError.
 
     server: the address at which a class opens the app: a learning platform embeds the views from there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    disk.check_folder(folder, KIND)
     lessons = {one.name: one for one in library.lessons()[0]}
     steps = [(one, lessons[one.lesson], lessons[one.lesson].step(one.step)) for one in path.marks()]
     title = path.written()["title"]
@@ -54,17 +56,14 @@ def write(folder: Path, server: str = "") -> Iterator[Path]:
     for name in dict.fromkeys(one.lesson for one in path.marks()):
         texts[f"lesson-{name}"] = student(lessons[name])
     texts |= {f"gesture-{name}": gesture(name) for name in gestures.table()}
-    for name, text in texts.items():
-        file = folder / f"{name}.html"
-        file.write_text(text, encoding="utf-8")
-        yield file
     for_platform = [item for lesson in lessons.values() for item in platforms.items(lesson, server)]
-    for name, content in (
-        ("questions-moodle.xml", platforms.moodle(for_platform, "Encoderscope").encode()),
-        ("questions-qti21.zip", platforms.qti(for_platform)),
-    ):
-        (folder / name).write_bytes(content)
-        yield folder / name
+    contents: dict[str, str | bytes] = {f"{name}.html": text for name, text in texts.items()}
+    contents["questions-moodle.xml"] = platforms.moodle(for_platform, "Encoderscope")
+    contents["questions-qti21.zip"] = platforms.qti(for_platform)
+    with disk.whole_folder(folder, KIND) as place:
+        for name, content in contents.items():
+            disk.write_file(place / name, content)
+    return [folder / name for name in contents]
 
 
 def student(lesson: Lesson) -> str:
