@@ -59,7 +59,7 @@ def settle(options: argparse.Namespace, command: Command) -> None:
 def files_of(options: argparse.Namespace, command: Command) -> list[Path]:
     """What a command may read: the model's folder, every file and folder that its options name, the user's own file.
 
-    Names that are no files are among them.
+    A name without a file is among them, too.
     """
     words = [*getattr(options, "given", [])[:1], os.environ.get(own.FILE)]
     for one in command.options:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from encoder.edits import Edit, check_edits
 from encoder.encoders.named import NamedEncoder
+from encoder.encoders.processors import Processors
 from encoder.encoders.seq2seq import Decoder, GenerationSettings, Prompt
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
@@ -29,6 +30,8 @@ from encoder.trace.capture import record
 from encoder.trace.trace import Trace
 
 MOST_BEAMS = 16
+#: The score of what cannot be chosen, as in transformers.
+NEVER = -1.0e9
 #: The most probable tokens that a step names.
 SHOWN = 5
 
@@ -183,7 +186,8 @@ def iter_generate(
                 f"{decoder.name} has no room for an output after {len(prompt.ids):,} tokens: shorten them."
             )
         check_edits(applied, decoder.config, longest, n_memory)
-        writer = Writer(decoder, memory, applied, prompt, longest)
+        source = None if given.source is None else given.ids[: given.n_real]
+        writer = Writer(decoder, memory, applied, prompt, source, longest)
         with explain_out_of_memory(decoder.device, longest * beams):
             found = yield from (writer.greedy() if beams == 1 else writer.beam_search(beams))
         whole, n_given = found.ids, prompt.n_given
@@ -238,40 +242,35 @@ class Found:
 
 
 class Writer:
-    """Writes one output. longest: tokens, the prompt's included."""
+    """Writes one output. source: the ids of the input's text, None for another input; longest: tokens, the prompt's
+    included."""
 
     def __init__(
-        self, decoder: Decoder, memory: Memory | None, edits: tuple[Edit, ...], prompt: Prompt, longest: int
+        self,
+        decoder: Decoder,
+        memory: Memory | None,
+        edits: tuple[Edit, ...],
+        prompt: Prompt,
+        source: tuple[int, ...] | None,
+        longest: int,
     ) -> None:
         self.decoder, self.memory, self.edits = decoder, memory, edits
         self.prompt, self.longest = prompt, longest
+        self.process = Processors(decoder.settings, source, len(prompt.ids), longest)
         self.cache = None if edits else Cache()
 
     @property
     def settings(self) -> GenerationSettings:
         return self.decoder.settings
 
-    def next(self, rows: list[tuple[int, ...]]) -> Tensor:
-        """Log probabilities [n, V] of the token after each row; what the settings forbid has -inf."""
+    def next(self, rows: list[tuple[int, ...]], *, logs: bool = True) -> Tensor:
+        """Scores [n, V] of the token after each row, as the settings change them: log probabilities or logits."""
         first = 0 if self.cache is None else self.cache.n_tokens
         ids = torch.tensor([row[first:] for row in rows], device=self.decoder.device)
         output = run(self.decoder, ids, self.memory, self.edits, self.cache)
-        found = torch.log_softmax(self.decoder.logits(output[:, -1]).float(), dim=-1)
-        for row, values in zip(rows, found, strict=True):
-            self.forbid(row, values)
-        return found
-
-    def forbid(self, row: tuple[int, ...], log_p: Tensor) -> None:
-        """Set the log probabilities [V] of tokens that must not follow a row to -inf."""
-        settings = self.settings
-        forbidden = [*settings.never, *repeats(row, settings.no_repeat)]
-        if len(row) < settings.least:
-            forbidden += settings.end
-        if len(row) == len(self.prompt.ids):
-            forbidden += settings.never_first
-        if len(row) == self.longest - 1 and settings.last is not None:
-            log_p.fill_(-torch.inf)[settings.last] = 0.0
-        log_p[[one for one in forbidden if one < len(log_p)]] = -torch.inf
+        found = self.decoder.logits(output[:, -1]).float()
+        found = torch.log_softmax(found, dim=-1) if logs else found
+        return torch.stack([self.process(row, values) for row, values in zip(rows, found, strict=True)])
 
     def ended(self, row: tuple[int, ...]) -> bool:
         """Whether a row has ended, by itself or by its length."""
@@ -281,7 +280,7 @@ class Writer:
         """The most probable token, again and again."""
         row = self.prompt.ids
         while True:
-            row = (*row, int(self.next([row])[0].argmax()))
+            row = (*row, int(self.next([row], logs=False)[0].argmax()))
             yield row[self.prompt.n_given :]
             if self.ended(row):
                 return Found(row, (), ())
@@ -291,55 +290,76 @@ class Writer:
 
         As in transformers: of the best (1 + number of end tokens) x n_beams candidates, those that end among the first
         n_beams are hypotheses, and the best n_beams others go on. The search stops when the best row, scored at its
-        present length, is not better than the worst of n_beams hypotheses.
+        present length, is not better than the worst of n_beams hypotheses. Raises EncoderError where the settings
+        forbid every token.
         """
         settings, given = self.settings, self.prompt.n_given
         rows: list[tuple[int, ...]] = [self.prompt.ids] * n_beams
-        scores = torch.tensor([0.0, *[-1e9] * (n_beams - 1)])
+        scores = torch.tensor([0.0, *[NEVER] * (n_beams - 1)])  # the others are copies of the first
         parents: list[int | None] = [None] * n_beams
         nodes: list[BeamNode] = []
-        pool: list[tuple[float, tuple[int, ...]]] = []
-        n_candidates = max(2, 1 + len(settings.end)) * n_beams
+        pool, finished = list(rows), torch.zeros(n_beams, dtype=torch.bool)
+        pool_scores, reachable = torch.full((n_beams,), NEVER), True
+        n_candidates, length = max(2, 1 + len(settings.end)) * n_beams, 0
         while True:
             totals = self.next(rows).cpu() + scores[:, None]  # [n, V]
             best, places = totals.flatten().topk(min(n_candidates, totals.numel()))
-            live: list[tuple[float, int, int, int]] = []  # score, beam, token, node
-            n_ended, length = 0, len(rows[0]) + 1 - given
-            for rank, (score, place) in enumerate(zip(best.tolist(), places.tolist(), strict=True)):
-                beam, token = divmod(place, totals.shape[1])
-                row = (*rows[beam], token)
-                ended = self.ended(row)
-                if ended and rank < n_beams and score > -1e8:
-                    pool.append((score / length**settings.length_penalty, row))
-                kept = not ended and len(live) < n_beams
-                n_ended += ended
-                if kept:
-                    live.append((score, beam, token, len(nodes)))
-                if score > -1e8:  # not a copy of the first beam, as there are at the start
-                    label = self.decoder.labels([token])[0]
-                    nodes.append(BeamNode(length - 1, parents[beam], token, label, score, kept, ended))
-            pool = sorted(pool, key=lambda one: -one[0])[:n_beams]  # stable: an earlier one wins
-            full = len(pool) == n_beams
-            if n_ended == len(best) or (full and settings.early_stopping is True):
-                break
+            beams, tokens = (places // totals.shape[1]).tolist(), (places % totals.shape[1]).tolist()
+            length = len(rows[0]) + 1 - given
+            longer = [(*rows[beam], token) for beam, token in zip(beams, tokens, strict=True)]
+            ended = torch.tensor([self.ended(row) for row in longer])
+            scores, order = (best + ended * NEVER).topk(n_beams)
+            firsts = torch.arange(len(best)) < n_beams
+            closed = bool(finished.all()) and settings.early_stopping is True
+            new = best / length**settings.length_penalty
+            for hopeless in (closed, not reachable, ~(ended & firsts)):
+                new = new + hopeless * NEVER
+            pool_scores, kept = torch.cat([pool_scores, new]).topk(n_beams)
+            pool = [[*pool, *longer][one] for one in kept.tolist()]
+            finished = torch.cat([finished, ended & firsts])[kept]
+            parents = self._note(nodes, (best, beams, tokens), ended, order.tolist(), parents, length)
             longest = settings.early_stopping == "never" and settings.length_penalty > 0
             reach = (self.longest - given if longest else length) ** settings.length_penalty
-            if full and live[0][0] / reach <= pool[-1][0]:
+            worst = torch.where(finished, pool_scores.min(), NEVER)
+            reachable = reachable and bool((scores[0] / reach > worst).any())
+            if not reachable or bool(ended.all()) or (bool(finished.all()) and settings.early_stopping is True):
                 break
-            rows = [(*rows[beam], token) for _, beam, token, _ in live]
-            scores, parents = torch.tensor([one[0] for one in live]), [one[3] for one in live]
+            rows = [longer[one] for one in order.tolist()]
             if self.cache is not None:
-                self.cache.reorder(torch.tensor([one[1] for one in live], device=self.decoder.device))
+                chosen = [beams[one] for one in order.tolist()]
+                self.cache.reorder(torch.tensor(chosen, device=self.decoder.device))
             yield rows[0][given:]
+        if not finished.any():
+            raise EncoderError(
+                f"The settings of {self.decoder.name} forbid every token after {length:,}: correct "
+                "generation_config.json, or choose other max_tokens."
+            )
         nodes = [replace(one, kept=one.kept and one.step < length - 1) for one in nodes]  # it stopped at the last step
         of_ids = self.decoder.tokenizer.of_ids
-        hypotheses = tuple(Hypothesis(row[given:], of_ids(row[given:]).text, score) for score, row in pool)
-        return Found(pool[0][1], hypotheses, tuple(nodes))
+        hypotheses = tuple(
+            Hypothesis(row[given:], of_ids(row[given:]).text, score)
+            for row, score, whole in zip(pool, pool_scores.tolist(), finished.tolist(), strict=True)
+            if whole and (score > NEVER / 10 or row == pool[0])
+        )
+        return Found(pool[0], hypotheses, tuple(nodes))
 
-
-def repeats(row: Sequence[int], size: int) -> list[int]:
-    """The tokens that would repeat a sequence of `size` tokens of the row; none for size 0."""
-    if not 0 < size <= len(row):
-        return []
-    end = tuple(row[len(row) - size + 1 :])
-    return [row[at + size - 1] for at in range(len(row) - size + 1) if tuple(row[at : at + size - 1]) == end]
+    def _note(
+        self,
+        nodes: list[BeamNode],
+        best: tuple[Tensor, list[int], list[int]],
+        ended: Tensor,
+        order: list[int],
+        parents: list[int | None],
+        length: int,
+    ) -> list[int | None]:
+        """Add the candidates of a step to `nodes`; returns the nodes of the rows that go on."""
+        added: dict[int, int] = {}
+        going = {one for one in order if not ended[one]}
+        for rank, (score, beam, token, ends) in enumerate(
+            zip(best[0].tolist(), *best[1:], ended.tolist(), strict=True)
+        ):
+            if score > NEVER / 10:  # not a copy of the first beam, as there are at the start
+                added[rank] = len(nodes)
+                label = self.decoder.labels([token])[0]
+                nodes.append(BeamNode(length - 1, parents[beam], token, label, score, rank in going, ends))
+        return [added.get(one) for one in order]

@@ -32,17 +32,25 @@ DETECTED = -1
 
 
 @dataclass(frozen=True)
+class Words:
+    """A sequence of ids; by: what is added to the score of the last one where the others come before it."""
+
+    ids: tuple[int, ...]
+    by: float = 0.0
+
+
+@dataclass(frozen=True)
 class GenerationSettings:
-    """How a decoder begins and ends its output, as generation_config.json says."""
+    """How a decoder writes, as generation_config.json says. `processors` has the order of what changes scores."""
 
     #: Ids before the output; empty: the decoder continues a text.
     start: tuple[int, ...] = ()
     #: Ids after these (Whisper's language and task; DETECTED: the most probable of `languages`).
     begin: tuple[int, ...] = ()
-    #: Forced at the beginning of the output.
-    first: int | None = None
+    #: Forced after a single token.
+    first: int | tuple[int, ...] | None = None
     #: Forced at the end of an output that is cut.
-    last: int | None = None
+    last: int | tuple[int, ...] | None = None
     #: Each of these ids ends the output.
     end: tuple[int, ...] = ()
     #: Ids that are not written.
@@ -53,8 +61,27 @@ class GenerationSettings:
     languages: tuple[int, ...] = ()
     #: No sequence of so many tokens is written twice; 0: any may be.
     no_repeat: int = 0
+    #: No sequence of so many tokens of the input's text is written; 0: any may be.
+    no_repeat_source: int = 0
     #: The output does not end before so many tokens, the start's included.
     least: int = 0
+    #: The same without the start's.
+    least_new: int = 0
+    #: Sequences that are more or less probable.
+    bias: tuple[Words, ...] = ()
+    #: Sequences that are not written.
+    banned: tuple[Words, ...] = ()
+    #: A score above 0 of a token that has been written is divided by this number, one below 0 multiplied.
+    repeat_penalty: float = 1.0
+    #: The opposite, for tokens of the input's text.
+    source_penalty: float = 1.0
+    #: After so many tokens of the output its end becomes more probable, by `decay` to the power of further tokens.
+    decay_from: int | None = None
+    decay: float = 1.0
+    #: Whether infinite scores become the largest numbers.
+    finite: bool = False
+    #: Whether the changed scores become log probabilities again.
+    renormalise: bool = False
     #: Beam search scores a hypothesis by its log probability / length^length_penalty.
     length_penalty: float = 1.0
     #: Whether beam search ends with as many hypotheses as beams.
@@ -118,9 +145,7 @@ class Decoder(NamedEncoder):
         if not self.reads:
             start = trace.ids[: trace.n_real]
         given = tuple(self.known(token) for token in begin)
-        if not given and settings.first is not None:
-            given = (settings.first,)
-        elif not given:
+        if not given and settings.first is None:
             given = tuple(self._language(trace) if one == DETECTED else one for one in settings.begin)
         n_given = len(start) + (len(given) if settings.begin or not self.reads else 0)
         return Prompt(start + given, n_given)
@@ -154,7 +179,9 @@ class Decoder(NamedEncoder):
             plain = tuple(one for one, special in zip(found.ids, found.special, strict=True) if not special)
             if not plain:
                 raise TextError("The target is empty: type the text that the decoder shall write.")
-            ids = prompt.ids + plain + self.settings.end[:1]
+            first = self.settings.first if len(prompt.ids) == 1 else None
+            forced = () if first is None else (first,) if isinstance(first, int) else first[:1]
+            ids = prompt.ids + forced + plain + self.settings.end[:1]
         else:
             ids = prompt.ids[: prompt.n_given] + tuple(map(int, target))
         if len(ids) <= prompt.n_given:
@@ -269,7 +296,9 @@ def check_decoder(config: EncoderConfig, encoder: EncoderConfig, settings: Gener
     if DETECTED in settings.begin and not settings.languages:
         raise ConfigError("The settings have no languages to choose from: set languages.")
     named = {*settings.start, *settings.end, *settings.never, *settings.never_first, *settings.languages}
-    named |= {*settings.begin} - {DETECTED} | {one for one in (settings.first, settings.last) if one is not None}
+    named |= {*settings.begin} - {DETECTED}
+    for forced in (settings.first, settings.last):
+        named |= set() if forced is None else {forced} if isinstance(forced, int) else {*forced}
     for token in sorted(named):
         if not 0 <= token < config.vocab_size:
             raise ConfigError(f"The settings name the token {token}: choose 0 to {config.vocab_size - 1}.")

@@ -7,11 +7,12 @@ import mmap
 import os
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz import addresses, checkpoints, files, folders, texts
+from tests.fuzz import addresses, checkpoints, files, folders, generation, texts
 
 
 @pytest.mark.sample(4, "a hundred more cases")
@@ -38,6 +39,13 @@ def test_folders_with_changed_keys(tmp_path: Path):
     """`python -m tests.fuzz --only folders --cases 5000` runs more."""
     made = folders.write_originals(tmp_path)
     assert {"equal", "refused"} <= {folders.case(made, seed) for seed in range(30)}
+
+
+def test_settings_of_generation():
+    pairs = generation.Pairs()
+    outcomes = Counter(generation.case(pairs, seed) for seed in range(60))
+    pairs.close()
+    assert outcomes["equal"] > 40
 
 
 def test_files():

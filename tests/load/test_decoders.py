@@ -18,7 +18,8 @@ import encoder
 from docs import families
 from encoder import EncoderError, causal, edits, explain
 from encoder.checkpoints.measured_parity import measured
-from encoder.encoders.generate import iter_generate, repeats
+from encoder.encoders.generate import iter_generate
+from encoder.encoders.processors import repeats
 from encoder.encoders.seq2seq import GenerationSettings, with_decoder
 from encoder.encoders.text import build
 from encoder.errors import ConfigError, TextError
@@ -90,6 +91,9 @@ def test_a_hundred_outputs_are_equal(name: str, pair: Callable):
     "settings",
     [
         {"no_repeat_ngram_size": 2, "min_length": 6},
+        {"forced_eos_token_id": 3, "min_length": 30},
+        {"forced_eos_token_id": [3, 7], "no_repeat_ngram_size": 1, "forced_bos_token_id": 3},
+        {"repetition_penalty": 5.0, "sequence_bias": [[[20], 4.0], [[20, 21], -9.0]], "bad_words_ids": [[4, 5], [9]]},
         {"num_beams": 2, "length_penalty": 2.0, "early_stopping": True},
         {"num_beams": 2, "length_penalty": -1.0, "early_stopping": "never"},
         {"num_beams": 2, "length_penalty": 0.5, "early_stopping": "never", "bad_words_ids": [[85], [93], [40]]},
