@@ -42,7 +42,10 @@ def save(trace: Trace, file: str | Path, *, weights: bool = True) -> Path:
     from safetensors.torch import save as to_bytes
 
     path = Path(file)
-    if isinstance(trace, AttentionMaps):
+    if isinstance(trace, AttentionMaps) and trace.decoder is not None:
+        tensors = {NAME: trace.decoder.values[NAME]}
+        metadata = {"tokens": json.dumps(trace.decoder.tokens), "keys": json.dumps(trace.tokens)}
+    elif isinstance(trace, AttentionMaps):
         tensors, metadata = {NAME: trace.maps}, {"tokens": json.dumps(trace.tokens)}
     else:
         tensors, about = _parts(trace, weights)

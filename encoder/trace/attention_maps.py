@@ -7,14 +7,15 @@ Shapes: L layers, H heads, T tokens (queries i, keys j), S tokens of another tex
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from encoder.errors import EncoderError
+from encoder.errors import EncoderError, quoted
 from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder
@@ -173,11 +174,16 @@ def fields_of(tokens: tuple[str, ...], maps: Tensor, causal: bool = False, **val
 def _as_maps(maps: Any) -> Tensor:
     """[L, H, T, S] float32 on the CPU. Raises EncoderError for another shape, or for numbers that are not weights."""
     try:
+        if masked := _masked(maps):
+            raise TypeError(masked)
         if isinstance(maps, list | tuple):
             layers = [torch.as_tensor(one).detach().cpu() for one in maps]
             maps = torch.stack([one[0] if one.dim() == 4 and len(one) == 1 else one for one in layers])
-        found: Tensor = torch.as_tensor(maps).detach().to(device="cpu", dtype=torch.float32)
-    except (TypeError, ValueError, RuntimeError) as error:
+        maps = torch.as_tensor(maps).detach()
+        if maps.is_complex() or maps.layout is not torch.strided or maps.is_quantized or maps.is_meta:
+            raise TypeError(f"{maps.dtype}, {maps.layout}, on {maps.device}")
+        found: Tensor = maps.to(device="cpu", dtype=torch.float32)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError) as error:
         raise EncoderError(
             f"These maps are not an array of numbers ({error}): specify [layers, heads, tokens, tokens]."
         ) from error
@@ -195,10 +201,19 @@ def _as_maps(maps: Any) -> Tensor:
     return found
 
 
+def _masked(maps: Any) -> str:
+    """That some numbers of an array, or of the arrays in a list, are hidden, or ""."""
+    arrays = maps if isinstance(maps, list | tuple) else [maps]
+    return "a masked array" if any(np.ma.isMaskedArray(one) for one in arrays) else ""
+
+
 def _as_tokens(tokens: Sequence[str], name: str) -> tuple[str, ...]:
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+    if not isinstance(tokens, Iterable) or isinstance(tokens, str | bytes):
+        raise EncoderError(f"{quoted(tokens)} are not {name}: specify a list of texts, one for each token.")
+    tokens = tuple(tokens)
+    if not all(isinstance(token, str) for token in tokens):
         raise EncoderError(f"Specify {name} as a list of texts, one for each token.")
-    return tuple(tokens)
+    return tokens
 
 
 def _notes(weights: Tensor) -> tuple[str, ...]:

@@ -182,3 +182,78 @@ def test_broken_files_are_one_sentence(tmp_path: Path):
     for name in ("cut.safetensors", "cut.parquet", "other.parquet", "negative.parquet", "far.parquet", "words.parquet"):
         with pytest.raises(LoadError):
             encoder.load(tmp_path / name)
+
+
+def small_table(**columns: Any) -> pd.DataFrame:
+    """Maps of two tokens, [1, 1, 2, 2]; columns: other values of these."""
+    plain = {"layer": [0] * 4, "head": [0] * 4, "query": [0, 0, 1, 1], "key": [0, 1, 0, 1], "weight": [0.5] * 4}
+    return pd.DataFrame({**plain, **columns})
+
+
+AB = ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"key": [0, 0, 0, 1]}, "query 0, key 0 twice"),
+        ({"layer": [0.6, 0, 1.6, 0]}, "0.6 in the column layer"),
+        ({"layer": pd.to_datetime(["2001-01-01"] * 4)}, "timestamp"),
+        ({"weight": [True] * 4}, "bool in the column weight"),
+        ({"weight": [0.5, None, 0.5, 0.5]}, "empty cell"),
+        ({"query_token": ["a", "c", "b", "b"]}, "'a' and 'c' in the column query_token"),
+        ({"query_token": ["a", None, "b", "b"]}, "None in the column query_token"),
+        ({"query": [0, 0, 8191, 1], "key": [0, 1, 8191, 1]}, "without gaps"),
+        ({"layer": [0, 0, 127, 0], "query": [0, 0, 400, 1], "key": [0, 1, 400, 1]}, "without gaps"),
+    ],
+    ids=str,
+)
+def test_a_table_that_says_two_things_is_refused(columns: dict[str, Any], says: str, tmp_path: Path):
+    small_table(**columns).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(LoadError, match=says):
+        encoder.load(tmp_path / "a.parquet")
+
+
+def test_a_table_is_of_one_text_unless_a_token_has_two_names(tmp_path: Path):
+    causal = {
+        "query": [0, 1, 1, 2],
+        "key": [0, 0, 1, 1],
+        "query_token": ["a", "b", "b", "c"],
+        "key_token": list("aabb"),
+    }
+    small_table(**causal).to_parquet(tmp_path / "a.parquet")
+    found = encoder.load(tmp_path / "a.parquet")
+    assert (found.takes, found.trace().tokens) == ("maps", ("a", "b", "c"))
+    small_table(query_token=AB, key_token=["x", "y", "x", "y"]).to_parquet(tmp_path / "b.parquet")
+    assert encoder.load(tmp_path / "b.parquet").takes == "cross"
+
+
+def test_cross_attention_maps_are_saved(tmp_path: Path):
+    maps = torch.rand(2, 3, 4, 5).softmax(-1)
+    file = encoder.attentions(maps, list("abcd"), list("vwxyz")).save(tmp_path / "a.safetensors")
+    again = encoder.load(file)
+    assert again.takes == "cross"
+    for found in (again.trace(), encoder.open_trace(file)):
+        assert found.tokens == tuple("vwxyz")
+        assert found.decoder.tokens == tuple("abcd")
+        assert torch.equal(found.decoder.cross_attention(1, 2), maps[1, 2])
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        torch.rand(1, 1, 2, 2).to(torch.complex64), np.ma.masked_less(np.full((1, 1, 2, 2), 0.5), 0.1),
+        torch.full((1, 1, 2, 2), 0.5).to_sparse(), torch.empty(1, 1, 2, 2, device="meta"),
+        [np.ma.masked_less(np.full((1, 2, 2), 0.5), 0.1)],
+    ],
+    ids=["complex", "masked", "sparse", "meta", "masked layers"],
+)  # fmt: skip
+def test_arrays_of_something_else_are_refused(maps: Any):
+    with pytest.raises(EncoderError, match="not an array of numbers"):
+        encoder.attentions(maps, ["a", "b"])
+
+
+@pytest.mark.parametrize("tokens", [None, 5, "ab", b"ab", [1, 2], ["a", None]], ids=str)
+def test_tokens_of_another_kind_are_refused(tokens: Any):
+    with pytest.raises(EncoderError, match="list of texts"):
+        encoder.attentions(torch.full((1, 1, 2, 2), 0.5), tokens)
