@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from encoder import own
 from encoder.classify import class_place, classifier_of
 from encoder.encoders.named import NamedEncoder
 from encoder.encoders.seq2seq import Decoder
@@ -232,7 +233,18 @@ class Named(Outcome):
     code: ClassVar[str] = "named"
 
     def on(self, model: NamedEncoder, plain: Trace) -> Measure:
-        return _REGISTERED[as_outcome(self.name).name](model, plain)  # type: ignore[attr-defined]
+        make, name = _REGISTERED[as_outcome(self.name).name], f"the outcome {self.name!r}"  # type: ignore[attr-defined]
+        measure = own.call(name, make, model, plain)
+        if not callable(measure):
+            raise own.gave(name, make, measure, "a function of outputs [n, T, D]")
+
+        def checked(outputs: Tensor) -> Tensor:
+            found = own.call(name, measure, outputs)
+            if not isinstance(found, Tensor) or found.shape != outputs.shape[:1] or found.is_complex():
+                raise own.gave(name, measure, found, f"a tensor of {len(outputs)} numbers, one for each output")
+            return found
+
+        return checked
 
 
 _REGISTERED: dict[str, Callable[[NamedEncoder, Trace], Measure]] = {}

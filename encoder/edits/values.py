@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from encoder import own
 from encoder.edits.base import HEAD_POINTS, MAX_NUMBER, Edit, Names, Site, check_point, width
 from encoder.errors import EncoderError
 from encoder.model.config import EncoderConfig
@@ -261,11 +262,11 @@ class Call(ValueEdit):
         return f"{self.function if isinstance(self.function, str) else 'a function'} of {self._point}"
 
     def _changed(self, value: Tensor, site: Site) -> Tensor:
-        changed: Any = self._function(value)
-        if not isinstance(changed, Tensor) or changed.shape != value.shape:
-            found = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
-            raise EncoderError(f"The function gives {found} at {self.point}: return a tensor {tuple(value.shape)}.")
-        return changed
+        name = f"the function{f' {self.function!r}' if isinstance(self.function, str) else ''} at {self.point}"
+        changed: Any = own.call(name, self._function, value)
+        if not isinstance(changed, Tensor) or changed.shape != value.shape or not changed.is_floating_point():
+            raise own.gave(name, self._function, changed, f"a tensor {tuple(value.shape)} of {value.dtype}")
+        return changed.to(value)
 
 
 #: Name -> function of `Call`.

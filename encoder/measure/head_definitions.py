@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from encoder import own as own_file
 from encoder.errors import EncoderError
 from encoder.own import check_name
 
@@ -58,15 +59,14 @@ class Definition:
         """float64 [L, H]: what the function gives. Raises EncoderError where it fails, and for another shape."""
         assert self.function is not None
         shape = trace.config.n_layers, trace.config.n_heads
+        name = f"the measure {self.name!r}"
+        found = own_file.call(name, self.function, trace)
         try:
-            values = as_float64(self.function(trace))
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            raise EncoderError(f"The measure {self.name!r} fails ({why}): correct its function.") from error
+            values = as_float64(found)
+        except (TypeError, ValueError, RuntimeError):
+            raise own_file.gave(name, self.function, found, f"numbers {shape}, layers x heads") from None
         if values.shape != shape:
-            raise EncoderError(
-                f"The measure {self.name!r} has the shape {values.shape}: return {shape}, layers x heads."
-            )
+            raise own_file.gave(name, self.function, values, f"numbers {shape}, layers x heads")
         values.flags.writeable = False
         return values
 

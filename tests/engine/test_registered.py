@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,3 +142,41 @@ def test_help_names_the_function_that_is_called():
         causal.ablate_each_head("minilm", "a cat")
     with pytest.raises(EncoderError, match=r"encoder\.load"):
         corpus.over("minilm", ["a cat"], causal.ablate_each_head)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda *_: 1 / 0, "ZeroDivisionError"),
+        (lambda *_: exit("bye"), "SystemExit"),
+        (lambda *_: "text", "gives str"),
+        (lambda *_: None, "gives NoneType"),
+        (lambda *_: torch.zeros(3, 3, 3), "shape .3, 3, 3."),
+    ],
+    ids=["raises", "exits", "gives text", "gives nothing", "gives another shape"],
+)
+@pytest.mark.parametrize("kind", ["measure", "outcome", "outcome of outputs", "edit"])
+def test_a_function_that_fails_is_a_sentence_with_its_line(kind: str, function: Callable[..., Any], says: str):
+    model = tiny()
+    line = str(function.__code__.co_firstlineno)
+    with pytest.raises(EncoderError, match=f"{says}") as found:  # noqa: PT012
+        if kind == "measure":
+            measure.register("fails", function)
+            measure.heads(model.trace("the cat")).values["fails"]
+        elif kind == "edit":
+            edits.register("fails", function)
+            model.trace("the cat", edits=[edits.Call("z", "fails", layer=1)])
+        else:
+            causal.register("fails", function if kind == "outcome" else lambda *_: function)
+            causal.ablate_each_head(model, "the cat", "fails")
+    BY_NAME.pop("fails", None)
+    assert f"line {line}" in str(found.value)
+    assert "fails" in str(found.value)
+
+
+@pytest.mark.parametrize("source", ["raise SystemExit(3)", "def", "1 / 0", "import none_like_this"])
+def test_a_file_that_fails_is_a_sentence(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "own.py").write_text(f"\n{source}\n")
+    monkeypatch.setenv(own.FILE, str(tmp_path / "own.py"))
+    with pytest.raises(EncoderError, match="line 2"):
+        own.load.__wrapped__()
