@@ -124,3 +124,24 @@ def test_a_file_that_is_too_large_or_no_text_is_a_sentence(tmp_path: Path) -> No
     file.write_text("x" * (limits.LESSON_FILE.value + 1))
     with pytest.raises(LessonError, match="200,000"):
         lesson.load(file)
+
+
+HOSTILE = ("2001-13-45", "1" * 6_000, "0x" + "f" * 6_000, "[" * 5_000, "{? [1]: 2}", "!!timestamp x", "!!int x")
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: value[:12])
+@pytest.mark.parametrize("name", ["minutes", "title", "goals", "level"])
+def test_a_broken_lesson_is_listed_and_the_others_open(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = next(iter(sorted(library.SHIPPED.glob("*.md")))).read_text(encoding="utf-8")
+    lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line for line in good.split("\n")]
+    (tmp_path / "zz-bad.md").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "zz-good.md").write_text(good, encoding="utf-8")
+    monkeypatch.setenv(library.ROOT, str(tmp_path))
+    lessons, broken = library.lessons()
+    assert "zz-good" in {one.name for one in lessons}
+    if name != "title" or "zz-bad" not in {one.name for one in lessons}:  # any words may be a title
+        (one,) = broken
+        assert one.name == "zz-bad.md"
+        assert one.reason

@@ -40,7 +40,8 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from encoder import EncoderError
+from encoder import EncoderError, disk
+from encoder.errors import quoted
 from pages.base.access import limits
 from pages.state import former, state
 from pages.teaching.questions import Question, QuestionError, read_question
@@ -61,6 +62,12 @@ class LessonError(EncoderError):
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"Line {line}: {reason}")
         self.line = line
+
+
+#: What YAML raises for a text that is none, for a date or a number that does not exist, and for deep brackets.
+NOT_YAML = (yaml.YAMLError, ValueError, ArithmeticError, TypeError, RecursionError)
+#: A week of lessons.
+MOST_MINUTES = 10_080
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ def load(path: Path) -> Lesson:
     if path.stat().st_size > limits.LESSON_FILE.value:
         raise LessonError(1, f"the file is larger than {limits.LESSON_FILE.value:,} bytes: split the lesson.")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = disk.read_regular(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise LessonError(1, "the file is not UTF-8 text: save it as UTF-8.") from error
     return read(text, path.stem)
@@ -134,8 +141,18 @@ def load(path: Path) -> Lesson:
 def read(text: str, name: str) -> Lesson:
     """The lesson in a text. Raises LessonError with the line and the reason."""
     try:
+        return _read(text, name)
+    except LessonError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        said = quoted(str(error))[1:-1]
+        raise LessonError(1, f"it has a value that no lesson has ({said}): remove what you added last.") from error
+
+
+def _read(text: str, name: str) -> Lesson:
+    try:
         about, body = frontmatter.parse(text)
-    except yaml.YAMLError as error:
+    except NOT_YAML as error:
         raise _not_yaml("the front matter", error, 1) from error
     about = _about(about)
     offset = text.rstrip().count("\n") - body.rstrip().count("\n")
@@ -157,8 +174,8 @@ def _about(written: Mapping[str, Any]) -> dict[str, Any]:
     for field, kind in FIELDS.items():
         if not isinstance(written[field], kind) or isinstance(written[field], bool):
             raise LessonError(1, f"{field} is a {'list' if kind is list else 'number' if kind is int else 'text'}.")
-    if written["minutes"] < 1 or not written["title"].strip():
-        raise LessonError(1, "a lesson has a title, and takes at least 1 minute.")
+    if not 1 <= written["minutes"] <= MOST_MINUTES or not written["title"].strip():
+        raise LessonError(1, f"a lesson has a title, and takes 1 to {MOST_MINUTES:,} minutes.")
     return {**written, "goals": tuple(map(str, written["goals"]))}
 
 
@@ -222,7 +239,7 @@ def _block(token: Token, offset: int) -> Mapping[str, Any]:
     line = offset + token.map[0] + 1
     try:
         values = yaml.safe_load(token.content)
-    except yaml.YAMLError as error:
+    except NOT_YAML as error:
         raise _not_yaml("this block", error, line + 1) from error
     if not isinstance(values, Mapping):
         raise LessonError(line, "this block is a list of names and values, such as “layer: 4”.")
@@ -254,7 +271,9 @@ def _question(values: Mapping[str, Any], line: int) -> Question:
         raise LessonError(line, str(error)) from error
 
 
-def _not_yaml(what: str, error: yaml.YAMLError, first: int) -> LessonError:
+def _not_yaml(what: str, error: Exception, first: int) -> LessonError:
     mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
-    reason = getattr(error, "problem", None) or "it cannot be read"
+    reason = getattr(error, "problem", None) or (
+        "it is nested too deeply" if isinstance(error, RecursionError) else f"it has a value of no kind ({error})"
+    )
     return LessonError(first + mark.line if mark else first, f"{what} is not YAML: {reason}.")

@@ -1,5 +1,6 @@
 """The lessons that this server offers: those that ship, and those of the operator's folder."""
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -45,6 +46,10 @@ def lessons(language: str = "") -> tuple[list[Lesson], list[Broken]]:
                 break
             except (EncoderError, OSError) as error:
                 broken.append(Broken(file.name, str(error)))
+            except Exception as error:  # one file must not take the lessons from everybody
+                logging.getLogger("encoderscope").exception("The lesson %s cannot be read.", file.name)
+                reason = f"it cannot be read ({type(error).__name__}): remove what you added last."
+                broken.append(Broken(file.name, reason))
     return good, broken
 
 
