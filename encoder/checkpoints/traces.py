@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from encoder import disk
+from encoder.checkpoints import trace_shapes
 from encoder.checkpoints.json_fields import from_fields
 from encoder.checkpoints.maps import NAME, open_maps
 from encoder.edits import Edit, format, parse
@@ -21,7 +22,6 @@ from encoder.encoders.named import NamedEncoder
 from encoder.errors import EncoderError, LoadError, SaveError, quoted
 from encoder.inputs.layout import PatchGrid
 from encoder.inputs.sound_layout import SpectrogramGrid, TimeSteps
-from encoder.inputs.text import Tokenized
 from encoder.model.config import EncoderConfig
 from encoder.model.encoder import Encoder, unfilled
 from encoder.trace.attention_maps import AttentionMaps
@@ -87,24 +87,37 @@ def open_trace(file: str | Path, model: NamedEncoder | None = None) -> Trace:
     model: whose weights are used; it is needed where the file has none, and where outcomes or gradients are computed.
     Raises LoadError for a file of another kind or version, a broken one, and a model of another architecture.
     """
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     path = Path(file)
     try:
+        disk.check_regular(path)
         with safe_open(path, framework="pt") as opened:
             metadata: dict[str, str] = opened.metadata() or {}
             if metadata.get("format") == FORMAT:
                 about = json.loads(metadata["trace"])
-                return _made({name: opened.get_tensor(name) for name in opened.keys()}, about, path, model)  # noqa: SIM118
+                shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+                trace_shapes.check(about, shapes)
+                return _made({name: opened.get_tensor(name) for name in shapes}, about, path, model)
     except LoadError:
         raise
-    except (OSError, SafetensorError, EncoderError, ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path.name} is not a readable trace ({quoted(str(error))}): save it again.") from error
+    except OSError as error:
+        raise LoadError(f"{path.name} cannot be read ({error.strerror or error}): check its path.") from error
+    except Exception as error:  # whatever a foreign header makes of the libraries below
+        said = quoted(str(error)) if str(error) else type(error).__name__
+        raise LoadError(f"{path.name} is not a readable trace ({said}): save it again.") from error
     maps = open_maps(path)
     if isinstance(maps, AttentionMaps):
         return maps
     found = quoted(metadata.get("format", "no format"))
     raise LoadError(f"{path.name} has {found}, and this version opens {FORMAT!r}: save the trace again.")
+
+
+class _Recorded(dict[str, Tensor]):
+    """The values of a file. One that is not there was not recorded."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise EncoderError(f"This trace has no value {name!r}: record it again.")
 
 
 def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: NamedEncoder | None) -> Trace:
@@ -127,28 +140,23 @@ def _made(tensors: dict[str, Tensor], about: dict[str, Any], path: Path, model: 
     if "next_ids" in about:
         kind = DecoderTrace
         more |= {name: tensors[name] for name in OF_DECODER}
-        more |= {name: _tuples(about[name]) for name in PLAIN_OF_DECODER}
+        more |= {name: trace_shapes.tuples(about[name]) for name in PLAIN_OF_DECODER}
     elif about.get("decoder") is not None:
         writer = None if model is None else model.decoder
         more["decoder"] = _made(_under("decoder/", tensors), about["decoder"], path, writer)
     return kind(
         encoder=encoder.eval(),
         mask=tensors["mask"],
-        values=MappingProxyType(_under("values/", tensors)),
+        values=MappingProxyType(_Recorded(_under("values/", tensors))),
         model=model,
-        source=None if source is None else Tokenized(**{name: _tuples(value) for name, value in source.items()}),
+        source=None if source is None else trace_shapes.source_of(source),
         layout=None if layout is None else from_fields(LAYOUTS[layout["kind"]], layout["fields"], "layout"),
         edits=edits,
         applied=edits,
-        **{name: _tuples(about[name]) for name in PLAIN},
+        **{name: trace_shapes.tuples(about[name]) for name in PLAIN},
         **more,
     )
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def _tuples(value: Any) -> Any:
-    """A JSON value with tuples in the place of its lists."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
