@@ -85,6 +85,9 @@ def test_the_link_of_a_page_opens_the_same_view_in_the_app() -> None:
         ("heads?layer=2", "no text"),
         ("heads?text=a&model=twin-pre&layer=two", "whole number"),
         ("heads?text=a&model=twin-pre&layer=9", "9"),
+        ("heads?text=a&model=twin-pre&i=999", "i=999"),
+        ("model?text=a&model=twin-pre&j=999", "j=999"),
+        ("heads?text=a&model=twin-pre&view=zzz", "map, lines, text"),
         ("heads?text=a&model=digits-pre", "text"),
     ],
 )

@@ -7,7 +7,8 @@ Shapes: n rows, T tokens of the target, S tokens of the input, D d_model, V voca
 """
 
 import dataclasses
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from encoder.edits import Edit
 from encoder.encoders.named import NamedEncoder
-from encoder.errors import ConfigError, EncoderError, TextError
+from encoder.errors import ConfigError, EncoderError, TextError, quoted
 from encoder.inputs.tokenizer import Tokenizer
 from encoder.model.attend import Memory
 from encoder.model.config import EncoderConfig
@@ -183,7 +184,7 @@ class Decoder(NamedEncoder):
             forced = () if first is None else (first,) if isinstance(first, int) else first[:1]
             ids = prompt.ids + forced + plain + self.settings.end[:1]
         else:
-            ids = prompt.ids[: prompt.n_given] + tuple(map(int, target))
+            ids = prompt.ids[: prompt.n_given] + _ids(target)
         if len(ids) <= prompt.n_given:
             raise TextError("The target is empty: type the text that the decoder shall write.")
         if not all(0 <= one < self.config.vocab_size for one in ids):
@@ -283,6 +284,20 @@ def with_decoder(
         for module in (stack, lm_head):
             module.to(device=model.device, dtype=model.encoder.dtype)
     return dataclasses.replace(model, decoder=Decoder(model.name, stack, lm_head, tokenizer, settings))
+
+
+def _ids(target: object) -> tuple[int, ...]:
+    """The ids of a target. Raises TextError for other values than whole numbers."""
+    try:
+        if isinstance(target, bytes | Mapping):
+            raise TypeError
+        given = list(target)  # type: ignore[call-overload]
+        if any(isinstance(one, bool) for one in given):
+            raise TypeError
+        return tuple(operator.index(one) for one in given)
+    except (TypeError, RuntimeError):
+        said = quoted(target)
+        raise TextError(f"The target {said} is not a text: specify a text, or the ids of its tokens.") from None
 
 
 def check_decoder(config: EncoderConfig, encoder: EncoderConfig, settings: GenerationSettings) -> None:

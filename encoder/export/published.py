@@ -23,6 +23,8 @@ from encoder.views.text import text
 
 #: The page in a link -> what it is called.
 PAGES = {"model": "The model at work", "heads": "Heads", "similarity": "Sentence similarity"}
+#: The views of a head.
+VIEWS = ("map", "lines", "text")
 #: The second text of the page Similarity in a link.
 SECOND = "similar_to"
 #: What the list of the folder's files calls it.
@@ -41,6 +43,8 @@ def read_view(link: str) -> Link:
         raise EncoderError(f"{quoted(link)} has no text: copy the link with the text, or write text=...")
     if view.page == "similarity" and not view.own.get(SECOND):
         raise EncoderError(f"{quoted(link)} has one text: copy the link with both, or write {SECOND}=...")
+    if view.page == "heads" and (kind := view.own.get("view", "map")) not in VIEWS:
+        raise EncoderError(f"view={quoted(kind)} is unknown: choose {', '.join(VIEWS)}.")
     return view
 
 
@@ -74,7 +78,10 @@ def _page(view: Link, model: TextEncoder) -> str:
     if view.page == "similarity":
         return _pair(view, model)
     trace, place = view.run.trace(model), view.run.place
-    layer, head = place.layer or 0, place.head or 0
+    layer, head = trace.place(place.layer or 0, place.head or 0)
+    for name, token in (("i", place.query), ("j", place.key)):
+        if token is not None and not 0 <= token < trace.n_tokens:
+            raise EncoderError(f"{name}={token}: choose 0 to {trace.n_tokens - 1}, a token of {quoted(view.run.text)}.")
     if view.page == "model":
         return page(trace, layer, head, place.query, place.key, link=view.address, model=model.name)
     queries, keys = ([] if one is None else [one] for one in (place.query, place.key))
@@ -89,7 +96,7 @@ def _page(view: Link, model: TextEncoder) -> str:
 def _pair(view: Link, model: TextEncoder) -> str:
     """The report of two texts, with the settings of the link."""
     own = {"reference": "pad", "path_steps": "auto", **view.own}
-    steps = "auto" if own["path_steps"] == "auto" else whole_number(own, "path_steps") or "auto"
+    steps = "auto" if own["path_steps"] in ("auto", "") else whole_number(own, "path_steps")
     depth = whole_number(own, "vectors") or 0
     found = attribute(model, view.run.text, own[SECOND], depth, steps, own["reference"])  # type: ignore[arg-type]
     return similarity.page(model, view.run.model, found, link=view.address)
