@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from encoder.disk import open_regular
 from encoder.errors import LoadError, quoted
 from encoder.inputs.json_file import JSON_BYTES, read_json
 from encoder.model.device import free_memory
@@ -43,7 +44,7 @@ class OpenFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.open("rb")
+        self._file = open_regular(path)
         weakref.finalize(self, self._file.close)
 
     def read(self, start: int, n_bytes: int) -> Tensor:
@@ -183,8 +184,8 @@ def _stored_in(path: Path) -> dict[str, Stored]:
     """Where each weight of a safetensors file is. Raises SafetensorError for a header that is wrong in any part."""
     from safetensors import safe_open
 
-    safe_open(path, framework="pt")  # checks sizes, and that nothing overlaps or is left out
     file = OpenFile(path)
+    safe_open(path, framework="pt")  # checks sizes, and that nothing overlaps or is left out
     n_header = int.from_bytes(file.read(0, 8).numpy().tobytes(), "little")
     if n_header > JSON_BYTES:
         raise ValueError(f"a header of {n_header / 1e6:,.0f} MB")

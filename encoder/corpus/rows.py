@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from encoder.disk import open_regular
 from encoder.errors import EncoderError
 from encoder.inputs import read as reading
 from encoder.inputs.read import BrokenRow, Given, Row
@@ -61,7 +62,7 @@ class Source:
             digest.update("\n".join(examples()).encode())
             digest.update("\n".join(examples_pos() if self.labels else ()).encode())
         elif isinstance(self.path, str | Path):
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 digest = hashlib.file_digest(file, "sha256")
         else:
             for row in self.rows():

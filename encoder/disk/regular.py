@@ -7,8 +7,8 @@ room on the disk.
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 
 def check_regular(path: str | Path, most: int | None = None) -> None:
@@ -16,7 +16,7 @@ def check_regular(path: str | Path, most: int | None = None) -> None:
     _check(os.stat(path), path, most)
 
 
-def open_regular(path: str | Path, most: int | None = None) -> IO[bytes]:
+def open_regular(path: str | Path, most: int | None = None) -> BufferedReader:
     """The open file, as bytes. Raises OSError as `check_regular` does, whose `strerror` is a part of a sentence."""
     # Without waiting, in case that the name is a pipe's: what it is, is known only when it is open.
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

@@ -1,10 +1,11 @@
 """Files of text in a checkpoint's folder, from anywhere: only regular files, of a bounded size, are read."""
 
+import errno
 import json
-import stat
 from pathlib import Path
 from typing import Any
 
+from encoder import disk
 from encoder.errors import LoadError
 
 #: A larger file of text is refused unread. A vocabulary of 250,000 words, with its merges, has 17 MB.
@@ -18,14 +19,14 @@ def check_regular(path: Path, most: int = MOST_BYTES) -> None:
 
     Opening a pipe would wait for ever. A sparse file has any size and takes no room on the disk.
     """
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise LoadError(f"{path.name} in {path.parent.name} is not a regular file: copy the checkpoint again.")
-    if about.st_size > most:
-        raise LoadError(
-            f"{path.name} in {path.parent.name} has {about.st_size / 1e6:,.0f} MB, and at most {most / 1e6:,.0f} MB "
-            "are read: download it again."
-        )
+    try:
+        disk.check_regular(path, most)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EISDIR, errno.EFBIG):
+            raise
+        raise LoadError(f"{path.name} in {path.parent.name}: {error.strerror}. Copy the checkpoint again.") from None
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:

@@ -24,6 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from encoder.disk import open_regular
 from encoder.errors import EncoderError, quoted
 
 #: What can be read. A string is a path.
@@ -43,6 +44,8 @@ BATCH_ROWS, BATCH_BYTES = 1_000, 64_000_000
 #: A Parquet column is refused where this many bytes were packed to a hundredth: no text is so regular.
 MOST_UNPACKED, MOST_PACKED = 200_000_000, 100
 NOT_UTF8 = "not UTF-8: save the file as UTF-8"
+#: The cells of an empty line.
+BLANK = [""]
 #: Stands for bytes that are not text in the file's encoding.
 _BAD = "\udc80"
 #: Half of a pair of UTF-16: JSON may have one, and no file can.
@@ -62,7 +65,7 @@ class Limits:
     all_characters: int | None = 200_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """A text without the blanks around it, "" where there is none. number: its line in a text file, else its row, from
     1 (the header of a CSV file is line 1); labels: one value for each label column, None where it is empty."""
@@ -156,6 +159,9 @@ def read(
     n_texts = n_characters = 0
     wanted = _Wanted(text, tuple(labels), tuple(optional))
     for number, cells in _cells(given, suffix_of(given, name), wanted, limits):
+        if cells == BLANK:  # the end of a file may be millions of them
+            yield Row(number, "")
+            continue
         why = cells if isinstance(cells, str) else _problem(cells, limits)
         if why:
             yield BrokenRow(number, why, unit)
@@ -297,13 +303,15 @@ def _cells(given: Given, suffix: str, wanted: _Wanted, limits: Limits) -> Iterat
     if not suffix:
         yield from _table(given, wanted)
         return
-    with open(given, "rb") if isinstance(given, str | Path) else io.BytesIO(given) as file:  # type: ignore[arg-type]
+    with open_regular(given) if isinstance(given, str | Path) else io.BytesIO(given) as file:  # type: ignore[arg-type]
         if suffix == ".parquet":
             yield from _parquet(file, wanted, limits.all_characters)
         elif suffix == ".jsonl":
             yield from _json_lines(file, wanted)
         elif suffix == ".txt":
-            yield from ((number, [line]) for number, line in enumerate(_decoded(file, None), 1))
+            yield from (
+                (number, BLANK if line == "\n" else [line]) for number, line in enumerate(_decoded(file, None), 1)
+            )
         else:
             yield from _csv(file, wanted, "\t" if suffix == ".tsv" else _delimiter(file, wanted))
 
@@ -344,7 +352,7 @@ def _json_lines(file: IO[bytes], wanted: _Wanted) -> Iterator[tuple[int, Cells]]
     """A line is an object, or the text itself in quotes."""
     for number, line in enumerate(_decoded(file, None), 1):
         if not line.strip():
-            yield number, [""]
+            yield number, BLANK
         elif _BAD in line:
             yield number, NOT_UTF8
         else:
@@ -392,6 +400,9 @@ def _csv(file: IO[bytes], wanted: _Wanted, delimiter: str) -> Iterator[tuple[int
     for number, row in csv_rows(_decoded(file, ""), delimiter):
         if isinstance(row, str):
             yield number, row
+            continue
+        if not columns and not any(cell.strip() for cell in row):  # before the header
+            yield number, BLANK
             continue
         if not columns:
             header = wanted.by_name or wanted.fits(row)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from encoder.disk import read_regular
 from encoder.errors import EncoderError, quoted
 from encoder.inputs import read as rows
 from encoder.trace.trace import Trace
@@ -107,7 +108,7 @@ def read_pairs(given: str | bytes | Path, trace: Trace) -> list[Pair]:
     if isinstance(given, Path):
         path = given
         try:
-            given = path.read_bytes()
+            given = read_regular(path, MOST_BYTES)
         except OSError as error:
             raise EncoderError(f"{path.name} cannot be read ({error.strerror}): specify a CSV file.") from None
     content = given if isinstance(given, bytes) else given.encode("utf-8", "replace")

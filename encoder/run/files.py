@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from encoder.disk import open_regular
 from encoder.errors import EncoderError
 from encoder.run.address import read
 from encoder.run.values import Run
@@ -42,8 +43,8 @@ def open_run(file: str | Path) -> Run:
 
 def _of_report(path: Path) -> str | None:
     parser = _Head()
-    with path.open(encoding="utf-8") as file:
-        parser.feed(file.read(HEAD))
+    with open_regular(path) as file:
+        parser.feed(file.read(4 * HEAD).decode("utf-8", "ignore")[:HEAD])
     return parser.found
 
 
@@ -52,6 +53,7 @@ def _of_table(path: Path) -> str | None:
 
     import pyarrow.parquet as parquet
 
-    metadata = parquet.read_schema(path).metadata or {}
+    with open_regular(path) as file:
+        metadata = parquet.read_schema(file).metadata or {}
     facts = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
     return facts.get(FACT) if isinstance(facts, dict) else None

@@ -97,6 +97,7 @@ def _material(folder: Path, server: str = "") -> int:
 
 
 def _answers(file: Path) -> int:
+    from encoder.disk import read_regular
     from encoder.documents.csv_file import cell
     from encoder.errors import EncoderError
     from pages.core.frame.frame import import_params
@@ -105,7 +106,7 @@ def _answers(file: Path) -> int:
     import_params()
     rows, faults = csv.writer(sys.stdout), 0
     rows.writerow(["student", "lesson", "step", "question", "answer", "right"])
-    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(read_regular(file).decode("utf-8", "replace").splitlines(), 1):
         try:
             for row in codes.rows(line) if line.strip() else ():
                 rows.writerow([number, *map(cell, row)])
