@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import shutil
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,9 +168,9 @@ class Parser(argparse.ArgumentParser):
         about = command.about or f"{command.help[0].upper()}{command.help[1:]}."
         super().__init__(
             prog=f"{PROGRAM} {command.name}",
-            usage=" ".join(f"{PROGRAM} {command.name} {places} [OPTIONS]".split()),
-            description=_filled(about + _models(command)),
-            epilog=f"Example: {PROGRAM} {command.example}\n\n{_filled(EXIT_CODES)}",
+            usage=filled(" ".join(f"{PROGRAM} {command.name} {places} [OPTIONS]".split()), "       "),
+            description=filled(about + _models(command)),
+            epilog=f"{narrow(f'Example: {PROGRAM} {command.example}')}\n\n{filled(EXIT_CODES)}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self._known = [word for one in command.options for word in (*one.flags, *(one.settings.get("choices") or ()))]
@@ -186,9 +187,15 @@ class Parser(argparse.ArgumentParser):
         return f"{message}{near(next(filter(None, unknown.groups())), self._known) if unknown else ''}"
 
 
-def _filled(text: str) -> str:
-    """Lines that break between words, and never inside the name of a model."""
-    return textwrap.fill(text, 78, break_on_hyphens=False, break_long_words=False)
+def filled(text: str, indent: str = "") -> str:
+    """Lines that break between words, and never inside the name of a model. indent: of all but the first."""
+    width = max(20, min(78, shutil.get_terminal_size().columns - 2))
+    return textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
+def narrow(line: str, indent: str = "  ") -> str:
+    """A line to copy, which breaks in a terminal of less than the usual 80 columns only."""
+    return line if shutil.get_terminal_size().columns >= 80 else filled(line, indent)
 
 
 def _models(command: Command) -> str:

@@ -69,6 +69,16 @@ def files_of(options: argparse.Namespace, command: Command) -> list[Path]:
     return [Path(word) for word in words if word not in (None, "", "-")]
 
 
+def check_texts(options: argparse.Namespace, command: Command) -> None:
+    """Raise Misuse for a word that is not text: a shell may give any bytes. A name of a file may have any."""
+    for one in command.options:
+        if one.settings.get("metavar") not in (*PATHS, "FOLDER", "FILE.md", "FILE.md|FOLDER"):
+            found = getattr(options, one.destination, None)
+            for word in found if isinstance(found, list) else [found]:
+                if isinstance(word, str) and any("\ud800" <= char <= "\udfff" for char in word):
+                    raise Misuse(f"{one.names[0]} {word[:40]!a} is not UTF-8: set the terminal to UTF-8.")
+
+
 def _take_run(options: argparse.Namespace, command: Command) -> None:
     """Make the model, the input and the place of --run those of the command. Raises Misuse for a second input."""
     from encoder.run import UNTRAINED

@@ -22,6 +22,7 @@ from encoder.cli.command import (
     Command,
     CommandError,
     Parser,
+    narrow,
     near,
 )
 from encoder.errors import EncoderError
@@ -36,18 +37,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done. 1: an error, printed as one sentence. 2: wrong usage. 130: Ctrl-C. After `app`: the server's exit code.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == [completion.ASK]:
-        with contextlib.suppress(EncoderError):
-            own.load()
-        print("\n".join(completion.candidates(words[1:], COMMANDS)))
-        return 0
-    if words in (["-h"], ["--help"], ["help"]):
-        print(overview())
-        return 0
-    if words == ["--version"]:
-        print(f"{PROGRAM} {__version__}")
-        return 0
     try:
+        if words[:1] == [completion.ASK]:
+            with contextlib.suppress(EncoderError):
+                own.load()
+            print("\n".join(completion.candidates(words[1:], COMMANDS)))
+            return 0
+        if words in (["-h"], ["--help"], ["help"]):
+            print(overview())
+            return 0
+        if words == ["--version"]:
+            print(f"{PROGRAM} {__version__}")
+            return 0
         own.load()
         command, rest = _found(words)
         return run(command, Parser(command).parse_intermixed_args(rest))
@@ -111,7 +112,8 @@ def overview(names: Sequence[str] = ()) -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {COMMANDS[name].help}" for name in names or COMMANDS]
     return "\n".join(
-        [
+        narrow(line, "    ")
+        for line in [
             f"usage: {PROGRAM} COMMAND MODEL (--text TEXT | --texts FILE | --file FILE | -) [--out FILE] [OPTIONS]",
             "",
             "See what a transformer encoder does with a sentence.",

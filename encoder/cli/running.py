@@ -18,6 +18,7 @@ def found(command: Command, function: Function, options: argparse.Namespace) -> 
 
     Raises CommandError and EncoderError.
     """
+    inputs.check_texts(options, command)
     options.command, options.inputs = command, inputs.files_of(options, command)
     if command.takes:
         inputs.settle(options, command)
