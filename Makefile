@@ -27,7 +27,7 @@ help:
 	@echo "make lint   check rules, formatting and types of the code, and the words of its sentences"
 	@echo "make wheel  install the wheel from the network, with the newest and the lowest versions, and open it"
 	@echo "make bench  the benchmark: a table and JSON; less of it with ARGS=\"--quick --only engine\""
-	@echo "make fuzz   hostile checkpoints, texts, addresses and messages for ten minutes; ARGS=\"--seed 1\""
+	@echo "make fuzz   hostile files, texts, places, settings, addresses and messages for ten minutes; ARGS=\"--seed 1\""
 	@echo "make soak   thirty visitors for ten minutes, processes killed under them; ARGS=\"--minutes 60\""
 	@echo "make twins  train the two bundled models again (about two hours on two cores)"
 	@echo "make atlas  measure the heads of the bundled models over 2,000 sentences again (a minute)"

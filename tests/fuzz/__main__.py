@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import sys
@@ -12,13 +13,28 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.fuzz import addresses, checkpoints, files, folders, messages, texts
+from tests.fuzz import (
+    addresses,
+    checkpoints,
+    files,
+    folders,
+    generation,
+    lessons,
+    maps,
+    messages,
+    own_functions,
+    texts,
+    traces,
+    writing,
+)
 from tests.fuzz.checkpoints import Found
 
 #: Share of the cases and of the time of each kind: an address is a whole page.
 SHARES = {
-    "checkpoints": (0.3, 0.2), "families": (0.1, 0.1), "tokenizers": (0.1, 0.05), "folders": (0.05, 0.05),
-    "texts": (0.15, 0.1), "files": (0.2, 0.05), "messages": (0.07, 0.05), "addresses": (0.03, 0.4),
+    "folders": (0.03, 0.05), "checkpoints": (0.2, 0.15), "families": (0.05, 0.05), "tokenizers": (0.02, 0.05),
+    "texts": (0.1, 0.05),
+    "files": (0.1, 0.03), "messages": (0.05, 0.05), "addresses": (0.02, 0.25), "writing": (0.05, 0.1),
+    "generation": (0.1, 0.12), "maps": (0.1, 0.03), "traces": (0.1, 0.03), "own": (0.04, 0.02), "lessons": (0.04, 0.02),
 }  # fmt: skip
 
 
@@ -63,10 +79,14 @@ def _bound_memory() -> None:
 
 def _found(options: argparse.Namespace) -> Iterator[str]:
     """Run all cases, print their outcomes, and yield what is found."""
-    with tempfile.TemporaryDirectory() as place, messages.server() as live:
-        originals = checkpoints.write_originals(Path(place))
-        families = checkpoints.write_families(Path(place))
-        changed = folders.write_originals(Path(place) / "folders")
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as open_now:
+        live = open_now.enter_context(messages.server()) if options.only in (None, "messages") else None
+        pairs = generation.Pairs()
+        open_now.callback(pairs.close)
+        needs = options.only in (None, "checkpoints", "families", "tokenizers")
+        originals = checkpoints.write_originals(Path(place)) if needs else {}
+        families = checkpoints.write_families(Path(place)) if needs else {}
+        changed = folders.write_originals(Path(place) / "folders") if options.only in (None, "folders") else {}
         kinds = {
             "checkpoints": lambda seed: checkpoints.case(originals, seed),
             "families": lambda seed: checkpoints.case(families, seed, config_only=True),
@@ -75,7 +95,13 @@ def _found(options: argparse.Namespace) -> Iterator[str]:
             "texts": texts.case,
             "files": files.case,
             "addresses": addresses.case,
-            "messages": live.case,
+            "messages": lambda seed: live.case(seed) if live is not None else "",
+            "writing": writing.case,
+            "generation": lambda seed: generation.case(pairs, seed),
+            "maps": maps.case,
+            "traces": traces.case,
+            "own": own_functions.case,
+            "lessons": lessons.case,
         }
         for kind, case in kinds.items():
             if options.only not in (None, kind):

@@ -9,10 +9,23 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.fuzz import addresses, checkpoints, files, folders, generation, texts
+from tests.fuzz import (
+    addresses,
+    checkpoints,
+    files,
+    folders,
+    generation,
+    lessons,
+    maps,
+    own_functions,
+    texts,
+    traces,
+    writing,
+)
 
 
 @pytest.mark.sample(4, "a hundred more cases")
@@ -46,6 +59,22 @@ def test_settings_of_generation():
     outcomes = Counter(generation.case(pairs, seed) for seed in range(60))
     pairs.close()
     assert outcomes["equal"] > 40
+
+
+@pytest.mark.sample(2, "another kind of file")
+@pytest.mark.parametrize(
+    ("kind", "n_cases", "usual"),
+    [
+        (maps, 150, "table refused"),
+        (traces, 100, "refused"),
+        (own_functions, 60, "measure: refused"),
+        (lessons, 60, "broken"),
+        (writing, 40, "link: written"),
+    ],
+    ids=["maps", "traces", "own functions", "lessons", "writing"],
+)
+def test_cases_of_a_kind(kind: ModuleType, n_cases: int, usual: str):
+    assert usual in {kind.case(seed) for seed in range(n_cases)}
 
 
 def test_files():
