@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -142,7 +143,8 @@ def _numbers(path: Path, name: str, column: Any) -> Any:
 
 def _whole(path: Path, name: str, column: Any) -> Tensor:
     found = _numbers(path, name, column)
-    whole = found.astype("int64")
+    with np.errstate(invalid="ignore"):  # NaN, and numbers of any size
+        whole = found.astype("int64")
     if not (whole == found).all():
         raise LoadError(
             f"{path.name} has {found[whole != found][0]:g} in the column {name}: save whole numbers from 0."

@@ -260,7 +260,7 @@ def _sync(folder: Path) -> None:
 
 
 def _resolved(path: str | Path) -> Path:
-    """The path itself behind all links. Raises SaveError for one that cannot be."""
+    """The path itself behind all links. Raises SaveError for a circle of links."""
     try:
         return Path(path).expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:

@@ -66,7 +66,9 @@ class Definition:
         except (TypeError, ValueError, RuntimeError):
             raise own_file.gave(name, self.function, found, f"numbers {shape}, layers x heads") from None
         if values.shape != shape:
-            raise own_file.gave(name, self.function, values, f"numbers {shape}, layers x heads")
+            raise own_file.gave(
+                name, self.function, None if found is None else values, f"numbers {shape}, layers x heads"
+            )
         values.flags.writeable = False
         return values
 

@@ -69,7 +69,7 @@ def component(name: str) -> Callable[..., Any]:
 def write_plotly(folder: Path) -> Path:
     """plotly.js as a file of the folder, named by its content, written once and atomically.
 
-    Raises OSError for a folder that cannot be created, SaveError for one that cannot be written.
+    Raises OSError if the folder cannot be created, SaveError if the file cannot be written.
     """
     return _write(folder / _plotly_name(), plotly_js.compressed)
 

@@ -136,7 +136,7 @@ def _array(chance: random.Random, _: Path) -> str:
         good, good.numpy(), good.tolist(), [*good], good[None], good.to(torch.complex64), good.to_sparse(), good > 0,
         np.ma.masked_less(good.numpy(), 1.0), good.to("meta"), good.numpy().astype(str), good.numpy().astype(object),
         None, 5, "x", {}, [], [good[0], good[0][:, :4]], iter([good]), good.numpy().astype("datetime64[s]"), object(),
-        torch.quantize_per_tensor(good, 0.1, 0, torch.quint8), good.to(torch.float8_e4m3fn),
+        good.to(torch.float8_e4m3fn),
     )  # fmt: skip
     tokens: tuple[Any, ...] = (TOKENS, TOKENS, TOKENS, tuple(TOKENS), None, 5, "abcde", b"abcde", [1] * 5, [None] * 5,
                                TOKENS[:4],

@@ -66,7 +66,8 @@ def _run(kind: str) -> str:
         elif kind == "edits":
             _ = model.trace("A cat sat.", edits=[edits.Call("ffn_out", layer=0, function="fuzzed")]).output
     except EncoderError as error:
-        if "line" not in str(error) or "\n" in str(error).strip():
+        nowhere = "null bytes" in str(error)  # Python names no line then
+        if not ("line" in str(error) or nowhere) or "\n" in str(error).strip():
             raise Found(f"the sentence names no line: {error}") from error
         return "refused"
     return "used"
