@@ -4,8 +4,8 @@ It lies next to the atlas, with ".partial" after its name. Every file is written
 killed at any moment goes on from the last checkpoint.
 """
 
+import contextlib
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Staging:
         self._lock: Any = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._check_own()
         except OSError as error:
             raise AtlasError(f"{folder} cannot be made: {error.strerror or error}. Choose another folder.") from None
         self._take_lock()
@@ -64,13 +65,29 @@ class Staging:
             staged = self._staged(source, settings)
         except BaseException:
             if not (folder / ABOUT).exists():
-                shutil.rmtree(folder, ignore_errors=True)
+                self._remove_begun()
             self.close()
             raise
         labels = {column: tuple(values) for column, values in staged["labels"].items()}
         self.n_rows, self.n_broken = int(staged["n_rows"]), int(staged["n_broken"])
         self.n_blank = int(staged.get("n_blank", 0))  # an older version did not count them
         self.plan = Plan(settings, int(staged["n_texts"]), labels, source.pair)
+
+    def _check_own(self) -> None:
+        """Raise AtlasError for a folder with files of somebody else."""
+        names = {path.name for path in self.folder.iterdir()}
+        begun = LOCK in names and names <= {LOCK, TEXTS, BROKEN, *(path.name for path in self.folder.glob(".*.part"))}
+        if names and not begun and ABOUT not in names:
+            raise AtlasError(
+                f"{self.folder} has files that are not a build of this program, and they stay: choose an empty folder."
+            )
+
+    def _remove_begun(self) -> None:
+        """Remove the folder of a build that has not begun; a file that a user added stays."""
+        for name in (TEXTS, BROKEN, LOCK):
+            (self.folder / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def _staged(self, source: Source, settings: Settings) -> dict[str, Any]:
         """What is in the folder; the texts are copied to it first if it is new."""

@@ -119,3 +119,14 @@ def test_a_text_that_fails_is_named(model):
         corpus.over(model, ["a dog"], fails)
     with pytest.raises(EncoderError, match="another shape"):
         corpus.over(model, TEXTS[:3], lambda model, text: np.zeros(len(text)))
+
+
+def test_a_folder_of_somebody_else_is_refused(model, tmp_path):
+    (tmp_path / "texts.parquet").write_text("mine")
+    with pytest.raises(EncoderError, match="they stay"):
+        corpus.over(model, ["a cat"], lambda model, text: [1.0], out=tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+    empty = tmp_path / "empty"
+    with pytest.raises(EncoderError):
+        corpus.over(model, ["", " "], lambda model, text: [1.0], out=empty)
+    assert not empty.exists()
