@@ -157,8 +157,8 @@ def _check_once(path: Path, places: Tensor, shape: Sequence[int]) -> None:
     flat = torch.zeros(len(places), dtype=torch.int64)
     for axis, length in enumerate(shape):
         flat = flat * length + places[:, axis]
-    if len(flat.unique()) < len(flat):
-        ordered, order = flat.sort(stable=True)
+    ordered, order = flat.sort(stable=True)
+    if bool((ordered[1:] == ordered[:-1]).any()):
         twice = places[order[1:][ordered[1:] == ordered[:-1]][0]].tolist()
         at = ", ".join(f"{name} {place}" for name, place in zip(COLUMNS, twice, strict=False))
         raise LoadError(f"{path.name} has {at} twice: save one weight for each place.")

@@ -120,9 +120,9 @@ class _Raw(io.FileIO):
 
     said: Path
 
-    def write(self, content: Any) -> int | None:
+    def write(self, content: Any) -> int:
         try:
-            return super().write(content)
+            return super().write(content) or 0
         except OSError as error:
             raise _refused(self.said, error) from None
 

@@ -171,9 +171,16 @@ def qti(found: Sequence[Item]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for item in found:
-            archive.writestr(f"{item.name}.xml", qti_item(item))
-        archive.writestr("imsmanifest.xml", _manifest(found))
+            archive.writestr(_entry(f"{item.name}.xml"), qti_item(item))
+        archive.writestr(_entry("imsmanifest.xml"), _manifest(found))
     return packed.getvalue()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """A file of the package, without the time: the same questions give the same bytes."""
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
 
 
 def qti_item(item: Item) -> str:
