@@ -206,8 +206,6 @@ def reversed_order(view: View) -> None:
         return
     found: positions.OrderEffect = view.derived("order effect", positions.order_effect)
     st.markdown(order_in_words(view, found))
-    if not found.moved.any():
-        return
     part = token_rows.part(trace.n_tokens, view.i, "order")
     plot(
         figures.order_bars(
@@ -216,7 +214,8 @@ def reversed_order(view: View) -> None:
         key="order",
         alt="Cosine of every token's output vectors in this sentence and in the reversed one.",
     )
-    st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
+    if found.moved.any():
+        st.caption(f"{in_order(view, range(trace.n_tokens))}  \n{in_order(view, found.order)}")
     st.caption(
         "Bars: cosine of a token's output vectors in both sentences (1: same direction, 0: orthogonal)."
         + token_rows.which(part, trace.n_tokens, view.i)
