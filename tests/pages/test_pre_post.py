@@ -66,7 +66,7 @@ def test_the_moved_weights_are_compared_by_their_output() -> None:
     model = encoder.load("minilm", device="cpu")
     post, pre = (each.trace("the cat") for each in (model, model.with_norm_placement("pre")))
     app = visit("pre_post", text="the cat", **MOVED)
-    assert f"**{residual_stream.output_agreement(pre, post):.3f}**" in written(app)
+    assert f"**{three_digits(residual_stream.output_agreement(pre, post))}**" in written(app)
 
 
 def test_what_the_twins_differ_in_is_named() -> None:
