@@ -32,7 +32,7 @@ ENGINE = [
     {"checkpoints", "measure", "train"},
     {"classify", "run"},
     {"causal", "explain", "probe", "search", "similarity"},
-    {"corpus", "gradients"},
+    {"corpus", "diagnose", "gradients"},
     {"documents"},
     {"views"},
     {"export"},
@@ -63,6 +63,7 @@ ENGINE_USES = {"torch", "safetensors", "tokenizers", "huggingface_hub", "numpy",
 ENGINE_USES |= {"psutil"}  # the memory in use
 ENGINE_USES |= {"PIL", "scipy", "soundfile"}  # images; sounds, soundfile as the extra "sound"
 ENGINE_USES |= {"packaging"}  # versions, in `encoderscope doctor`
+ENGINE_USES |= {"onnxruntime"}  # the extra "onnx"
 ENGINE_USES |= {"ray"}  # the extra "corpus"
 ENGINE_USES |= {"anyio", "jsonschema", "mcp", "mcp_types"}  # the extra "mcp"
 ENGINE_USES |= {"anywidget", "traitlets"}  # the extra "notebook"

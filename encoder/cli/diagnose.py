@@ -1,0 +1,219 @@
+"""The commands `check`, `diagnose`, `golden` and `fingerprint`: other programs' vectors against a model's."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from encoder import diagnose as engine
+from encoder.checkpoints import load
+from encoder.cli import inputs
+from encoder.cli.command import CommandError, Result
+from encoder.cli.progress import Shown
+from encoder.cli.writing import say
+from encoder.diagnose.fingerprint import DECIDES
+from encoder.diagnose.folders import text_encoder
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError
+from encoder.trace import gradual
+
+
+def check(options: argparse.Namespace) -> int:
+    """What will go wrong with a folder elsewhere."""
+    found = engine.check(options.folder)
+    if options.json:
+        facts: dict[str, Any] = {"folder": found.folder, "findings": [one.about() for one in found.findings]}
+        print(json.dumps({**facts, "notes": list(found.notes), "trouble": found.trouble}, ensure_ascii=False))
+        return found.code
+    if found.trouble:
+        print(f"This program cannot open the folder: {found.trouble}\n")
+    print(
+        f"Contradictions: {len(found.contradictions)}." if found.contradictions else "Nothing found: the files agree."
+    )
+    for one in found.findings:
+        where = f"{one.file}, {one.key}" if one.key else one.file
+        print(f"\n{one.level}: {where}: {' | '.join(one.values)}\n  {one.said}\n  Remedy: {one.remedy}")
+    for note in found.notes:
+        print(f"\nnote: {note}")
+    return found.code
+
+
+def misused(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """The command, whose errors exit with 2: the other codes are answers."""
+
+    @functools.wraps(command)
+    def run(options: argparse.Namespace) -> int:
+        try:
+            return command(options)
+        except EncoderError as error:
+            raise inputs.Misuse(str(error)) from error
+
+    return run
+
+
+@misused
+def diagnose(options: argparse.Namespace) -> int:
+    """Which fault gives exactly these vectors."""
+    model = text_encoder(load(options.model, device=options.device))
+    if options.probes:
+        texts = engine.probes(model)
+        print("\n".join(json.dumps({"text": text}, ensure_ascii=False) for text in texts))
+        return 0
+    prompt = _prompt(model, options.prompt)
+    texts = _texts(options)
+    sent = tuple(text for text in texts for _ in range(options.repeat))
+    return _answer(options, options.model, model, sent, _vectors(options, model, sent, prompt), prompt)
+
+
+def _answer(
+    options: argparse.Namespace,
+    source: str,
+    model: TextEncoder,
+    texts: tuple[str, ...],
+    vectors: np.ndarray,
+    prompt: str | None,
+) -> int:
+    """Diagnose, print, and give the exit code."""
+    shown = Shown("candidates")
+    work = engine.find_gradually(
+        source if options.device == "auto" else model,
+        texts,
+        vectors,
+        prompt=prompt,
+        precision=options.precision,
+        batch=options.batch,
+        others=options.other,
+        together=options.together,
+    )
+    found = gradual.result(gradual.reported(work, lambda step: shown(step.done, max(step.total, 2))))
+    print(found.as_json() if options.json else found.said)
+    return found.code
+
+
+def _prompt(model: TextEncoder, given: str | None) -> str | None:
+    """A prompt by its name in the model, or as it is written."""
+    return model.prompts.get(given, given) if given is not None else None
+
+
+def _texts(options: argparse.Namespace) -> tuple[str, ...]:
+    """The texts as they are: white space at their ends may be what is wrong."""
+    if not options.texts:
+        raise inputs.Misuse("no texts: specify --texts FILE, or --probes for texts to send.")
+    path = Path(options.texts)
+    if path.suffix == ".json":
+        from encoder.inputs.json_file import parse_json
+
+        found = parse_json(path) if path.is_file() else None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise CommandError(f"{path} is not a JSON list of texts: specify one, or a .txt, .csv or .jsonl file.")
+        return tuple(found)
+    from encoder.inputs.read import read_texts
+
+    read = read_texts(options.texts, text=options.column)
+    if read.problems or read.n_blank:
+        why = read.problems[0] if read.problems else f"{read.n_blank} rows are blank."
+        raise CommandError(f"{path} does not have one text for each vector: {why} Correct it.")
+    return read.texts
+
+
+def _vectors(options: argparse.Namespace, model: TextEncoder, texts: tuple[str, ...], prompt: str | None) -> np.ndarray:
+    """The other program's vectors: of a file, of a server, or of an ONNX file."""
+    given = [name for name in ("vectors", "endpoint", "onnx") if getattr(options, name)]
+    if len(given) != 1:
+        raise inputs.Misuse("specify one of --vectors FILE, --endpoint URL and --onnx FILE.")
+    if options.vectors:
+        return engine.read_vectors(options.vectors)
+    if options.onnx:
+        return engine.embed_by_onnx(model, options.onnx, texts, prompt=prompt)
+    server = engine.Endpoint(options.endpoint, options.server_model or "", options.batch)
+    return server.embed(texts)
+
+
+def write_golden(options: argparse.Namespace) -> int:
+    """Write a golden file of a model."""
+    model = text_encoder(load(options.model, device="cpu"))
+    texts = _texts(options) if options.texts else ()
+    golden = engine.make_golden(
+        options.model, texts, model=model, layers=options.layers, prompt=_prompt(model, options.prompt)
+    )
+    engine.write_golden(golden, options.out)
+    facts = {"file": str(options.out), "texts": len(golden.texts), "fingerprint": golden.fingerprint.id}
+    say(options, f"{options.out}: {len(golden.texts)} texts, fingerprint {golden.fingerprint.id}", facts)
+    return 0
+
+
+@misused
+def check_golden(options: argparse.Namespace) -> int:
+    """Compare another program with a golden file; where it differs, diagnose."""
+    golden = engine.read_golden(options.golden)
+    model: TextEncoder | None = None
+    source = options.model or golden.run.model.source
+    if options.onnx:
+        model = text_encoder(load(source, device="cpu"))
+        vectors = engine.embed_by_onnx(model, options.onnx, golden.texts, prompt=golden.prompt)
+    elif options.endpoint:
+        vectors = engine.Endpoint(options.endpoint, options.server_model or "", options.batch).embed(golden.texts)
+    elif options.vectors:
+        vectors = engine.read_vectors(options.vectors)
+    else:
+        raise inputs.Misuse("specify one of --vectors FILE, --endpoint URL and --onnx FILE.")
+    differences = golden.differences(vectors)
+    worst, limit = float(differences.max()), golden.tolerance(options.precision)
+    if worst <= limit:
+        facts = {"verdict": "sound", "difference": worst, "tolerance": limit, "fingerprint": golden.fingerprint.id}
+        say(options, f"The same: largest relative difference: {worst:.2g}, tolerance: {limit:.2g}.", facts)
+        return 0
+    model = model or text_encoder(load(source, device="cpu"))
+    changed = engine.fingerprint(model, golden.prompt).differences(golden.fingerprint)
+    for name, (now, then) in changed.items():
+        print(f"The model here is not that of the golden file: {name}: {now}, then: {then}", file=sys.stderr)
+    options.device, options.other, options.together = "cpu", [], 2
+    _answer(options, source, model, golden.texts, vectors, golden.prompt)
+    return 1
+
+
+def fingerprint(options: argparse.Namespace) -> int:
+    """The fingerprint of a model, or what differs from another."""
+    model = text_encoder(load(options.model, device="cpu"))
+    own = engine.fingerprint(model, _prompt(model, options.prompt))
+    if options.compare is None:
+        lines = [f"{own.id}", *(f"{name}: {value}" for name, value in own.fields.items())]
+        print(own.as_json() if options.json else "\n".join(lines))
+        return 0
+    path = Path(options.compare)
+    if path.suffix == ".json" and path.is_file():
+        other = engine.Fingerprint.parse(path.read_text(encoding="utf-8"))
+    elif path.suffix == ".safetensors" and path.is_file():
+        other = engine.read_golden(path).fingerprint
+    else:
+        second = text_encoder(load(options.compare, device="cpu"))
+        other = engine.fingerprint(second, _prompt(second, options.prompt))
+    changed = own.differences(other)
+    decides = [name for name in changed if name in DECIDES]
+    if not changed:
+        sentence = f"The same ({own.id}): keep your index."
+    elif decides:
+        sentence = f"Make your index again: {', '.join(decides)} differ."
+    else:
+        sentence = f"{', '.join(changed)} differ: compare some vectors, and keep your index if they agree."
+    lines = [f"{name}: {here}, there: {there}" for name, (here, there) in changed.items()]
+    say(options, "\n".join([sentence, *lines]), {"same": not changed, "keep": not decides, "differences": changed})
+    return int(bool(decides))
+
+
+def list_faults(_: argparse.Namespace) -> Iterator[Result]:
+    """The registry of faults."""
+    import pandas as pd
+
+    rows = [
+        (kind.name, kind.stage, " ".join((kind.__doc__ or "").split()), kind.remedy) for kind in engine.FAULTS.values()
+    ]
+    table = pd.DataFrame(rows, columns=["fault", "stage", "what", "remedy"])
+    yield Result(lambda: [table], shown=lambda: table.drop(columns="remedy"), name=f"{len(table)} faults")

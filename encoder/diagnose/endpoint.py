@@ -1,0 +1,172 @@
+"""A server of embeddings that the user names: its vectors of some texts, in bounded time and memory.
+
+Only the named host is asked. A redirect to another one is not followed, and nothing is read from the environment.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import numpy as np
+
+from encoder.diagnose.vector_files import TEXT_BYTES, as_array, vectors_of
+from encoder.errors import EncoderError, quoted
+
+#: Seconds until a connection is made or a part is read, and until all is done.
+PART_SECONDS, ALL_SECONDS = 30.0, 300.0
+#: Redirects that are followed, on the same host.
+MOST_REDIRECTS = 3
+#: Bytes that are read at a time.
+PART_BYTES = 65_536
+#: The end of an address -> the kind of server.
+KINDS = {
+    "/v1/embeddings": "openai",
+    "/embeddings": "openai",
+    "/embed": "tei",
+    "/api/embed": "ollama",
+    "/embedding": "llama",
+}
+#: The paths that are tried for an address without one.
+TRIED = ("/v1/embeddings", "/embed", "/api/embed", "/embedding")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server. url: with its path, or without for a try of all kinds; model: its name for it, where it needs one."""
+
+    url: str
+    model: str = ""
+    batch: int | None = None
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of the texts, float32 [N, D']. Raises EncoderError for any other answer."""
+        deadline = time.monotonic() + ALL_SECONDS
+        place = _split(self.url)
+        paths = [place.path] if place.path not in ("", "/") else list(TRIED)
+        size = self.batch or len(texts)
+        trouble = ""
+        for path in paths:
+            kind = next(
+                (kind for end, kind in sorted(KINDS.items(), key=lambda one: -len(one[0])) if path.endswith(end)),
+                "openai",
+            )
+            try:
+                parts = []
+                for first in range(0, len(texts), size):
+                    some = list(texts[first : first + size])
+                    answer = post(place._replace(path=path), self.request(kind, some), deadline)
+                    part = as_array(vectors_of(answer), "The answer")
+                    if len(part) != len(some):
+                        raise EncoderError(
+                            f"The server gives {len(part)} vectors for {len(some)} texts: lower --batch."
+                        )
+                    parts.append(part)
+                return np.concatenate(parts)
+            except NotThere as error:
+                trouble = str(error)
+        raise EncoderError(trouble)
+
+    def request(self, kind: str, texts: list[str]) -> dict[str, Any]:
+        """What a kind of server expects."""
+        if kind == "tei":
+            return {"inputs": texts}
+        if kind == "llama":
+            return {"content": texts}
+        return {"input": texts, "model": self.model or "default"}
+
+
+class NotThere(EncoderError):
+    """A server without this path."""
+
+
+def _split(url: str) -> SplitResult:
+    """The parts of an address. Raises EncoderError for one that is not HTTP, and for one with a password."""
+    try:
+        place = urlsplit(url if "://" in url else f"http://{url}")
+        port = place.port
+    except ValueError as error:
+        raise EncoderError(f"{quoted(url)} is not an address: specify one such as http://localhost:8080.") from error
+    if place.scheme not in ("http", "https") or not place.hostname or port == 0:
+        raise EncoderError(f"{quoted(url)} is not an address: specify one such as http://localhost:8080.")
+    if place.username or place.password:
+        raise EncoderError("An address with a password is not opened: name a server that needs none.")
+    return place
+
+
+def post(place: SplitResult, body: dict[str, Any], deadline: float) -> Any:
+    """The JSON that a server answers. Raises EncoderError; NotThere for a path that it does not have."""
+    first = (place.scheme, place.hostname, place.port)
+    for _ in range(MOST_REDIRECTS + 1):
+        status, headers, content = _exchange(place, json.dumps(body).encode(), deadline)
+        if status in (301, 302, 303, 307, 308):
+            place = _split(urljoin(place.geturl(), headers.get("location", "")))
+            if (place.scheme, place.hostname, place.port) != first:
+                raise EncoderError(
+                    f"The server sends to {quoted(place.hostname)}, another host, which is not asked: name that one."
+                )
+            continue
+        if status in (404, 405):
+            raise NotThere(
+                f"The server has no {place.path}: specify the address with its path, such as /v1/embeddings."
+            )
+        if status != 200:
+            raise EncoderError(f"The server answers {status}: {quoted(content[:200].decode('utf-8', 'replace'))}.")
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise EncoderError(f"The server's answer is not JSON ({quoted(str(error))}): check its address.") from error
+    raise EncoderError("The server redirects again and again: specify the address to which it leads.")
+
+
+def _exchange(place: SplitResult, body: bytes, deadline: float) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and content of one request, in the time that is left."""
+    left = max(0.1, min(PART_SECONDS, deadline - time.monotonic()))
+    host, port = str(place.hostname), place.port
+    if place.scheme == "https":
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            host, port, timeout=left, context=ssl.create_default_context()
+        )
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=left)
+    target = (place.path or "/") + (f"?{place.query}" if place.query else "")
+    try:
+        connection.request("POST", target, body, {"Content-Type": "application/json", "Accept": "application/json"})
+        answer = connection.getresponse()
+        parts, size = [], 0
+        while part := answer.read1(PART_BYTES):
+            size += len(part)
+            if size > TEXT_BYTES:
+                raise EncoderError(f"The server answers more than {TEXT_BYTES / 1e6:,.0f} MB: send fewer texts.")
+            if time.monotonic() > deadline:
+                raise EncoderError(f"The server takes more than {ALL_SECONDS:.0f} seconds: send fewer texts.")
+            parts.append(part)
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, b"".join(parts)
+    except TimeoutError as error:
+        raise EncoderError(
+            f"The server at {host} does not answer in {left:.0f} seconds: check that it runs."
+        ) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise EncoderError(
+            f"The server at {host} cannot be asked ({quoted(str(error))}): check that it runs."
+        ) from error
+    finally:
+        connection.close()
+
+
+def is_near(url: str) -> bool:
+    """Whether every address of the host is of one's own machine or network."""
+    place = _split(url)
+    try:
+        found = socket.getaddrinfo(str(place.hostname), place.port or 80, proto=socket.IPPROTO_TCP)
+    except OSError as error:
+        raise EncoderError(f"No host {quoted(place.hostname)}: check its name.") from error
+    return all(ipaddress.ip_address(one[4][0].split("%")[0]).is_private for one in found)

@@ -1,0 +1,95 @@
+"""The fingerprint of a model: what must be equal for two indexes to be comparable, field by field."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError, quoted
+
+FORMAT = "encoderscope fingerprint 1"
+#: Characters of a digest.
+DIGITS = 16
+#: The fields whose change makes an index useless; of the others, compare a few vectors.
+DECIDES = ("weights", "architecture", "tokenizer", "pooling", "dense", "normalise", "prompt", "dimensions")
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Digests and settings of a model, by name."""
+
+    fields: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """One short name of all fields."""
+        return _digest(json.dumps(dict(self.fields), sort_keys=True).encode())
+
+    def differences(self, other: Fingerprint) -> dict[str, tuple[str, str]]:
+        """The fields that differ: here, there."""
+        names = dict.fromkeys((*self.fields, *other.fields))
+        pairs = {name: (self.fields.get(name, "-"), other.fields.get(name, "-")) for name in names}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+    def as_json(self) -> str:
+        """The fingerprint as a file holds it."""
+        return json.dumps({"format": FORMAT, "id": self.id, "fields": dict(self.fields)}, indent=2)
+
+    @classmethod
+    def parse(cls, text: str) -> Fingerprint:
+        """Read what `as_json` wrote. Raises EncoderError for anything else."""
+        try:
+            found = json.loads(text)
+            fields = {str(name): str(value) for name, value in found["fields"].items()}
+            fits = found["format"] == FORMAT
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise EncoderError("This is not a fingerprint: write one with encoderscope fingerprint.") from error
+        if not fits:
+            raise EncoderError(
+                f"This fingerprint has the format {quoted(found['format'])}, not {FORMAT}: write it again."
+            )
+        return cls(fields)
+
+
+def fingerprint(model: TextEncoder, prompt: str | None = None) -> Fingerprint:
+    """The fingerprint of a model with a prompt (None: its own)."""
+    before = model.prompt() if prompt is None else prompt
+    config = {name: str(value) for name, value in sorted(dataclasses.asdict(model.config).items())}
+    weights = hashlib.sha256()
+    for name, value in sorted(model.encoder.state_dict().items()):
+        _add(weights, name, value)
+    dense = hashlib.sha256()
+    for one in model.dense:
+        dense.update(repr(one.config).encode())
+        for name, value in sorted(one.state_dict().items()):
+            _add(dense, name, value)
+    limit = model.config.max_tokens if model.max_embed_tokens is None else model.max_embed_tokens
+    return Fingerprint(
+        {
+            "weights": weights.hexdigest()[:DIGITS],
+            "architecture": _digest(json.dumps(config).encode()),
+            "tokenizer": _digest(model.tokenizer.backend.to_str().encode()),
+            "pooling": model.pooling + ("" if model.pools_prompt else ", without the prompt"),
+            "dense": dense.hexdigest()[:DIGITS] if model.dense else "none",
+            "normalise": str(model.normalise),
+            "dimensions": str(model.width_of_vectors),
+            "prompt": repr(before),
+            "longest text": str(min(limit, model.config.max_tokens)),
+            "precision": str(model.encoder.dtype).removeprefix("torch."),
+        }
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:DIGITS]
+
+
+def _add(digest: hashlib._Hash, name: str, value: torch.Tensor) -> None:
+    digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+    digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())

@@ -1,0 +1,457 @@
+"""Pipeline: how a program makes vectors of texts, stage by stage, as one frozen value. A fault changes one of its fields.
+
+A pipeline has two halves. The front turns texts into states: the vectors of all tokens after the encoder. The end turns
+states into one vector for each text. So the search runs a front once, and tries every end on its states.
+
+Shapes: N texts, B batch, T tokens, D width of the residual stream, D' width of a vector.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from encoder.edits import Edit, check_edits
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError, TextError
+from encoder.inputs.tokenizer import Tokenizer
+from encoder.model.config import EncoderConfig
+from encoder.model.device import explain_out_of_memory
+from encoder.model.encoder import Encoder, unfilled
+from encoder.model.pooling import Dense, pool
+from encoder.trace.capture import record
+
+#: Texts of similar length that run together where no fault depends on the batch.
+TOGETHER = 16
+#: The batch of `sentence-transformers`, which sorts texts by length first.
+USUAL_BATCH = 32
+#: What stands for the text in a template.
+TEXT = "{text}"
+
+Stage = Literal["text", "tokens", "embedding", "layers", "pooling", "dense", "vector"]
+#: The stages in the order in which a program does them.
+STAGES: tuple[Stage, ...] = ("text", "tokens", "embedding", "layers", "pooling", "dense", "vector")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One text as the encoder receives it: T ids, which of them are special, and their segments."""
+
+    ids: tuple[int, ...]
+    special: tuple[bool, ...]
+    segments: tuple[int, ...]
+
+    def part(self, *slices: slice) -> Row:
+        """These parts of the row, joined."""
+        return Row(*(sum((value[one] for one in slices), ()) for value in (self.ids, self.special, self.segments)))
+
+    def with_token(self, token: int, place: int) -> Row:
+        """The row with a special token put in at a place."""
+        segment = self.segments[min(place, len(self.ids) - 1)] if self.ids else 0
+        values = ((self.ids, token), (self.special, True), (self.segments, segment))
+        return Row(*((*value[:place], one, *value[place:]) for value, one in values))
+
+    @property
+    def borders(self) -> tuple[int, int]:
+        """The first token of the text, and one past its last: special tokens are before and after it."""
+        first = next((place for place, special in enumerate(self.special) if not special), len(self.ids))
+        after = next((place for place, special in enumerate(reversed(self.special)) if not special), 0)
+        return first, max(first, len(self.ids) - after)
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """What a front makes of some texts. Shapes: output [B, T, D]; real, special [B, T] bool."""
+
+    #: The places of the texts.
+    places: tuple[int, ...]
+    #: The vectors of all tokens.
+    output: Tensor
+    #: True for a token that is not padding.
+    real: Tensor
+    #: True for a special token.
+    special: Tensor
+    #: Tokens at the start that belong to the prompt, the special token before them included.
+    n_prompt: int
+    #: BERT's tanh layer on [CLS], where the encoder has one.
+    pooler: nn.Linear | None
+
+    def of(self, places: Sequence[int]) -> States:
+        """The states of some of the texts."""
+        rows = [row for row, place in enumerate(self.places) if place in places]
+        kept = (value[rows] for value in (self.output, self.real, self.special))
+        return States(tuple(self.places[row] for row in rows), *kept, self.n_prompt, self.pooler)
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """From a text to the vectors of its tokens: the fields that faults change."""
+
+    #: The weights.
+    encoder: Encoder
+    #: What splits a text into tokens.
+    tokenizer: Tokenizer
+    #: What is put before each text.
+    prompt: str = ""
+    #: What is put around the text and its prompt; TEXT stands for both.
+    template: str = TEXT
+    #: Changes of the text before it is split: text -> text, by name.
+    rewrites: tuple[str, ...] = ()
+    #: Changes of the row of tokens, by name (`ROW_CHANGES`).
+    row_changes: tuple[str, ...] = ()
+    #: Where a text is cut.
+    limit: int = 512
+    #: Which end of a long text is kept.
+    keeps: Literal["start", "end"] = "start"
+    #: Whether the special token at the end is cut off with the rest.
+    cuts_special: bool = False
+    #: Texts in a batch, in their order; None: as `groups` likes, since nothing depends on it.
+    batch: int | None = None
+    #: Whether a batch holds texts of similar length, as sentence-transformers sorts them.
+    sorts: bool = False
+    #: The side of the padding.
+    pads: Literal["right", "left"] = "right"
+    #: The number of tokens to which every text is padded.
+    fill_to: int | None = None
+    #: Whether tokens attend to padding.
+    attends_padding: bool = False
+    #: Whether the padding mask takes the place of the causal mask.
+    loses_causal: bool = False
+    #: The segment of every token; None: the tokenizer's.
+    segment: int | None = None
+    #: Changes of the forward pass.
+    edits: tuple[Edit, ...] = ()
+    #: The layer before which the residual stream is taken; None: the output.
+    layer: int | None = None
+    #: Whether the final norm follows such a layer.
+    normed: bool = False
+    #: How numbers are rounded (`precision.KINDS`).
+    precision: str = "float32"
+
+    @property
+    def config(self) -> EncoderConfig:
+        """The architecture."""
+        return self.encoder.config
+
+    def varied(self, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Front:
+        """The same weights, but for `weights`, in another architecture; weights that it lacks are left out."""
+        return dataclasses.replace(self, encoder=varied(self.encoder, changes, weights))
+
+    # --- tokens ---------------------------------------------------------------------------------------------------
+
+    def text(self, text: str) -> str:
+        """The text with what is put around it."""
+        for name in self.rewrites:
+            text = REWRITES[name](text)
+        return self.template.replace(TEXT, self.prompt + text)
+
+    def row(self, text: str) -> Row:
+        """The tokens of a text. Raises TextError for one that has none, or none that the encoder knows."""
+        found = self.tokenizer.encode(self.text(text))
+        row = Row(found.ids, found.special, found.segments)
+        for name in self.row_changes:
+            row = ROW_CHANGES[name](row, self.tokenizer)
+        row = self.cut(row)
+        if not row.ids or max(row.ids) >= self.config.vocab_size:
+            raise TextError("The text has no token that this encoder has a vector for.")
+        return row
+
+    def cut(self, row: Row) -> Row:
+        """The row with at most `limit` tokens."""
+        surplus = len(row.ids) - self.limit
+        if surplus <= 0:
+            return row
+        if self.cuts_special:
+            return row.part(slice(0, self.limit) if self.keeps == "start" else slice(surplus, None))
+        first, last = row.borders
+        if surplus >= last - first:
+            raise TextError(f"A limit of {self.limit} tokens leaves no room next to the special tokens.")
+        if self.keeps == "start":
+            return row.part(slice(0, last - surplus), slice(last, None))
+        return row.part(slice(0, first), slice(first + surplus, None))
+
+    def rows(self, texts: Sequence[str]) -> list[Row]:
+        """The tokens of all texts."""
+        return [self.row(text) for text in texts]
+
+    def groups(self, rows: Sequence[Row]) -> list[list[int]]:
+        """The places of the texts of each batch."""
+        places = list(range(len(rows)))
+        if self.batch is None or self.sorts:
+            places.sort(key=lambda place: -len(rows[place].ids))
+        size = TOGETHER if self.batch is None else self.batch
+        longer: list[list[int]] = []
+        if self.batch is None and self.fill_to is not None:  # texts that need no padding get none from others
+            longer = [[place] for place in places if len(rows[place].ids) > self.fill_to]
+            places = [place for place in places if len(rows[place].ids) <= self.fill_to]
+        return [*longer, *(places[first : first + size] for first in range(0, len(places), size))]
+
+    # --- states ---------------------------------------------------------------------------------------------------
+
+    def states(self, texts: Sequence[str], only: Sequence[int] | None = None) -> list[States]:
+        """Run the texts, or the places `only` of them, each padded as in its batch of all texts.
+
+        Raises TextError and EncoderError for texts that this front cannot run.
+        """
+        rows = self.rows(texts)
+        found = []
+        for group in self.groups(rows):
+            chosen = [place for place in group if only is None or place in only]
+            if not chosen:
+                continue
+            width = max(len(rows[place].ids) for place in (chosen if self.batch is None else group))
+            width = max(width, self.fill_to or 0)
+            if width > self.config.max_tokens:
+                raise TextError(f"The encoder accepts {self.config.max_tokens} tokens, not {width}.")
+            found.append(self.run(chosen, [rows[place] for place in chosen], width))
+        return found
+
+    def run(self, places: Sequence[int], rows: Sequence[Row], width: int) -> States:
+        """Run a batch of rows, padded to `width`."""
+        ids, special, segments, real = self.padded(rows, width)
+        if self.segment is not None:
+            segments = torch.full_like(segments, self.segment)
+        padded = not bool(real.all())
+        mask = real if padded and not self.attends_padding else None
+        encoder = self.encoder
+        if self.loses_causal and padded:
+            encoder = varied(encoder, {"causal": False})
+        device = encoder.device
+        check_edits(self.edits, self.config, width)
+        with explain_out_of_memory(device, ids.numel()), torch.no_grad(), record(self.edits):
+            given = (ids.to(device), None if mask is None else mask.to(device), segments.to(device))
+            if self.layer is None:
+                output = encoder(*given)
+            else:
+                output = encoder.before_layer(self.layer, encoder.embedding(*given), given[1])
+                output = encoder.finish(output) if self.normed else output
+        tokens = len(self.tokenizer.encode(self.prompt).ids) - self.n_after if self.prompt else 0
+        return States(tuple(places), output, real.to(device), special.to(device), tokens, encoder.pooler)
+
+    @property
+    def n_after(self) -> int:
+        """Special tokens that follow the prompt where it is a text of its own."""
+        special = self.tokenizer.encode(self.prompt).special
+        return int(bool(special) and special[-1])
+
+    def padded(self, rows: Sequence[Row], width: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """ids, special, segments and real [B, width] of rows."""
+        pad = 0 if self.tokenizer.pad_id is None else self.tokenizer.pad_id
+
+        def filled(values: Iterable[tuple[int, ...]], value: int) -> Tensor:
+            lines = []
+            for one in values:
+                padding = [value] * (width - len(one))
+                lines.append([*one, *padding] if self.pads == "right" else [*padding, *one])
+            return torch.tensor(lines)
+
+        real = filled(((1,) * len(row.ids) for row in rows), 0).bool()
+        special = filled((tuple(map(int, row.special)) for row in rows), 1).bool()
+        return filled((row.ids for row in rows), pad), special, filled((row.segments for row in rows), 0), real
+
+
+def varied(encoder: Encoder, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Encoder:
+    """An encoder over the same tensors in another architecture. Raises EncoderError where a weight is missing."""
+    config = encoder.config.replace(**{"final_norm": encoder.config.final_norm, **changes})
+    with unfilled():
+        made = Encoder(config)
+    state = {**encoder.state_dict(), **(weights or {})}
+    wanted = made.state_dict()
+    if missing := [name for name in wanted if name not in state or state[name].shape != wanted[name].shape]:
+        raise EncoderError(f"The weights have no {missing[0]} for this change: choose another one.")
+    made.load_state_dict({name: state[name] for name in wanted}, assign=True)
+    return made.eval()
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+#: A step after the pooling: ("dense", which), ("normalise", 0), ("cut", numbers) or ("scale", factor).
+Step = tuple[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """From the vectors of tokens to one vector of a text: the fields that faults change."""
+
+    #: As `encoder.model.pooling.pool` knows it; "pooler": BERT's tanh layer; "mean_of_words": without special tokens.
+    pooling: str
+    #: The maps that steps name.
+    dense: tuple[Dense, ...] = ()
+    #: What follows the pooling.
+    steps: tuple[Step, ...] = ()
+    #: Whether padding counts.
+    pools_padding: bool = False
+    #: Whether the prompt's tokens count.
+    pools_prompt: bool = True
+    #: Where the last token is searched: at the last one that is not padding; at the number of tokens minus 1 of the
+    #: padded row; in the last column; before the last one.
+    last: Literal["real", "count", "column", "before"] = "real"
+    #: A type to which the vectors are rounded.
+    stored: str = "float32"
+
+    def of(self, states: Sequence[States]) -> np.ndarray:
+        """States of texts -> float32 [n, D'], in the order of their places."""
+        order = np.argsort([place for one in states for place in one.places], kind="stable")
+        with torch.no_grad():
+            found = [self.vectors(one).float().cpu().numpy() for one in states]
+        vectors: np.ndarray = np.concatenate(found)[order]
+        return vectors
+
+    def vectors(self, states: States) -> Tensor:
+        """States -> [B, D']. Raises EncoderError for a pooling that these states do not have."""
+        x = self.pooled(states)
+        for kind, number in self.steps:
+            if kind == "dense":
+                dense = self.dense[int(number)]
+                if dense.config.d_in != x.shape[-1]:
+                    raise EncoderError("A dense map does not fit the vectors before it.")
+                x = dense(x.to(dense.linear.weight.dtype))
+            elif kind == "normalise":
+                x = torch.nn.functional.normalize(x, dim=-1)
+            elif kind == "cut":
+                x = x[..., : int(number)]
+            else:
+                x = x * number
+        return x if self.stored == "float32" else rounded(x, self.stored)
+
+    def pooled(self, states: States) -> Tensor:
+        """States -> [B, D], or n x D of n ways of pooling."""
+        mask = torch.ones_like(states.real) if self.pools_padding else states.real.clone()
+        if not self.pools_prompt:
+            mask[:, : states.n_prompt] = False
+        output, rows = states.output, torch.arange(len(states.output), device=states.output.device)
+        if self.pooling == "pooler":
+            if states.pooler is None:
+                raise EncoderError("This encoder has no pooler: choose another pooling.")
+            return torch.tanh(states.pooler(pool(output, mask, "cls")))
+        if self.pooling == "mean_of_words":
+            words = mask & ~states.special
+            return pool(output, torch.where(words.any(-1, keepdim=True), words, mask), "mean")
+        if self.pooling != "last" or self.last == "real":
+            return pool(output, mask, self.pooling)
+        column = {
+            "count": states.real.sum(-1) - 1,
+            "column": torch.full_like(rows, output.shape[1] - 1),
+            "before": output.shape[1] - 2 - states.real.int().flip(1).argmax(1),
+        }[self.last]
+        return output[rows, column.clamp(min=0)]
+
+
+def rounded(x: Tensor, kind: str) -> Tensor:
+    """Numbers as a type stores them; "int8": whole numbers to 127 of each vector's largest."""
+    if kind == "int8":
+        scale = x.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127
+        return (x / scale).round() * scale
+    return x.to(getattr(torch, kind)).float()
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """How vectors are made: a front and an end, and the order of the vectors."""
+
+    front: Front
+    end: End
+    #: The model that it belongs to, with which `candidates` of a fault compare.
+    model: TextEncoder
+    #: Whether vectors come in the order of the texts' lengths.
+    by_length: bool = False
+
+    @classmethod
+    def of(cls, model: TextEncoder, prompt: str | None = None) -> Pipeline:
+        """The right pipeline of a model. prompt: what is put before each text; None: the model's own."""
+        limit = model.config.max_tokens
+        if model.max_embed_tokens is not None:
+            limit = min(limit, model.max_embed_tokens)
+        before = model.prompt() if prompt is None else prompt
+        steps: list[Step] = [("dense", place) for place in range(len(model.dense))]
+        if model.normalise:
+            steps.append(("normalise", 0))
+        if model.truncate_dim is not None:
+            steps.append(("cut", model.truncate_dim))
+        front = Front(model.encoder, model.tokenizer, before, limit=limit)
+        end = End(model.pooling, model.dense, tuple(steps), pools_prompt=model.pools_prompt)
+        return cls(front, end, model)
+
+    def with_front(self, **changes: Any) -> Pipeline:
+        """The same with other fields of the front."""
+        return dataclasses.replace(self, front=dataclasses.replace(self.front, **changes))
+
+    def with_end(self, **changes: Any) -> Pipeline:
+        """The same with other fields of the end."""
+        return dataclasses.replace(self, end=dataclasses.replace(self.end, **changes))
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """Texts -> float32 [N, D']. Raises TextError and EncoderError for texts that it cannot run."""
+        return self.ordered(self.end.of(self.front.states(texts)), texts)
+
+    def ordered(self, vectors: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+        """The vectors in the order in which they are given back."""
+        return vectors[self.sources(texts)]
+
+    def sources(self, texts: Sequence[str]) -> list[int]:
+        """The text of each vector, by its place."""
+        places = range(len(texts))
+        return sorted(places, key=lambda place: -len(texts[place])) if self.by_length else list(places)
+
+    @cached_property
+    def width(self) -> int:
+        """D' of the right pipeline."""
+        return self.model.width_of_vectors
+
+
+# --- changes by name ------------------------------------------------------------------------------------------------
+
+
+def _without_accents(text: str) -> str:
+    import unicodedata
+
+    return "".join(one for one in unicodedata.normalize("NFD", text) if unicodedata.category(one) != "Mn")
+
+
+#: Changes of a text before it is split.
+REWRITES: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "accents": _without_accents,
+    "newlines": lambda text: text.replace("\n", " "),
+    "strip": str.strip,
+}
+
+
+def _end_token(tokenizer: Tokenizer) -> int:
+    """The id of the token that ends a text. Raises TextError where the tokenizer names none."""
+    for name in ("eos_token", "sep_token"):
+        token = tokenizer.special.get(name)
+        found = None if token is None else tokenizer.backend.token_to_id(token)
+        if found is not None:
+            return int(found)
+    raise TextError("The tokenizer names no token that ends a text.")
+
+
+def _doubled_first(row: Row, _: Tokenizer) -> Row:
+    if not row.special or not row.special[0]:
+        raise TextError("The row begins with no special token.")
+    return row.part(slice(0, 1), slice(0, None))
+
+
+def _doubled_last(row: Row, _: Tokenizer) -> Row:
+    if not row.special or not row.special[-1]:
+        raise TextError("The row ends with no special token.")
+    return row.part(slice(0, None), slice(-1, None))
+
+
+#: Changes of a row of tokens: (row, tokenizer) -> row.
+ROW_CHANGES: dict[str, Callable[[Row, Tokenizer], Row]] = {
+    "no_special": lambda row, _: row.part(slice(*row.borders)),
+    "no_last": lambda row, _: row.part(slice(0, row.borders[1])),
+    "no_first": lambda row, _: row.part(slice(row.borders[0], None)),
+    "double_first": _doubled_first,
+    "double_last": _doubled_last,
+    "add_last": lambda row, tokenizer: row.with_token(_end_token(tokenizer), len(row.ids)),
+}

@@ -1,0 +1,523 @@
+"""The search: which faults of the list, one, two or three together, give exactly these vectors.
+
+Every candidate is run, and none is guessed. A few texts (the screen) decide first, all of them then; a text at which a
+candidate fails joins the screen. Of the candidates of one size all are run before larger ones, so nothing simpler
+explains what is named.
+
+Shapes: N texts, D' width of a vector.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from encoder.diagnose import comparing
+from encoder.diagnose.faults import FAULTS, Clues, Fault
+from encoder.diagnose.faults.precision import TOLERANCES, Precision, tolerance_of
+from encoder.diagnose.fingerprint import fingerprint
+from encoder.diagnose.pipeline import STAGES, Pipeline, States
+from encoder.diagnose.probes import probes, unseen
+from encoder.diagnose.verdict import Verdict
+from encoder.encoders.text import TextEncoder
+from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
+
+#: Texts of the screen, at first and at most.
+SCREEN, MOST_SCREEN = 3, 8
+#: Explanations that are told apart.
+MOST_ALTERNATIVES = 4
+#: Candidates to whose vectors a coarser number type is added.
+NEAR = 4
+#: The largest relative difference that rounding may have.
+ROUNDING = 0.5
+#: The correlation with simulated rounding that shows that this rounding is there.
+SHARED = 0.5
+#: Texts that are diagnosed.
+MOST_TEXTS = 2_000
+#: Faults together.
+MOST_TOGETHER = 3
+
+Faults = tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Progress: candidates that were run, of how many in this part; seconds: what all parts may take."""
+
+    done: int
+    total: int
+    said: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Faults with the pipeline that has them, and how far its vectors of the screen are from those of the others."""
+
+    faults: Faults
+    pipeline: Pipeline
+    distance: float = float("inf")
+
+
+Work = Generator[Step, None, Verdict]
+
+
+def diagnose_gradually(
+    model: TextEncoder,
+    texts: Sequence[str],
+    vectors: np.ndarray,
+    *,
+    prompt: str | None = None,
+    precision: str = "float32",
+    batch: int | None = None,
+    others: Sequence[TextEncoder] = (),
+    lengths: Sequence[int] = (),
+    folder: Path | None = None,
+    together: int = MOST_TOGETHER,
+) -> Work:
+    """Why these vectors of another program differ from the model's; yields progress, returns the Verdict.
+
+    vectors: [N, D'], one for each text; prompt: what the reference puts before each text (None: the model's own);
+    precision: the number type of the other program; batch: texts in its batches (None: all together, or as is usual);
+    others: models whose weights or tokenizers it may use; lengths: at which the folder's files cut or pad texts;
+    folder: of the model; together: faults at once, 1 to 3. Raises EncoderError for vectors that cannot belong to these
+    texts, and TextError for texts that the model cannot run.
+    """
+    if precision not in TOLERANCES:
+        raise EncoderError(f"precision={quoted(precision)} is unknown: choose one of {', '.join(TOLERANCES)}.")
+    if not texts or len(texts) > MOST_TEXTS:
+        raise EncoderError(f"{len(texts):,} texts: specify 1 to {MOST_TEXTS:,}, the more different the better.")
+    comparing.check(vectors, len(texts))
+    search = _Search(model, tuple(texts), vectors.astype(np.float32), prompt, precision, together)
+    search.clues = dataclasses.replace(
+        search.clues, batch=batch, others=tuple(others), lengths=tuple(lengths), folder=folder
+    )
+    return (yield from search.run())
+
+
+class _Search:
+    """One diagnosis: the right vectors, the screen, and what has been run."""
+
+    def __init__(
+        self,
+        model: TextEncoder,
+        texts: tuple[str, ...],
+        theirs: np.ndarray,
+        prompt: str | None,
+        precision: str,
+        together: int,
+    ) -> None:
+        self.model, self.texts, self.theirs, self.together = model, texts, theirs, together
+        self.prompt, self.precision = prompt, precision
+        self.tolerance = comparing.SAME + comparing.written_precision(theirs)
+        if precision != "float32":
+            self.tolerance = max(self.tolerance, tolerance_of(precision))
+        self.base = Pipeline.of(model, prompt)
+        self.right = self.base.vectors(texts)
+        tokens = tuple(len(model.tokenizer.encode(self.base.front.text(text))) for text in texts)
+        distances = comparing.relative(self.right, theirs)
+        agree = frozenset(np.flatnonzero(distances <= self.tolerance).tolist())
+        self.clues = Clues(texts, theirs, right=agree if np.isfinite(distances).all() else None, tokens=tokens)
+        self.screen = self._first_screen(distances)
+        self._reached: dict[Faults, frozenset[int]] = {}
+        self._tested: dict[Faults, frozenset[int]] = {}
+        self._was_rounded: set[Faults] = set()
+        self.excluded: list[str] = []
+        self.near: list[Candidate] = []
+
+    def _first_screen(self, distances: np.ndarray) -> list[int]:
+        """A text that agrees, if any; among those that differ the shortest, the longest and one between."""
+        order = np.argsort(self.clues.tokens, kind="stable").tolist()
+        wrong = [place for place in order if distances[place] > self.tolerance] or order
+        chosen = [wrong[0], *wrong[len(wrong) // 3 :][:1], *wrong[2 * len(wrong) // 3 :][:1]]
+        chosen += [place for place in order if place not in wrong][:1]
+        return list(dict.fromkeys(chosen))[: SCREEN + 1]
+
+    # --- the order of the work ----------------------------------------------------------------------------------------
+
+    def run(self) -> Work:
+        """All of the search, until an explanation is found."""
+        if self.distance(self.right) <= self.tolerance:
+            return self.verdict("sound" if self.distance(self.right) <= self._exact else "within-precision")
+        repeats = self._repeats()
+        singles = self.singles()
+        both = self.for_more(singles)
+        fronts = [one for one in both if not one.faults[0].at_end]
+        ends = [one for one in both if one.faults[0].at_end]
+        parts: list[tuple[str, int, Callable[[], Iterator[list[Candidate]]]]] = [
+            ("single faults", len(singles), lambda: self._singles(singles)),
+            ("rounding", 1, self._rounded),
+        ]
+        if self.together > 1 and not repeats:
+            parts += [
+                ("a fault before the pooling and one after it", len(fronts), lambda: self._with_ends(fronts, ends, 1)),
+                ("two faults after the encoder", 1, lambda: self._ends([Candidate((), self.base)], ends, 2)),
+                ("two faults before the pooling", len(fronts), lambda: self._pairs(fronts, [])),
+                ("rounding", 1, self._rounded),
+            ]
+        if self.together > 2 and not repeats:
+            parts += [
+                ("one before the pooling and two after it", len(fronts), lambda: self._with_ends(fronts, ends, 2)),
+                ("three faults after the encoder", 1, lambda: self._ends([Candidate((), self.base)], ends, 3)),
+                ("two before the pooling and one after it", len(fronts), lambda: self._pairs(fronts, ends)),
+                ("rounding", 1, self._rounded),
+            ]
+        screen: tuple[int, ...] = ()
+        place = 0
+        while place < len(parts):
+            said, total, part = parts[place]
+            found: list[Candidate] = []
+            screen = tuple(self.screen)
+            for done, some in enumerate(part(), 1):
+                yield Step(min(done, total), total, said)
+                found += some
+                # Pairs that come first are as simple as the others: all of the part is run, unless it is long.
+                if found and total > 1 and place > 1 and done >= total // 2 and len(found) >= MOST_ALTERNATIVES:
+                    break
+            if found:
+                return self._found(found)
+            if tuple(self.screen) != screen and len(self.screen) <= MOST_SCREEN:
+                place = 0 if place <= 1 else 2  # a text has joined the screen, where some candidates agree now
+                continue
+            if place == 0:
+                self._note_excluded(singles)
+            place += 1
+        return self._unexplained(repeats)
+
+    def _note_excluded(self, singles: Sequence[Candidate]) -> None:
+        """The names of faults that change the vectors of these texts, and not into the others."""
+        self.excluded = list(dict.fromkeys(one.faults[0].name for one in singles))
+
+    def _repeats(self) -> bool:
+        """Whether equal texts have different vectors."""
+        first: dict[str, int] = {}
+        for place, text in enumerate(self.texts):
+            at = first.setdefault(text, place)
+            if comparing.relative(self.theirs[[place]], self.theirs[[at]])[0] > max(self.tolerance, 1e-3):
+                return True
+        return False
+
+    # --- candidates ---------------------------------------------------------------------------------------------------
+
+    def singles(self) -> list[Candidate]:
+        """Every fault alone that these texts, or the width of the vectors, may show; those that fit best come first."""
+        found = []
+        for kind in sorted(FAULTS.values(), key=lambda kind: kind.rank):
+            if kind is Precision:
+                continue
+            for fault in kind.candidates(self.base, self.clues):
+                try:
+                    found.append(Candidate((fault,), fault.apply(self.base)))
+                except EncoderError:  # the model cannot have it
+                    continue
+        return found
+
+    def for_more(self, singles: Sequence[Candidate]) -> list[Candidate]:
+        """Those that are tried together with others: of each kind the likeliest."""
+        counts: dict[str, int] = {}
+        found = []
+        for one in singles:
+            (fault,) = one.faults
+            counts[fault.name] = counts.get(fault.name, 0) + 1
+            if counts[fault.name] <= fault.most_together:
+                found.append(one)
+        return found
+
+    def joined(self, candidate: Candidate, fault: Fault) -> Candidate | None:
+        """A candidate with one more fault; None where the two do not go together."""
+        if any(type(one) is type(fault) for one in candidate.faults):
+            return None
+        try:
+            return Candidate((*candidate.faults, fault), fault.apply(candidate.pipeline))
+        except EncoderError:
+            return None
+
+    # --- parts of the work --------------------------------------------------------------------------------------------
+
+    def _singles(self, singles: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+        plain = self.states(self.base, self.screen[:1])
+        for one in singles:
+            states = plain if one.faults[0].at_end else self.states(one.pipeline, self.screen[:1])
+            yield self.explained(one, states)
+
+    def _with_ends(
+        self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int
+    ) -> Iterator[list[Candidate]]:
+        for front in self.active(fronts):
+            yield [one for some in self._ends([front], ends, number) for one in some]
+
+    def _ends(self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int) -> Iterator[list[Candidate]]:
+        """Each front with `number` faults of the end, on states that are computed once."""
+        for front in fronts:
+            states = self.states(front.pipeline, self.screen[:1])
+            found: list[Candidate] = []
+            for chosen in combinations([one.faults[0] for one in ends], number):
+                candidate: Candidate | None = front
+                for fault in chosen:
+                    candidate = None if candidate is None else self.joined(candidate, fault)
+                if candidate is not None:
+                    found += self.explained(candidate, states)
+            yield found
+
+    def _pairs(self, fronts: Sequence[Candidate], ends: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+        """Two faults of the front, with one of the end where `ends` has any."""
+        active = self.active(fronts)
+        for place, first in enumerate(active):
+            found: list[Candidate] = []
+            for second in active[place + 1 :]:
+                if self.screen[0] not in self.reached(first) | self.reached(second) and not ends:
+                    continue  # the first text would stay as it is
+                joined = self.joined(first, second.faults[0])
+                if joined is None:
+                    continue
+                if ends:
+                    found += [one for some in self._ends([joined], ends, 1) for one in some]
+                else:
+                    found += self.explained(joined, self.states(joined.pipeline, self.screen[:1]))
+            yield found
+
+    def active(self, fronts: Sequence[Candidate]) -> list[Candidate]:
+        """The faults that change a text of the screen, and none that is right without them."""
+        found = []
+        for one in sorted(fronts, key=lambda one: STAGES.index(one.faults[0].stage)):
+            reached = self.reached(one)
+            if reached and not reached & self.right_places:
+                found.append(one)
+        return found
+
+    @property
+    def right_places(self) -> frozenset[int]:
+        """The texts of the screen whose vectors are right."""
+        return frozenset() if self.clues.right is None else self.clues.right & set(self.screen)
+
+    def reached(self, candidate: Candidate) -> frozenset[int]:
+        """The texts of the screen whose tokens' vectors a candidate changes."""
+        known = self._reached.get(candidate.faults, frozenset()), self._tested.get(candidate.faults, frozenset())
+        new = [place for place in self.screen if place not in known[1]]
+        if new:
+            plain, other = (self.marks(pipeline, new) for pipeline in (self.base, candidate.pipeline))
+            moved = [at for at in new if other is not None and plain is not None and differs(plain[at], other[at])]
+            self._reached[candidate.faults] = known[0] | frozenset(moved)
+            self._tested[candidate.faults] = known[1] | frozenset(new)
+        return self._reached[candidate.faults]
+
+    def marks(self, pipeline: Pipeline, places: Sequence[int]) -> dict[int, np.ndarray] | None:
+        """For each text the vectors of its real tokens, and its own vector."""
+        states = self.states(pipeline, places)
+        try:
+            vectors = None if states is None else pipeline.end.of(states)
+        except (EncoderError, RuntimeError):
+            vectors = None
+        if states is None or vectors is None:
+            return None
+        return {
+            place: np.append(
+                some.output[row][some.real[row]].float().cpu().numpy().ravel(), vectors[sorted(places).index(place)]
+            )
+            for some in states
+            for row, place in enumerate(some.places)
+        }
+
+    def _rounded(self) -> Iterator[list[Candidate]]:
+        """The nearest candidates with a coarser number type."""
+        plain = self._distance_of_base()
+        nearer = [one for one in self.near if one.distance < plain / 2]
+        near = [Candidate((), self.base, plain), *nearer]
+        best = [one for one in near if one.distance <= ROUNDING and one.faults not in self._was_rounded]
+        found: list[Candidate] = []
+        for one in sorted(best, key=lambda one: one.distance)[:NEAR]:
+            self._was_rounded.add(one.faults)
+            for fault in Precision.candidates(self.base, self.clues):
+                candidate = self.joined(one, fault)
+                if candidate is None:
+                    continue
+                states = self.states(candidate.pipeline, self.screen[:1])
+                found += self.explained(candidate, states) if not fault.noisy else self._noisy(one, candidate, states)
+            if found:
+                break
+        yield found
+
+    def _noisy(self, plain: Candidate, candidate: Candidate, states: list[States] | None) -> list[Candidate]:
+        """The candidate where its rounding and that of the vectors have most in common, on all texts."""
+        (fault,) = (one for one in candidate.faults if isinstance(one, Precision))
+        limit = tolerance_of(fault.kind)
+        if self.distance_at(candidate.pipeline, states, self.screen[:1]) > limit:
+            return []
+        without, simulated = self.whole(plain.pipeline), self.whole(candidate.pipeline)
+        if without is None or simulated is None or comparing.relative(simulated, self.theirs).max() > limit:
+            return []
+        shared = comparing.correlation(self.theirs - without, simulated - without)
+        closer = np.linalg.norm(self.theirs - simulated) < np.linalg.norm(self.theirs - without)
+        if shared < SHARED or not closer:
+            return []
+        return [dataclasses.replace(candidate, distance=1.0 - shared)]
+
+    def _distance_of_base(self) -> float:
+        return float(comparing.relative(self.right, self.theirs).max())
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def states(self, pipeline: Pipeline, places: Sequence[int]) -> list[States] | None:
+        """The states of some texts; None where the pipeline cannot run them."""
+        try:
+            return pipeline.front.states(self.texts, places)
+        except OutOfMemory:
+            raise
+        except (EncoderError, RuntimeError):
+            return None
+
+    def distance_at(self, pipeline: Pipeline, states: list[States] | None, places: Sequence[int]) -> float:
+        """The largest relative difference of some texts; infinity where the pipeline has no such vectors."""
+        if states is None:
+            return float("inf")
+        try:
+            if pipeline.by_length:  # other texts have the vectors of these places
+                sources = [pipeline.sources(self.texts)[place] for place in sorted(places)]
+                found = pipeline.end.of(pipeline.front.states(self.texts, sources))
+                found = found[[sorted(sources).index(one) for one in sources]]
+            else:
+                found = pipeline.end.of(states)
+        except OutOfMemory:
+            raise
+        except (EncoderError, RuntimeError):
+            return float("inf")
+        return float(comparing.relative(found, self.theirs[sorted(places)]).max())
+
+    def whole(self, pipeline: Pipeline) -> np.ndarray | None:
+        """The vectors of all texts; None where the pipeline has none."""
+        try:
+            return pipeline.vectors(self.texts)
+        except OutOfMemory:
+            raise
+        except (EncoderError, RuntimeError):
+            return None
+
+    def explained(self, candidate: Candidate, states: list[States] | None) -> list[Candidate]:
+        """The candidate where it gives the vectors of all texts, else nothing; near ones are kept.
+
+        states: of the first text of the screen, at which most candidates fail.
+        """
+        for places in (self.screen[:1], self.screen):
+            if len(places) > 1:
+                states = self.states(candidate.pipeline, places)
+            distance = self.distance_at(candidate.pipeline, states, places)
+            if distance > self.tolerance:
+                self.keep(dataclasses.replace(candidate, distance=distance))
+                return []
+        whole = self.whole(candidate.pipeline)
+        if whole is None:
+            return []
+        distances = comparing.relative(whole, self.theirs)
+        worst = int(distances.argmax())
+        if distances[worst] > self.tolerance:
+            self.keep(dataclasses.replace(candidate, distance=float(distances[worst])))
+            if worst not in self.screen and len(self.screen) < MOST_SCREEN:
+                self.screen.append(worst)
+            return []
+        return [dataclasses.replace(candidate, distance=float(distances.max()))]
+
+    def keep(self, candidate: Candidate) -> None:
+        """Remember a candidate that is near."""
+        if not np.isfinite(candidate.distance):
+            return
+        self.near = sorted([*self.near, candidate], key=lambda one: one.distance)[: 3 * NEAR]
+
+    def distance(self, vectors: np.ndarray) -> float:
+        """The largest relative difference of all texts."""
+        return float(comparing.relative(vectors, self.theirs).max())
+
+    @property
+    def _exact(self) -> float:
+        return comparing.SAME + comparing.written_precision(self.theirs)
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _found(self, found: Sequence[Candidate]) -> Verdict:
+        """The simplest explanation, those that these texts cannot exclude, and a text that separates them."""
+        fewest = min(len(one.faults) for one in found)
+        simple = [one for one in found if len(one.faults) == fewest]
+        best = min(one.distance for one in simple)
+        limit = max(3 * best, comparing.SAME)
+        rivals = sorted((one for one in simple if one.distance <= limit), key=self._order)
+        first, others, separating = rivals[0], [], []
+        for other in rivals[1 : 1 + MOST_ALTERNATIVES]:
+            text = self._separating(first.pipeline, other.pipeline)
+            if text is not None:  # otherwise the two are the same for this model
+                others.append(other.faults)
+                separating.append(text)
+        return self.verdict("fault", first, tuple(others), tuple(dict.fromkeys(separating)))
+
+    @staticmethod
+    def _order(candidate: Candidate) -> tuple[int, int]:
+        """Which of equal explanations is named first."""
+        return sum(one.rank for one in candidate.faults), len(str(candidate.faults))
+
+    def _separating(self, one: Pipeline, other: Pipeline) -> str | None:
+        """The probe at which two pipelines differ most, next to the texts; None where they do not."""
+        best, found = comparing.SAME, None
+        for text in probes(self.model):
+            given = (*self.texts, text) if one.front.batch or other.front.batch else (text,)
+            try:
+                a, b = (pipeline.vectors(given)[-1:] for pipeline in (one, other))
+            except (EncoderError, RuntimeError):
+                continue
+            difference = float(comparing.relative(a, b)[0])
+            if difference > best:
+                best, found = difference, text
+            if best > 0.1:
+                break
+        return found
+
+    def _unexplained(self, repeats: bool) -> Verdict:
+        if repeats:
+            return self.verdict("not-repeatable")
+        return self.verdict("unknown", next_texts=unseen(self.texts, self.model))
+
+    def verdict(
+        self,
+        kind: str,
+        candidate: Candidate | None = None,
+        alternatives: tuple[Faults, ...] = (),
+        next_texts: tuple[str, ...] = (),
+    ) -> Verdict:
+        """The answer with its evidence."""
+        right = self.right if self.right.shape == self.theirs.shape else None
+        explained = right if candidate is None else self.whole(candidate.pipeline)
+        nearest = None
+        if kind == "unknown" and self.near:
+            one = self.near[0]
+            whole = self.whole(one.pipeline)
+            nearest = None if whole is None else (one.faults, comparing.largest(whole, self.theirs))
+        faults = () if candidate is None else candidate.faults
+        return Verdict(
+            verdict=kind,  # type: ignore[arg-type]
+            difference=float("inf") if explained is None else comparing.largest(explained, self.theirs),
+            difference_without=comparing.largest(self.right, self.theirs),
+            faults=tuple(sorted(faults, key=lambda one: STAGES.index(one.stage))),
+            alternatives=alternatives,
+            excluded=tuple(name for name in self.excluded if name not in {one.name for one in faults}),
+            next_texts=next_texts,
+            fingerprint=fingerprint(self.model, self.prompt).id,
+            nearest=nearest,
+            texts=self.texts,
+            theirs=self.theirs,
+            right=right,
+            explained=explained,
+            pipeline=self.base,
+        )
+
+
+def differs(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two rows of numbers differ by more than rounding."""
+    return one.shape != other.shape or bool(np.abs(one - other).max() > comparing.SAME * np.abs(one).max())
+
+
+def check_texts(texts: Sequence[object]) -> None:
+    """Raise TextError for what is not a list of texts."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TextError("A diagnosis needs a list of texts: specify one text for each vector.")

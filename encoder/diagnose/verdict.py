@@ -1,0 +1,139 @@
+"""Verdict: the answer of a diagnosis, in sentences and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from encoder.diagnose.faults import Fault
+from encoder.diagnose.pipeline import Pipeline
+
+Kind = Literal["fault", "sound", "within-precision", "not-repeatable", "unknown"]
+#: The exit code of the command for each answer.
+EXIT_CODES: dict[Kind, int] = {"sound": 0, "within-precision": 0, "fault": 1, "not-repeatable": 3, "unknown": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What explains the vectors. Faults come together: all of them are in the other program."""
+
+    verdict: Kind
+    #: The largest difference with these faults.
+    difference: float
+    #: The largest difference without them.
+    difference_without: float
+    #: The faults that give the vectors.
+    faults: tuple[Fault, ...] = ()
+    #: Other faults that give the same vectors of these texts.
+    alternatives: tuple[tuple[Fault, ...], ...] = ()
+    #: Names of faults that were run and do not give the vectors.
+    excluded: tuple[str, ...] = ()
+    #: Texts that say more.
+    next_texts: tuple[str, ...] = ()
+    #: The fingerprint of the model.
+    fingerprint: str = ""
+    #: Where no fault explains the vectors: what came nearest, which is not a finding.
+    nearest: tuple[tuple[Fault, ...], float] | None = None
+    #: The texts.
+    texts: tuple[str, ...] = ()
+    #: The vectors of the other program, those of the right pipeline (None: of another width) and with the faults.
+    theirs: np.ndarray | None = field(default=None, repr=False)
+    right: np.ndarray | None = field(default=None, repr=False)
+    explained: np.ndarray | None = field(default=None, repr=False)
+    #: The right pipeline.
+    pipeline: Pipeline | None = field(default=None, repr=False)
+
+    @property
+    def code(self) -> int:
+        """The exit code of the command."""
+        return EXIT_CODES[self.verdict]
+
+    def about(self) -> dict[str, Any]:
+        """The answer as JSON has it."""
+        nearest = None
+        if self.nearest is not None:
+            nearest = {"faults": [one.about() for one in self.nearest[0]], "difference": _number(self.nearest[1])}
+        return {
+            "verdict": self.verdict,
+            "faults": [one.about() for one in self.faults],
+            "difference": _number(self.difference),
+            "difference_without": _number(self.difference_without),
+            "alternatives": [[one.about() for one in faults] for faults in self.alternatives],
+            "excluded": list(self.excluded),
+            "nearest": nearest,
+            "next_texts": list(self.next_texts),
+            "fingerprint": self.fingerprint,
+        }
+
+    def as_json(self) -> str:
+        """`about` as text."""
+        return json.dumps(self.about(), ensure_ascii=False, indent=2)
+
+    @property
+    def said(self) -> str:
+        """The answer in sentences, the evidence in the second one."""
+        return "\n".join(SAID[self.verdict](self))
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _size(value: float) -> str:
+    return f"{value:.2g}" if np.isfinite(value) else "another width"
+
+
+def _of_fault(one: Verdict) -> list[str]:
+    lines = [" ".join(fault.sentence for fault in one.faults)]
+    what = "this fault" if len(one.faults) == 1 else "these faults together"
+    lines.append(
+        f"With {what} this model gives your vectors: largest difference: {_size(one.difference)}, without: "
+        f"{_size(one.difference_without)}."
+    )
+    for faults in one.alternatives:
+        lines.append(f"These texts cannot exclude another cause: {' '.join(fault.sentence for fault in faults)}")
+    if one.alternatives and one.next_texts:
+        lines.append(f"This text separates them: {one.next_texts[0][:200]!r}. Send it, too.")
+    lines += [f"Remedy: {fault.about()['remedy']}" for fault in one.faults]
+    return lines
+
+
+def _of_sound(one: Verdict) -> list[str]:
+    return [f"Nothing is wrong: largest difference: {_size(one.difference)}, which is rounding."]
+
+
+def _of_precision(one: Verdict) -> list[str]:
+    return [
+        f"Nothing is wrong but rounding: largest difference: {_size(one.difference)}, within the "
+        "precision of the other "
+        "program."
+    ]
+
+
+def _of_repeats(one: Verdict) -> list[str]:
+    return [
+        f"The other program is not repeatable: it gives the same text different vectors (largest difference: "
+        f"{_size(one.difference_without)}), and no batch explains them. Send one text several times, and compare."
+    ]
+
+
+def _of_unknown(one: Verdict) -> list[str]:
+    lines = [
+        "Unknown: no fault of the list, and no two or three of them, give these vectors. Largest difference from the "
+        f"model: {_size(one.difference_without)}."
+    ]
+    if one.excluded:
+        lines.append(f"Excluded, since each was run and gives other vectors: {', '.join(one.excluded)}.")
+    if one.next_texts:
+        lines.append(f"Send these texts, too: {', '.join(repr(text[:40]) for text in one.next_texts[:5])}, ...")
+    return lines
+
+
+#: The sentences of each answer.
+SAID = {
+    "fault": _of_fault, "sound": _of_sound, "within-precision": _of_precision, "not-repeatable": _of_repeats,
+    "unknown": _of_unknown,
+}  # fmt: skip
