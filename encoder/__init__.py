@@ -57,9 +57,8 @@ __all__ = [
     "AudioEncoder", "ConfigError", "Encoder", "EncoderConfig", "EncoderError", "ImageEncoder", "JointEncoder",
     "LoadError", "MLMHead", "MLMHeadConfig", "MaskedPrediction", "OutOfMemory", "Patches", "Run", "SaveError",
     "Sound", "SoundError", "TextEncoder", "TextError", "Trace", "attentions", "build", "causal", "classify", "corpus",
-    "diagnose", "edits", "explain", "export", "figures", "gradients", "initialise", "load", "
-    ""measure", "open_sound", "open_trace",
-    "probe", "run", "save", "search", "show", "similarity", "train", "vectors", "wrap",
+    "diagnose", "edits", "explain", "export", "figures", "gradients", "initialise", "load", "measure", "open_sound",
+    "open_trace", "probe", "run", "save", "search", "show", "similarity", "train", "vectors", "wrap",
 ]  # fmt: skip
 
 #: Public name -> its module.

@@ -78,10 +78,10 @@ def find_gradually(
 find = gradual.at_once(find_gradually, "find")
 find.__doc__ = """Which fault gives exactly these vectors of another program: a Verdict.
 
-source: a model, or what `encoder.load` opens; vectors: [N, D'], one for each text; prompt: what the reference puts before
-each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its batches;
-others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3. Raises EncoderError for vectors
-that cannot belong to these texts.
+source: a model, or what `encoder.load` opens; vectors: [N, D'], one for each text; prompt: what the reference puts
+before each text (None: the model's own, "": none); precision: the number type of the other program; batch: texts in its
+batches; others: models whose weights or tokenizers it may use; together: faults at once, 1 to 3. Raises EncoderError
+for vectors that cannot belong to these texts.
 """
 
 

@@ -1,4 +1,4 @@
-"""Pipeline: how a program makes vectors of texts, stage by stage, as one frozen value. A fault changes one of its fields.
+"""Pipeline: how a program makes vectors of texts, stage by stage, as one frozen value. A fault changes its fields.
 
 A pipeline has two halves. The front turns texts into states: the vectors of all tokens after the encoder. The end turns
 states into one vector for each text. So the search runs a front once, and tries every end on its states.
