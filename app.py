@@ -58,6 +58,8 @@ SECTIONS = {
              "Similarity", uses=NO_HEAD, takes=TEXT, why="It compares two sentences."),
         Page("search", "Search", "search", "Which texts mean the same, and where is a word used alike?", uses=NO_HEAD,
              takes=TEXT, why="It searches texts and words."),
+        Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
+             uses=NO_HEAD, takes=TEXT, why="It compares vectors of texts."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,
              why="Its labels belong to words and sentences."),
     ],

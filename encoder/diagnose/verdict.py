@@ -51,6 +51,21 @@ class Verdict:
         """The exit code of the command."""
         return EXIT_CODES[self.verdict]
 
+    def distances(self, *, explained: bool) -> np.ndarray | None:
+        """[N]: the largest difference of each text, with the faults or without; None for another width."""
+        ours = self.explained if explained else self.right
+        if ours is None or self.theirs is None or ours.shape != self.theirs.shape:
+            return None
+        found: np.ndarray = np.abs(self.theirs - ours).max(axis=1)
+        return found
+
+    def by_dimension(self, place: int) -> np.ndarray:
+        """[D']: theirs minus the right vector of a text."""
+        assert self.theirs is not None, "a verdict has the vectors"
+        assert self.right is not None, "its caller has asked for distances"
+        found: np.ndarray = self.theirs[place] - self.right[place]
+        return found
+
     def about(self) -> dict[str, Any]:
         """The answer as JSON has it."""
         nearest = None

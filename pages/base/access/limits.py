@@ -49,6 +49,8 @@ ALL_FILES = Limit("uploaded files of all sessions, with those on their way", 1_0
 SEARCH_FILE = Limit("a file of texts on the page Search", 10_000_000, "bytes", own=50_000_000)
 SEARCH_TEXTS = Limit("texts that are searched", 10_000, own=200_000)
 SEARCH_CHARACTERS = Limit("characters of a text that is searched", 2_000)
+DIAGNOSE_FILE = Limit("a file of vectors on the page Diagnose", 10_000_000, "bytes", own=200_000_000)
+DIAGNOSE_TEXTS = Limit("texts that are diagnosed", 100, own=2_000)
 PROBE_FILE = Limit("a file of texts on the page Probes", 10_000_000, "bytes")
 PROBE_ROWS = Limit("texts of a task on the page Probes", 2_000, own=10_000)
 TRAINING_RUNS = Limit("runs of training at the same time", 4)
