@@ -124,8 +124,8 @@ class _Search:
         agree = frozenset(np.flatnonzero(distances <= self.tolerance).tolist())
         self.clues = Clues(texts, theirs, right=agree if np.isfinite(distances).all() else None, tokens=tokens)
         self.screen = self._first_screen(distances)
-        self._reached: dict[Faults, frozenset[int]] = {}
-        self._tested: dict[Faults, frozenset[int]] = {}
+        self._moved: dict[tuple[Faults, int], bool] = {}
+        self._kept: dict[Faults, list[States] | None] = {}
         self._was_rounded: set[Faults] = set()
         self.excluded: list[str] = []
         self.near: list[Candidate] = []
@@ -240,10 +240,9 @@ class _Search:
     # --- parts of the work --------------------------------------------------------------------------------------------
 
     def _singles(self, singles: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-        plain = self.states(self.base, self.screen[:1])
+        plain = Candidate((), self.base)
         for one in singles:
-            states = plain if one.faults[0].at_end else self.states(one.pipeline, self.screen[:1])
-            yield self.explained(one, states)
+            yield self.explained(one, self.states_of(plain if one.faults[0].at_end else one))
 
     def _with_ends(
         self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int
@@ -254,7 +253,7 @@ class _Search:
     def _ends(self, fronts: Sequence[Candidate], ends: Sequence[Candidate], number: int) -> Iterator[list[Candidate]]:
         """Each front with `number` faults of the end, on states that are computed once."""
         for front in fronts:
-            states = self.states(front.pipeline, self.screen[:1])
+            states = self.states_of(front)
             found: list[Candidate] = []
             for chosen in combinations([one.faults[0] for one in ends], number):
                 candidate: Candidate | None = front
@@ -270,7 +269,7 @@ class _Search:
         for place, first in enumerate(active):
             found: list[Candidate] = []
             for second in active[place + 1 :]:
-                if self.screen[0] not in self.reached(first) | self.reached(second) and not ends:
+                if not ends and not (self.moves(first, self.screen[0]) or self.moves(second, self.screen[0])):
                     continue  # the first text would stay as it is
                 joined = self.joined(first, second.faults[0])
                 if joined is None:
@@ -283,45 +282,40 @@ class _Search:
 
     def active(self, fronts: Sequence[Candidate]) -> list[Candidate]:
         """The faults that change a text of the screen, and none that is right without them."""
-        found = []
-        for one in sorted(fronts, key=lambda one: STAGES.index(one.faults[0].stage)):
-            reached = self.reached(one)
-            if reached and not reached & self.right_places:
-                found.append(one)
-        return found
+        right = frozenset() if self.clues.right is None else self.clues.right & set(self.screen)
+        wrong = [place for place in self.screen if place not in right]
+        return [
+            one
+            for one in sorted(fronts, key=lambda one: STAGES.index(one.faults[0].stage))
+            if not any(self.moves(one, place) for place in right) and any(self.moves(one, place) for place in wrong)
+        ]
 
-    @property
-    def right_places(self) -> frozenset[int]:
-        """The texts of the screen whose vectors are right."""
-        return frozenset() if self.clues.right is None else self.clues.right & set(self.screen)
+    def moves(self, candidate: Candidate, place: int) -> bool:
+        """Whether a candidate changes the vectors of a text's tokens, or its own."""
+        key = candidate.faults, place
+        if key not in self._moved:
+            plain, other = (self.marks(one, place) for one in (Candidate((), self.base), candidate))
+            self._moved[key] = plain is not None and other is not None and differs(plain, other)
+        return self._moved[key]
 
-    def reached(self, candidate: Candidate) -> frozenset[int]:
-        """The texts of the screen whose tokens' vectors a candidate changes."""
-        known = self._reached.get(candidate.faults, frozenset()), self._tested.get(candidate.faults, frozenset())
-        new = [place for place in self.screen if place not in known[1]]
-        if new:
-            plain, other = (self.marks(pipeline, new) for pipeline in (self.base, candidate.pipeline))
-            moved = [at for at in new if other is not None and plain is not None and differs(plain[at], other[at])]
-            self._reached[candidate.faults] = known[0] | frozenset(moved)
-            self._tested[candidate.faults] = known[1] | frozenset(new)
-        return self._reached[candidate.faults]
-
-    def marks(self, pipeline: Pipeline, places: Sequence[int]) -> dict[int, np.ndarray] | None:
-        """For each text the vectors of its real tokens, and its own vector."""
-        states = self.states(pipeline, places)
+    def marks(self, candidate: Candidate, place: int) -> np.ndarray | None:
+        """The vectors of a text's real tokens and its own vector, in one row."""
+        states = self.states_of(candidate) if place == self.screen[0] else self.states(candidate.pipeline, [place])
         try:
-            vectors = None if states is None else pipeline.end.of(states)
+            if states is None:
+                return None
+            tokens = states[0].output[0][states[0].real[0]].float().cpu().numpy().ravel()
+            return np.append(tokens, candidate.pipeline.end.of(states)[0])
         except (EncoderError, RuntimeError):
-            vectors = None
-        if states is None or vectors is None:
             return None
-        return {
-            place: np.append(
-                some.output[row][some.real[row]].float().cpu().numpy().ravel(), vectors[sorted(places).index(place)]
-            )
-            for some in states
-            for row, place in enumerate(some.places)
-        }
+
+    def states_of(self, candidate: Candidate) -> list[States] | None:
+        """The states of the first text of the screen; those of single faults are kept."""
+        if len(candidate.faults) > 1:
+            return self.states(candidate.pipeline, self.screen[:1])
+        if candidate.faults not in self._kept:
+            self._kept[candidate.faults] = self.states(candidate.pipeline, self.screen[:1])
+        return self._kept[candidate.faults]
 
     def _rounded(self) -> Iterator[list[Candidate]]:
         """The nearest candidates with a coarser number type."""

@@ -169,7 +169,7 @@ def draw(view: View, found: diagnose.Verdict) -> None:
 
 
 def picture_of_model(view: View, found: diagnose.Verdict) -> None:
-    """A button that opens the picture of the model for the text that differs most, with the fault where it is an edit."""
+    """A button that opens the model at the text that differs most, with the fault where it is an edit."""
     edits = [edit for fault in found.faults for edit in fault.edits(view.loaded)]
     if not found.faults:
         return
