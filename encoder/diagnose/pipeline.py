@@ -312,7 +312,7 @@ class End:
                 dense = self.dense[int(number)]
                 if dense.config.d_in != x.shape[-1]:
                     raise EncoderError("A dense map does not fit the vectors before it.")
-                x = dense(x.to(dense.linear.weight.dtype))
+                x = dense(x.to(dense.linear.weight.dtype)).float()
             elif kind == "normalise":
                 x = torch.nn.functional.normalize(x, dim=-1)
             elif kind == "cut":
@@ -326,11 +326,12 @@ class End:
         mask = torch.ones_like(states.real) if self.pools_padding else states.real.clone()
         if not self.pools_prompt:
             mask[:, : states.n_prompt] = False
-        output, rows = states.output, torch.arange(len(states.output), device=states.output.device)
+        output, rows = states.output.float(), torch.arange(len(states.output), device=states.output.device)
         if self.pooling == "pooler":
             if states.pooler is None:
                 raise EncoderError("This encoder has no pooler: choose another pooling.")
-            return torch.tanh(states.pooler(pool(output, mask, "cls")))
+            first = pool(output, mask, "cls").to(states.pooler.weight.dtype)
+            return torch.tanh(states.pooler(first)).float()
         if self.pooling == "mean_of_words":
             words = mask & ~states.special
             return pool(output, torch.where(words.any(-1, keepdim=True), words, mask), "mean")

@@ -319,9 +319,10 @@ class _Search:
 
     def _rounded(self) -> Iterator[list[Candidate]]:
         """The nearest candidates with a coarser number type."""
-        plain = self._distance_of_base()
-        nearer = [one for one in self.near if one.distance < plain / 2]
-        near = [Candidate((), self.base, plain), *nearer]
+        plain = Candidate((), self.base)
+        first = self.distance_at(self.base, self.states_of(plain), self.screen[:1])
+        nearer = [one for one in self.near if one.distance < first / 2]
+        near = [dataclasses.replace(plain, distance=self.distance(self.right)), *nearer]
         best = [one for one in near if one.distance <= ROUNDING and one.faults not in self._was_rounded]
         found: list[Candidate] = []
         for one in sorted(best, key=lambda one: one.distance)[:NEAR]:
@@ -334,7 +335,7 @@ class _Search:
                 found += self.explained(candidate, states) if not fault.noisy else self._noisy(one, candidate, states)
             if found:
                 break
-        yield found
+        yield sorted(found, key=lambda one: one.distance)[:1]
 
     def _noisy(self, plain: Candidate, candidate: Candidate, states: list[States] | None) -> list[Candidate]:
         """The candidate where its rounding and that of the vectors have most in common, on all texts."""
@@ -350,9 +351,6 @@ class _Search:
         if shared < SHARED or not closer:
             return []
         return [dataclasses.replace(candidate, distance=1.0 - shared)]
-
-    def _distance_of_base(self) -> float:
-        return float(comparing.relative(self.right, self.theirs).max())
 
     # --- running ------------------------------------------------------------------------------------------------------
 
