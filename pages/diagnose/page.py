@@ -18,6 +18,7 @@ from pages.base.work import long_work
 from pages.components import plot
 from pages.core.frame.frame import heading, show
 from pages.core.inputs import kept_file
+from pages.core.inputs.edited import parse_recipe
 from pages.core.stores import results
 from pages.core.view import View
 from pages.core.widgets import Export
@@ -174,8 +175,10 @@ def picture_of_model(view: View, found: diagnose.Verdict) -> None:
     if not found.faults:
         return
     label = "See the fault in the model" if edits else "See this stage in the model"
-    values = {"text": found.texts[worst(found)], "edits": edits_in_link(edits) if edits else None}
-    links.button("model", label, "hub", "diagnose:model", {name: one for name, one in values.items() if one})
+    values: dict[str, object] = {"text": view.loaded.prompt() + found.texts[worst(found)]}
+    if edits:
+        values["edits"] = parse_recipe(edits_in_link(edits))
+    links.button("model", label, "hub", "diagnose:model", values)
 
 
 def worst(found: diagnose.Verdict) -> int:
