@@ -24,6 +24,9 @@ from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError
 from encoder.trace import gradual
 
+#: Seconds from which on a search says beforehand what it takes.
+LONG = 90
+
 
 def check(options: argparse.Namespace) -> int:
     """What will go wrong with a folder elsewhere."""
@@ -92,7 +95,13 @@ def _answer(
         others=options.other,
         together=options.together,
     )
-    found = gradual.result(gradual.reported(work, lambda step: shown(step.done, max(step.total, 2))))
+
+    def say_progress(step: engine.Step) -> None:
+        if step.seconds > LONG:
+            print(f"single faults take about {step.seconds / 60:.0f} minutes, pairs more", file=sys.stderr)
+        shown(step.done, max(step.total, 2))
+
+    found = gradual.result(gradual.reported(work, say_progress))
     print(found.as_json() if options.json else found.said)
     return found.code
 

@@ -10,6 +10,7 @@ Shapes: N texts, D' width of a vector.
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -47,7 +48,7 @@ Faults = tuple[Fault, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """Progress: candidates that were run, of how many in this part; seconds: what all parts may take."""
+    """Progress: candidates that were run, of how many in this part; seconds: what the part may take, as far as known."""
 
     done: int
     total: int
@@ -167,8 +168,12 @@ class _Search:
                 ("two before the pooling and one after it", len(fronts), lambda: self._pairs(fronts, ends)),
                 ("rounding", 1, self._rounded),
             ]
+        start = time.monotonic()
+        self.states_of(Candidate((), self.base))
+        once = time.monotonic() - start
         screen: tuple[int, ...] = ()
         place = 0
+        yield Step(0, len(singles), parts[0][0], once * len(singles))
         while place < len(parts):
             said, total, part = parts[place]
             found: list[Candidate] = []
