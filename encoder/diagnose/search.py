@@ -48,7 +48,7 @@ Faults = tuple[Fault, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """Progress: candidates that were run, of how many in this part; seconds: what the part may take, as far as known."""
+    """Progress: candidates that were run, of how many in this part; seconds: what the part may take, roughly."""
 
     done: int
     total: int
