@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -258,11 +259,28 @@ class Front:
 
 
 def varied(encoder: Encoder, changes: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None) -> Encoder:
-    """An encoder over the same tensors in another architecture. Raises EncoderError where a weight is missing."""
+    """An encoder over the same tensors in another architecture. Raises EncoderError where a weight is missing.
+
+    One without other weights is made once: most pairs of faults have one that changes nothing of the encoder.
+    """
+    if weights is not None:
+        return _varied(encoder, changes, weights)
+    made = _VARIANTS.setdefault(encoder, {})
+    key = tuple(sorted(changes.items()))
+    if key not in made:
+        made[key] = _varied(encoder, changes, {})
+    return made[key]
+
+
+#: Encoders in other architectures, by the encoder whose tensors they share, as long as that one is in use.
+_VARIANTS: WeakKeyDictionary[Encoder, dict[tuple[tuple[str, Any], ...], Encoder]] = WeakKeyDictionary()
+
+
+def _varied(encoder: Encoder, changes: Mapping[str, Any], weights: Mapping[str, Tensor]) -> Encoder:
     config = encoder.config.replace(**{"final_norm": encoder.config.final_norm, **changes})
     with unfilled():
         made = Encoder(config)
-    state = {**encoder.state_dict(), **(weights or {})}
+    state = {**encoder.state_dict(), **weights}
     wanted = made.state_dict()
     if missing := [name for name in wanted if name not in state or state[name].shape != wanted[name].shape]:
         raise EncoderError(f"The weights have no {missing[0]} for this change: choose another one.")
