@@ -182,9 +182,9 @@ class Front:
         """The tokens of all texts."""
         return [self.row(text) for text in texts]
 
-    def groups(self, rows: Sequence[Row]) -> list[list[int]]:
-        """The places of the texts of each batch."""
-        places = list(range(len(rows)))
+    def groups(self, rows: Mapping[int, Row]) -> list[list[int]]:
+        """The places of the texts of each batch. rows: place -> tokens."""
+        places = list(rows)
         if self.batch is None or self.sorts:
             places.sort(key=lambda place: -len(rows[place].ids))
         size = TOGETHER if self.batch is None else self.batch
@@ -201,7 +201,8 @@ class Front:
 
         Raises TextError and EncoderError for texts that this front cannot run.
         """
-        rows = self.rows(texts)
+        needed = range(len(texts)) if only is None or self.batch is not None else sorted(set(only))
+        rows = {place: self.row(texts[place]) for place in needed}
         found = []
         for group in self.groups(rows):
             chosen = [place for place in group if only is None or place in only]
