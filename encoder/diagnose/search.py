@@ -184,13 +184,13 @@ class _Search:
                 # Pairs that come first are as simple as the others: all of the part is run, unless it is long.
                 if found and total > 1 and place > 1 and done >= total // 2 and len(found) >= MOST_ALTERNATIVES:
                     break
+            if place == 0:
+                self._note_excluded(singles)
             if found:
                 return self._found(found)
             if tuple(self.screen) != screen and len(self.screen) <= MOST_SCREEN:
                 place = 0 if place <= 1 else 2  # a text has joined the screen, where some candidates agree now
                 continue
-            if place == 0:
-                self._note_excluded(singles)
             place += 1
         return self._unexplained(repeats)
 
