@@ -83,7 +83,7 @@ def _answer(
     vectors: np.ndarray,
     prompt: str | None,
 ) -> int:
-    """Diagnose, print, and give the exit code."""
+    """Diagnose and print; returns the exit code."""
     shown = Shown("candidates")
     work = engine.find_gradually(
         source if options.device == "auto" else model,

@@ -1,4 +1,4 @@
-"""How far two tables of vectors are from each other, and how far rounding alone may bring them.
+"""How far two tables of vectors are from each other, and how far mere rounding may bring them.
 
 Shapes: N texts, D' width of a vector.
 """

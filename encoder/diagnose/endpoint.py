@@ -27,14 +27,8 @@ PART_SECONDS, ALL_SECONDS = 30.0, 300.0
 MOST_REDIRECTS = 3
 #: Bytes that are read at a time.
 PART_BYTES = 65_536
-#: The end of an address -> the kind of server.
-KINDS = {
-    "/v1/embeddings": "openai",
-    "/embeddings": "openai",
-    "/embed": "tei",
-    "/api/embed": "ollama",
-    "/embedding": "llama",
-}
+#: The end of an address -> the name of the texts in a request: OpenAI's form, TEI's, Ollama's, llama.cpp's.
+FIELDS = {"/embeddings": "input", "/api/embed": "input", "/embed": "inputs", "/embedding": "content"}
 #: The paths that are tried for an address without one.
 TRIED = ("/v1/embeddings", "/embed", "/api/embed", "/embedding")
 
@@ -55,15 +49,12 @@ class Endpoint:
         size = self.batch or len(texts)
         trouble = ""
         for path in paths:
-            kind = next(
-                (kind for end, kind in sorted(KINDS.items(), key=lambda one: -len(one[0])) if path.endswith(end)),
-                "openai",
-            )
+            field = next((name for end, name in FIELDS.items() if path.endswith(end)), "input")
             try:
                 parts = []
                 for first in range(0, len(texts), size):
                     some = list(texts[first : first + size])
-                    answer = post(place._replace(path=path), self.request(kind, some), deadline)
+                    answer = post(place._replace(path=path), self.request(field, some), deadline)
                     part = as_array(vectors_of(answer), "The answer")
                     if len(part) != len(some):
                         raise EncoderError(
@@ -75,13 +66,9 @@ class Endpoint:
                 trouble = str(error)
         raise EncoderError(trouble)
 
-    def request(self, kind: str, texts: list[str]) -> dict[str, Any]:
-        """What a kind of server expects."""
-        if kind == "tei":
-            return {"inputs": texts}
-        if kind == "llama":
-            return {"content": texts}
-        return {"input": texts, "model": self.model or "default"}
+    def request(self, field: str, texts: list[str]) -> dict[str, Any]:
+        """What a server expects. field: the name of the texts."""
+        return {field: texts} | ({"model": self.model or "default"} if field == "input" else {})
 
 
 class NotThere(EncoderError):

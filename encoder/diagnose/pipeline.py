@@ -33,7 +33,7 @@ from encoder.trace.capture import record
 TOGETHER = 16
 #: The batch of `sentence-transformers`, which sorts texts by length first.
 USUAL_BATCH = 32
-#: What stands for the text in a template.
+#: The place of the text in a template.
 TEXT = "{text}"
 
 Stage = Literal["text", "tokens", "embedding", "layers", "pooling", "dense", "vector"]
@@ -101,7 +101,7 @@ class Front:
     tokenizer: Tokenizer
     #: What is put before each text.
     prompt: str = ""
-    #: What is put around the text and its prompt; TEXT stands for both.
+    #: What is put around the text and its prompt; TEXT is the place of both.
     template: str = TEXT
     #: Changes of the text before it is split: text -> text, by name.
     rewrites: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ from encoder.errors import EncoderError, OutOfMemory, TextError, quoted
 
 #: Texts of the screen, at first and at most.
 SCREEN, MOST_SCREEN = 3, 8
-#: Explanations that are told apart.
+#: Explanations that are distinguished.
 MOST_ALTERNATIVES = 4
 #: Candidates to whose vectors a coarser number type is added.
 NEAR = 4
@@ -210,7 +210,7 @@ class _Search:
     # --- candidates ---------------------------------------------------------------------------------------------------
 
     def singles(self) -> list[Candidate]:
-        """Every fault alone that these texts, or the width of the vectors, may show; those that fit best come first."""
+        """Every single fault that these texts, or the width of the vectors, may show; those that fit best come first."""
         found = []
         for kind in sorted(FAULTS.values(), key=lambda kind: kind.rank):
             if kind is Precision:

@@ -10,7 +10,7 @@ import pytest
 import encoder
 from encoder import diagnose
 from pages.base.access import limits
-from tests.pages.apps import assert_well, sentences, visit
+from tests.pages.apps import assert_well, sentences, visit, written
 
 TEXTS = ["A cat sat on the mat.", "two words", "Hokkaidō, café"]
 
@@ -18,14 +18,12 @@ TEXTS = ["A cat sat on the mat.", "two words", "Hokkaidō, café"]
 def opened(model: encoder.TextEncoder, vectors: np.ndarray, **values: str):
     """The page with texts and pasted vectors, after “Diagnose” was pressed."""
     app = visit("diagnose", model="twin-pre", **values)
-    assert_well(app)
     app.text_area(key="diagnose:lines").set_value("\n".join(TEXTS)).run()
     app.text_area(key="diagnose:json").set_value(json.dumps({"embeddings": vectors.tolist()})).run()
     for button in app.button:
         if button.label == "Diagnose":
             button.click().run()
             break
-    assert_well(app)
     return app
 
 
@@ -37,20 +35,23 @@ def test_a_fault_is_named_and_its_stage_marked():
     model = encoder.load("twin-pre")
     vectors = first_tokens(model)
     app = opened(model, vectors)
+    assert_well(app)
     found = diagnose.find("twin-pre", TEXTS, vectors, together=1)
-    assert found.faults[0].sentence in sentences(app).replace("\\", "")
+    assert found.faults[0].sentence in written(app)
     assert [button.label for button in app.button if "model" in button.label] == ["See this stage in the model"]
 
 
 def test_right_vectors_are_sound():
     model = encoder.load("twin-pre")
-    assert "Nothing is wrong" in sentences(opened(model, model.embed(TEXTS).numpy()))
+    app = opened(model, model.embed(TEXTS).numpy())
+    assert_well(app)
+    assert "Nothing is wrong" in written(app)
 
 
 def test_another_number_of_vectors_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     model = encoder.load("twin-pre")
     app = opened(model, model.embed(TEXTS[:2]).numpy())
-    assert "2 vectors and 3 texts" in app.error[0].value
+    assert "2 vectors and 3 texts" in sentences(app)
     monkeypatch.setattr(type(limits.DIAGNOSE_TEXTS), "value", property(lambda _: 2))
     app.run()
-    assert "3 texts" in app.error[0].value
+    assert "3 texts, and the limit is 2" in sentences(app)
