@@ -521,7 +521,7 @@ def _positions(files: Files) -> Iterator[Finding]:
             "model_type",
             (str(kind),),
             "Positions of this family begin at padding_idx + 1, not at 0. Programs that pack batches, and own ports, "
-            "give silently other vectors.",
+            "silently give other vectors.",
             "Compute position_ids from padding_idx, as the model's class does.",
         )
     windows = files.config.get("sliding_window", files.config.get("local_attention"))

@@ -210,7 +210,7 @@ class _Search:
     # --- candidates ---------------------------------------------------------------------------------------------------
 
     def singles(self) -> list[Candidate]:
-        """Every single fault that these texts, or the width of the vectors, may show; those that fit best come first."""
+        """Every single fault that these texts, or the vectors' width, may show; those that fit best come first."""
         found = []
         for kind in sorted(FAULTS.values(), key=lambda kind: kind.rank):
             if kind is Precision:

@@ -137,7 +137,7 @@ def _of_repeats(one: Verdict) -> list[str]:
 
 def _of_unknown(one: Verdict) -> list[str]:
     lines = [
-        "Unknown: no fault of the list gives these vectors, and no two or three of them do. Largest difference from the "
+        "Unknown: no fault of the list, and no two or three together, explain them. Largest difference from the "
         f"model: {_size(one.difference_without)}."
     ]
     if one.excluded:
