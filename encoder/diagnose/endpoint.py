@@ -45,6 +45,11 @@ class Endpoint:
         """Vectors of the texts, float32 [N, D']. Raises EncoderError for any other answer."""
         deadline = time.monotonic() + ALL_SECONDS
         place = _split(self.url)
+        if not is_near(self.url):
+            raise EncoderError(
+                f"{quoted(place.hostname)} is not on your machine or network: save the answer of that server, and "
+                "specify the file as the vectors."
+            )
         paths = [place.path] if place.path not in ("", "/") else list(TRIED)
         size = self.batch or len(texts)
         trouble = ""
@@ -156,4 +161,4 @@ def is_near(url: str) -> bool:
         found = socket.getaddrinfo(str(place.hostname), place.port or 80, proto=socket.IPPROTO_TCP)
     except OSError as error:
         raise EncoderError(f"No host {quoted(place.hostname)}: check its name.") from error
-    return all(ipaddress.ip_address(one[4][0].split("%")[0]).is_private for one in found)
+    return all(ipaddress.ip_address(str(one[4][0]).split("%")[0]).is_private for one in found)

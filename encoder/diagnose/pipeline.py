@@ -51,13 +51,22 @@ class Row:
 
     def part(self, *slices: slice) -> Row:
         """These parts of the row, joined."""
-        return Row(*(sum((value[one] for one in slices), ()) for value in (self.ids, self.special, self.segments)))
+        places = [place for one in slices for place in range(len(self.ids))[one]]
+        return Row(
+            tuple(self.ids[place] for place in places),
+            tuple(self.special[place] for place in places),
+            tuple(self.segments[place] for place in places),
+        )
 
     def with_token(self, token: int, place: int) -> Row:
         """The row with a special token put in at a place."""
         segment = self.segments[min(place, len(self.ids) - 1)] if self.ids else 0
-        values = ((self.ids, token), (self.special, True), (self.segments, segment))
-        return Row(*((*value[:place], one, *value[place:]) for value, one in values))
+        before, after = slice(None, place), slice(place, None)
+        return Row(
+            (*self.ids[before], token, *self.ids[after]),
+            (*self.special[before], True, *self.special[after]),
+            (*self.segments[before], segment, *self.segments[after]),
+        )
 
     @property
     def borders(self) -> tuple[int, int]:
@@ -83,12 +92,6 @@ class States:
     n_prompt: int
     #: BERT's tanh layer on [CLS], where the encoder has one.
     pooler: nn.Linear | None
-
-    def of(self, places: Sequence[int]) -> States:
-        """The states of some of the texts."""
-        rows = [row for row, place in enumerate(self.places) if place in places]
-        kept = (value[rows] for value in (self.output, self.real, self.special))
-        return States(tuple(self.places[row] for row in rows), *kept, self.n_prompt, self.pooler)
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,4 +182,5 @@ def test_a_server_that_is_not_there_is_named():
 def test_ones_own_network_is_distinguished():
     assert endpoint.is_near("http://127.0.0.1:8080")
     assert endpoint.is_near("http://10.0.0.7/embed")
-    assert not endpoint.is_near("http://8.8.8.8")
+    with pytest.raises(EncoderError, match="your machine or network"):
+        Endpoint("http://8.8.8.8/v1/embeddings").embed(TEXTS)

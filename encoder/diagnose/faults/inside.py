@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
@@ -118,7 +118,12 @@ class Window(_OfConfig):
 
 
 #: Readings of a window's size: whole and half, with and without the token itself.
-WINDOW_CHANGES = (lambda one: one - 1, lambda one: one + 1, lambda one: 2 * one, lambda one: max(1, one // 2))
+WINDOW_CHANGES: tuple[Callable[[int], int], ...] = (
+    lambda one: one - 1,
+    lambda one: one + 1,
+    lambda one: 2 * one,
+    lambda one: max(1, one // 2),
+)
 
 
 @register
