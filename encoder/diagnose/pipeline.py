@@ -112,6 +112,8 @@ class Front:
     row_changes: tuple[str, ...] = ()
     #: Where a text is cut.
     limit: int = 512
+    #: Whether it is cut before the row changes.
+    cuts_first: bool = False
     #: Which end of a long text is kept.
     keeps: Literal["start", "end"] = "start"
     #: Whether the special token at the end is cut off with the rest.
@@ -160,9 +162,10 @@ class Front:
         """The tokens of a text. Raises TextError for one that has none, or none that the encoder knows."""
         found = self.tokenizer.encode(self.text(text))
         row = Row(found.ids, found.special, found.segments)
+        row = self.cut(row) if self.cuts_first else row
         for name in self.row_changes:
             row = ROW_CHANGES[name](row, self.tokenizer)
-        row = self.cut(row)
+        row = row if self.cuts_first else self.cut(row)
         if not row.ids or max(row.ids) >= self.config.vocab_size:
             raise TextError("The text has no token that this encoder has a vector for.")
         return row

@@ -35,7 +35,7 @@ MOST_ALTERNATIVES = 4
 #: Candidates to whose vectors a coarser number type is added.
 NEAR = 4
 #: The largest relative difference that rounding may have.
-ROUNDING = 0.5
+ROUNDING = 1.0
 #: The correlation with simulated rounding that shows that this rounding is there.
 SHARED = 0.5
 #: Texts that are diagnosed.
@@ -452,7 +452,7 @@ class _Search:
     @staticmethod
     def _order(candidate: Candidate) -> tuple[int, int]:
         """Which of equal explanations is named first."""
-        return sum(one.rank for one in candidate.faults), len(str(candidate.faults))
+        return sum(one.unlikely for one in candidate.faults), len(str(candidate.faults))
 
     def _separating(self, one: Pipeline, other: Pipeline) -> str | None:
         """The probe at which two pipelines differ most, next to the texts; None where they do not."""

@@ -103,6 +103,11 @@ class Fault:
         raise NotImplementedError
 
     @property
+    def unlikely(self) -> int:
+        """Which of equal explanations is named: the one with the smaller sum."""
+        return self.rank
+
+    @property
     def at_end(self) -> bool:
         """Whether it changes only what follows the encoder."""
         return self.stage in ("pooling", "dense", "vector") and not self.of_batches

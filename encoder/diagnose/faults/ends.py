@@ -39,6 +39,10 @@ class OtherPooling(Fault):
         joined = [one for one in own.split("+") if "+" in own]
         return [cls(one) for one in (*joined, *WAYS) if one != own]
 
+    @property
+    def unlikely(self) -> int:
+        return self.rank if self.pooling in WAYS[:5] else 6
+
     def apply(self, pipeline: Pipeline) -> Pipeline:
         refuse_unless(pipeline.end.pooling != self.pooling, "pools in this way")
         refuse_unless(pipeline.end.last == "real", "takes another token")

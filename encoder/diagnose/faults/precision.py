@@ -61,6 +61,8 @@ class Precision(Fault):
         refuse_unless(front.precision == "float32", "rounds numbers")
         kind = f"{self.kind} of {self.of}"
         changed = pipeline.with_front(encoder=rounded_module(front.encoder, self.kind, self.of), precision=kind)
+        if self.kind.startswith("int8") and front.batch is None:  # the scale of activations depends on the batch
+            changed = changed.with_front(batch=1)
         dense = tuple(rounded_module(one, self.kind, self.of) for one in pipeline.end.dense)
         return changed.with_end(dense=dense if not self.kind.startswith("int8") else pipeline.end.dense)
 

@@ -24,15 +24,21 @@ MOST_LENGTHS = 400
 
 @dataclass(frozen=True)
 class _RowChange(Fault):
-    """Base: a change of the row of tokens."""
+    """Base: a change of the row of tokens, before or after a long text is cut."""
 
+    after_cut: bool = False
     stage: ClassVar[Stage] = "tokens"
     change: ClassVar[str] = ""
     rank: ClassVar[int] = 2
 
+    @classmethod
+    def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
+        cut = max(clues.tokens, default=0) > pipeline.front.limit
+        return [cls(), cls(after_cut=True)] if cut else [cls()]
+
     def apply(self, pipeline: Pipeline) -> Pipeline:
         refuse_unless(not pipeline.front.row_changes, "has another change of its special tokens")
-        return pipeline.with_front(row_changes=(self.change,))
+        return pipeline.with_front(row_changes=(self.change,), cuts_first=self.after_cut)
 
 
 @register
