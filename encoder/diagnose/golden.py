@@ -86,7 +86,7 @@ def make(
             raise EncoderError(f"No layer {layer} in this model: choose 0 to {model.config.n_layers}.")
     kept: dict[int, list[np.ndarray]] = {layer: [] for layer in layers}
     for layer in layers:
-        front = pipeline.with_front(layer=layer, batch=1, normed=layer == model.config.n_layers).front
+        front = pipeline.with_front(layer=layer, batch=1).front
         kept[layer] = [one.output[0].float().cpu().numpy() for one in front.states(texts)]
     rows = pipeline.front.rows(texts)
     before = pipeline.front.prompt

@@ -235,7 +235,7 @@ class Front:
         check_edits(self.edits, self.config, width)
         with explain_out_of_memory(device, ids.numel()), torch.no_grad(), record(self.edits):
             given = (ids.to(device), None if mask is None else mask.to(device), segments.to(device))
-            if self.layer is None:
+            if self.layer in (None, self.config.n_layers):
                 output = encoder(*given)
             else:
                 output = encoder.before_layer(self.layer, encoder.embedding(*given), given[1])

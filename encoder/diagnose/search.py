@@ -129,6 +129,7 @@ class _Search:
         self._kept: dict[Faults, list[States] | None] = {}
         self._was_rounded: set[Faults] = set()
         self.excluded: list[str] = []
+        self.only_together: list[Candidate] = []
         self.near: list[Candidate] = []
 
     def _first_screen(self, distances: np.ndarray) -> list[int]:
@@ -149,7 +150,7 @@ class _Search:
         singles = self.singles()
         both = self.for_more(singles)
         fronts = [one for one in both if not one.faults[0].at_end]
-        ends = [one for one in both if one.faults[0].at_end]
+        ends = [*(one for one in both if one.faults[0].at_end), *self.only_together]
         parts: list[tuple[str, int, Callable[[], Iterator[list[Candidate]]]]] = [
             ("single faults", len(singles), lambda: self._singles(singles)),
             ("rounding", 1, self._rounded),
@@ -218,8 +219,9 @@ class _Search:
             for fault in kind.candidates(self.base, self.clues):
                 try:
                     found.append(Candidate((fault,), fault.apply(self.base)))
-                except EncoderError:  # the model cannot have it
-                    continue
+                except EncoderError:  # the model cannot have it, or only together with another one
+                    if fault.at_end:
+                        self.only_together.append(Candidate((fault,), self.base))
         return found
 
     def for_more(self, singles: Sequence[Candidate]) -> list[Candidate]:

@@ -388,19 +388,16 @@ class Layer(Fault):
 
 @register
 @dataclass(frozen=True)
-class FinalNorm(Fault):
+class FinalNorm(_OfConfig):
     """The final norm is left out."""
 
     name: ClassVar[str] = "final-norm"
-    stage: ClassVar[Stage] = "layers"
     rank: ClassVar[int] = 3
     said: ClassVar[str] = "leaves out the final norm"
     remedy: ClassVar[str] = "Apply the model's last norm before the pooling."
 
-    def apply(self, pipeline: Pipeline) -> Pipeline:
-        config = pipeline.front.config
-        refuse_unless(config.final_norm, "has no final norm")
-        return pipeline.with_front(layer=config.n_layers, normed=False)
+    def changes(self, config: EncoderConfig) -> Mapping[str, Any]:
+        return {"final_norm": False}
 
 
 @register
