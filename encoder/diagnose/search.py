@@ -36,8 +36,11 @@ MOST_ALTERNATIVES = 4
 NEAR = 4
 #: The largest relative difference that rounding may have.
 ROUNDING = 1.0
-#: The correlation with simulated rounding that shows that this rounding is there.
-SHARED = 0.5
+#: The correlation with simulated rounding that shows that this rounding is there, and in standard deviations of what
+#: chance gives; other kernels round some steps differently.
+SHARED, DEVIATIONS = 0.3, 6.0
+#: How much smaller or larger simulated rounding may be.
+SIZES = 0.4, 2.5
 #: Texts that are diagnosed.
 MOST_TEXTS = 2_000
 #: Faults together.
@@ -231,7 +234,7 @@ class _Search:
         for one in singles:
             (fault,) = one.faults
             counts[fault.name] = counts.get(fault.name, 0) + 1
-            if counts[fault.name] <= fault.most_together:
+            if counts[fault.name] <= fault.most_together or (fault.at_end and fault.most_together):  # ends are quick
                 found.append(one)
         return found
 
@@ -354,8 +357,8 @@ class _Search:
         if without is None or simulated is None or comparing.relative(simulated, self.theirs).max() > limit:
             return []
         shared = comparing.correlation(self.theirs - without, simulated - without)
-        closer = np.linalg.norm(self.theirs - simulated) < np.linalg.norm(self.theirs - without)
-        if shared < SHARED or not closer:
+        size = np.linalg.norm(simulated - without) / max(float(np.linalg.norm(self.theirs - without)), 1e-12)
+        if shared < max(SHARED, DEVIATIONS / self.theirs.size**0.5) or not SIZES[0] <= size <= SIZES[1]:
             return []
         return [dataclasses.replace(candidate, distance=1.0 - shared)]
 

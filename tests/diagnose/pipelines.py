@@ -555,7 +555,7 @@ FAULTS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[frozenset[str], .
     "eos-and-mean": (
         ("qwen2", "qwen3"),
         {"row": lambda row: row[:-1], "pooling": "mean"},
-        either("eos-missing+pooling", "special-tokens-missing+pooling"),
+        either("pooling", "eos-missing+pooling"),
         {},
     ),
     "prompt-and-dense": (
@@ -573,7 +573,7 @@ FAULTS: dict[str, tuple[tuple[str, ...], dict[str, Any], tuple[frozenset[str], .
     "no-mask-at-all": (
         ("bert", "electra"),
         {"batched": True, "masks_attention": False, "masks_pooling": False},
-        named("attended-padding", "pooled-padding"),
+        either("fixed-padding", "attended-padding+pooled-padding"),
         {},
     ),
 }
