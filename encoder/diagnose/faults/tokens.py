@@ -446,6 +446,10 @@ class LastTokenPlace(_OfBatch):
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
         return [cls(batch, how) for batch in clues.batches for how in ("count", "column", "before")]
 
+    @property
+    def unlikely(self) -> int:
+        return 6 if self.how == "before" else self.rank
+
     def apply(self, pipeline: Pipeline) -> Pipeline:
         refuse_unless(pipeline.end.pooling == "last", "does not pool the last token")
         refuse_unless(pipeline.front.tokenizer.pad_id is not None, "has no padding token")
