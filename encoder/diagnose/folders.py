@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from encoder.checkpoints import load
 from encoder.checkpoints.bundled import BUNDLED, bundled_folder
-from encoder.checkpoints.notes import note_on_tokenizer
-from encoder.checkpoints.sentence import NO_LIMIT
+from encoder.checkpoints.sentence_settings import NO_LIMIT
 from encoder.checkpoints.tokenizer import read_tokenizer
 from encoder.encoders.text import TextEncoder
 from encoder.errors import EncoderError, LoadError
@@ -113,11 +112,20 @@ class Files:
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer; None for a folder without one that opens."""
+        """The tokenizer that tokenizer.json describes by itself; None for a folder without one that opens."""
+        path = self.folder / "tokenizer.json"
         try:
-            return read_tokenizer(self.folder, str(self.config.get("model_type", "")))
+            return Tokenizer.from_file(path) if path.is_file() else None
         except EncoderError:
             return None
+
+    @cached_property
+    def tokenizer_notes(self) -> tuple[str, ...]:
+        """Where tokenizer_config.json and tokenizer.json contradict each other, as the reader of folders says."""
+        try:
+            return read_tokenizer(self.folder, self.config).notes
+        except EncoderError:
+            return ()
 
     @cached_property
     def sentence(self) -> tuple[str, dict[str, Any]]:
@@ -207,7 +215,7 @@ def check(source: str | Path) -> Check:
 
 def _special_tokens(files: Files) -> Iterator[Finding]:
     tokenizer = files.tokenizer
-    if tokenizer is None or not (files.folder / "tokenizer.json").is_file():
+    if tokenizer is None:
         return
     row = tokenizer.encode("a")
     for key, kinds, place, where in (
@@ -455,10 +463,7 @@ def _number_type(files: Files) -> Iterator[Finding]:
 
 
 def _tokenizer_class(files: Files) -> Iterator[Finding]:
-    tokenizer = files.tokenizer
-    if tokenizer is None:
-        return
-    for note in note_on_tokenizer(files.folder, tokenizer):
+    for note in files.tokenizer_notes:
         yield Finding(
             "contradiction",
             "tokenizer",

@@ -401,7 +401,10 @@ class Pipeline:
             steps.append(("normalise", 0))
         if model.truncate_dim is not None:
             steps.append(("cut", model.truncate_dim))
-        front = Front(model.encoder, model.tokenizer, before, limit=limit)
+        if model.pools_words:
+            raise EncoderError(f"{model.name} gives a number for each word: choose a model with a vector of a text.")
+        kept: Literal["start", "end"] = "end" if model.tokenizer.cut_side == "left" else "start"
+        front = Front(model.encoder, model.tokenizer, before, limit=limit, keeps=kept)
         end = End(model.pooling, model.dense, tuple(steps), pools_prompt=model.pools_prompt)
         return cls(front, end, model)
 

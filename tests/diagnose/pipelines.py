@@ -141,7 +141,11 @@ def write_model(
     model = randomised(getattr(transformers, f"{kind.type}Model")(config), seed)
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {**SPECIAL[kind.bytes], "padding_side": "left" if kind.pooling == "last" else "right"}
+    settings = {
+        **SPECIAL[kind.bytes],
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "padding_side": "left" if kind.pooling == "last" else "right",
+    }
     modules = ["Transformer", "Pooling", *["Dense"] * dense, *["Normalize"] * normalise]
     written: list[dict[str, Any]] = []
     generator = torch.Generator().manual_seed(seed + 1)

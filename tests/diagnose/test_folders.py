@@ -91,7 +91,13 @@ ROWS: dict[str, tuple[str, Callable[[Path], None], str, str, bool]] = {
     ),
     "3 both directions": ("qwen2", lambda folder: change(folder, "config.json", is_causal=False), "bidirectional",
                           "False", False),
-    "33 no tokenizer class": ("bert", lambda folder: None, "tokenizer-class", "none", False),
+    "33 no tokenizer class": (
+        "bert",
+        lambda folder: change(folder, "tokenizer_config.json", tokenizer_class=None),
+        "tokenizer-class",
+        "none",
+        False,
+    ),
     "34 word markers": (
         "roberta",
         lambda folder: change(folder, "tokenizer_config.json", add_prefix_space=True),
@@ -101,7 +107,9 @@ ROWS: dict[str, tuple[str, Callable[[Path], None], str, str, bool]] = {
     ),
     "30 accents": (
         "bert",
-        lambda folder: change(folder, "tokenizer_config.json", strip_accents=False),
+        lambda folder: change(
+            folder, "tokenizer_config.json", tokenizer_class="BertTokenizer", strip_accents=False
+        ),
         "tokenizer",
         "tokenizer.json",
         True,

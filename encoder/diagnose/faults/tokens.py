@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
-from encoder.checkpoints.tokenizer import BERT_SPECIAL, ROBERTA_SPECIAL, built, byte_level_bpe, word_piece
 from encoder.diagnose.faults.base import Batching, Clues, Fault, refuse_unless, register
 from encoder.diagnose.pipeline import Pipeline, Stage
-from encoder.errors import EncoderError, LoadError
+from encoder.errors import EncoderError
 from encoder.inputs.tokenizer import Tokenizer
 
 #: Lengths at which programs cut texts, or to which they pad them.
@@ -126,7 +125,14 @@ def with_settings(tokenizer: Tokenizer, change: Any) -> Tokenizer:
         backend = tokenizers.Tokenizer.from_str(json.dumps(content))
     except Exception as error:  # the library raises bare Exception
         raise EncoderError(f"The tokenizer cannot be changed in this way ({error}).") from error
-    return Tokenizer(backend, tokenizer.special, tokenizer.fill_to, tokenizer.most_characters)
+    return Tokenizer(
+        backend,
+        tokenizer.special,
+        tokenizer.fill_to,
+        tokenizer.most_characters,
+        segmented=tokenizer.segmented,
+        cut_side=tokenizer.cut_side,
+    )
 
 
 def parts(content: Any) -> Iterator[dict[str, Any]]:
@@ -272,29 +278,25 @@ class WordMarkers(_Settings):
 @register
 @dataclass(frozen=True)
 class OtherTokenizer(Fault):
-    """Another tokenizer: that of the older files, or of another model."""
+    """Another tokenizer: tokenizer.json without the class and settings next to it, or that of another model."""
 
     source: str
     tokenizer: Tokenizer = field(repr=False, compare=False)
     name: ClassVar[str] = "other-tokenizer"
     stage: ClassVar[Stage] = "tokens"
     rank: ClassVar[int] = 4
-    said: ClassVar[str] = "splits texts as {source} says, and not as tokenizer.json does"
-    remedy: ClassVar[str] = "Load tokenizer.json of this model, of the same revision as its weights."
+    said: ClassVar[str] = "splits texts as {source} says"
+    remedy: ClassVar[str] = (
+        "Load the tokenizer of the same revision as the weights in both programs, and make tokenizer_config.json and "
+        "tokenizer.json agree."
+    )
 
     @classmethod
     def candidates(cls, pipeline: Pipeline, clues: Clues) -> Iterable[Self]:
         found = [cls(other.name, other.tokenizer) for other in clues.others]
-        folder = clues.folder
-        for file, build, special in (
-            ("vocab.txt", word_piece, BERT_SPECIAL),
-            ("vocab.json", byte_level_bpe, ROBERTA_SPECIAL),
-        ):
-            if folder is not None and (folder / file).is_file() and (folder / "tokenizer.json").is_file():
-                try:
-                    found.append(cls(f"{file} with tokenizer_config.json", built(folder, build, special)))
-                except LoadError:  # these files do not make a tokenizer, so no program can use them
-                    continue
+        path = None if clues.folder is None else clues.folder / "tokenizer.json"
+        if path is not None and path.is_file():
+            found.append(cls("tokenizer.json by itself", Tokenizer.from_file(path)))
         return found
 
     def apply(self, pipeline: Pipeline) -> Pipeline:
