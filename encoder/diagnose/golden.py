@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
+from encoder import disk
 from encoder.checkpoints import load
 from encoder.diagnose import comparing
 from encoder.diagnose.faults.precision import TOLERANCES
@@ -103,7 +104,7 @@ def make(
 
 
 def write_golden(golden: Golden, file: str | Path) -> None:
-    """Write a golden file. Raises EncoderError where it cannot be written."""
+    """Write a golden file, whole or not at all. Raises SaveError where it cannot be written."""
     from safetensors.numpy import save
 
     arrays = {"vectors": golden.vectors, "ids": np.concatenate([np.array(one, np.int64) for one in golden.ids])}
@@ -118,10 +119,7 @@ def write_golden(golden: Golden, file: str | Path) -> None:
         "tolerances": json.dumps(dict(golden.tolerances)),
         "fingerprint": golden.fingerprint.as_json(),
     }
-    try:
-        Path(file).write_bytes(save(arrays, about))
-    except OSError as error:
-        raise EncoderError(f"{file} cannot be written ({error.strerror}): choose another place.") from error
+    disk.write_file(file, save(arrays, about))
 
 
 def read_golden(file: str | Path) -> Golden:

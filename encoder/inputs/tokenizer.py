@@ -157,7 +157,7 @@ class Tokenizer:
         An empty pair is none. A pair is cut at the ends of both texts, the longer one first. Raises TextError when
         `max_tokens` leaves no room for text.
         """
-        texts = [readable(part) for part in (text, pair or None) if part is not None]
+        texts = [readable(text)] if pair is None or pair == "" else [readable(text), readable(pair)]
         encodings = [self._encode(part) for part in texts]
         n_full = sum(map(len, encodings)) + self._n_special(len(texts))
         if max_tokens is not None and n_full > max_tokens:

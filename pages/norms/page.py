@@ -20,7 +20,7 @@ from pages.norms.outliers import outlier_dimensions
 from pages.norms.params import PARTS, Params
 from pages.norms.selected import EFFECTS, Figures, Selected
 from pages.norms.token_statistics import overview, three_norms
-from pages.state import controlled, state
+from pages.state import controlled, next_page, state
 
 #: Part -> the question that its picture answers.
 QUESTIONS = {
@@ -47,6 +47,7 @@ def main(view: View) -> None:
         shown = DRAW[part](selected)
     exported(selected, shown).draw()
     st.caption(placement(view, len(statistics.names)))
+    next_page("training", "Train, with and without warm-up")
 
 
 def name_of(view: View) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import encoder
-from encoder import corpus, export
+from encoder import corpus, diagnose, export
 from encoder.cli import main
 from encoder.export.published import publish
 from encoder.trace.trace import Trace
@@ -31,6 +31,10 @@ def _lesson(path: Path) -> None:
 
     if lessons.main(["new", str(path)]):
         raise encoder.EncoderError(f"{path}: nothing was written.")
+
+
+def _golden(path: Path) -> None:
+    diagnose.write_golden(diagnose.make_golden("twin-pre", ["A cat sat."]), path)
 
 
 def _material(path: Path) -> None:
@@ -81,6 +85,7 @@ FILES: dict[str, Callable[[Path], object]] = {
     "picture.html": lambda path: trace().save_html(path),
     "map.html": lambda path: export.save_html(export.map(trace(), 0, 0), path),
     "lesson.md": _lesson,
+    "golden.safetensors": _golden,
 }
 #: A writer of files that keeps an existing one.
 KEEPS = {"lesson.md"}
@@ -96,6 +101,7 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
 #: Module that writes -> the writers above that use it; the others of it are what scripts of this repository write.
 USED_BY: dict[str, set[str]] = {
     "encoder/cli/writing.py": set(OF_COMMANDS),
+    "encoder/diagnose/golden.py": {"golden.safetensors"},
     "encoder/checkpoints/traces.py": {"trace.safetensors", "maps.safetensors"},
     "encoder/export/saved.py": {"picture.html", "map.html"},
     "pages/teaching/lessons/command.py": {"lesson.md"},

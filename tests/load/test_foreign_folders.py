@@ -91,7 +91,7 @@ def test_json_of_any_depth(name: str, bert: Path):
 def test_a_file_of_text_without_end_is_not_read(folder: Path):
     with (folder / "config.json").open("r+b") as file:
         file.truncate(32 << 30)  # sparse: it takes no room on the disk
-    refused(folder, "config.json in model has .* MB")
+    refused(folder, "config.json in model: it has .* MB")
 
 
 @pytest.mark.parametrize("value", [-1, 0, 10**20, 10**400, 1.5, True, "64", None, [64], {"a": 1}, float("nan")])

@@ -16,6 +16,8 @@ from pages.base.work.compute_turns import TURNS
 V = TypeVar("V")
 #: Yields (share that is done, sentence) after each part, and returns the result.
 Work = Generator[tuple[float, str], None, V]
+#: While Cancel is there, which keeps what is done, Streamlit's own “Stop” is not.
+ONE_CANCEL = '<style>[data-testid="stStatusWidget"] { display: none !important; }</style>'
 
 
 @dataclass
@@ -97,6 +99,7 @@ def _running(job: _Job, work: Work[Any], key: str) -> None:
         # the focus. A button that moves meanwhile gets no click.
         st.button("Cancel", icon=":material/stop:", key=f"{key}:cancel", on_click=job.cancel)
         bar = st.progress(0.0, "Starting …")
+        st.html(ONE_CANCEL)
     shown = (0.0, "Starting …")
 
     def say(place: str) -> None:

@@ -10,7 +10,7 @@ from pages.core.words import opening
 from pages.heads.params import PARTS, QUESTIONS, AllHeads
 from pages.heads.types import alignment, by_type, corpus, selected, table
 from pages.heads.types.heads import Heads, threshold_controls
-from pages.state import links, state
+from pages.state import state
 
 #: Part -> what draws it and says what it exports.
 DRAW = {"roles": by_type.draw, "table": table.draw}
@@ -51,12 +51,12 @@ def draw(view: View, part: str) -> None:
     if exported is not None:
         exported.draw()
     if view.loaded.decoder is not None and view.loaded.decoder.reads:
-        links.button(
-            "heads",
+        st.button(
             "Heads of cross-attention: which attend to the right tokens, and which matter",
-            "grid_view",
-            "open-cross",
-            {"stack": "cross", "all_heads": ""},
+            icon=":material/grid_view:",
+            key="open-cross",
+            on_click=state.put_named,
+            kwargs={"stack": "cross", "all_heads": ""},
         )
 
 
