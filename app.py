@@ -61,7 +61,7 @@ SECTIONS = {
         Page("diagnose", "Diagnose", "difference", "Which fault gives exactly the vectors of your other program?",
              uses=NO_HEAD, takes=TEXT, why="It compares vectors of texts."),
         Page("probes", "Probes", "network_node", "Which layer holds a label?", uses=NO_HEAD, takes=TEXT,
-             why="Its labels belong to words and sentences."),
+             why="Its labels belong to words and sentences.", in_bar=False),
     ],
     "Learn": [
         Page("lessons", "Lessons", "school", "What will you predict, compute and explain?", uses=()),
