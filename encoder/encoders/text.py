@@ -274,8 +274,10 @@ class TextEncoder(NamedEncoder):
             places = order[start : start + batch_size]
             sentences = [self.tokenize(texts[place], max_tokens=self.max_embed_tokens) for place in places]
             batch = self.tokenizer.batch(sentences, self.device)
+            # A padding token that the encoder has no vector for: the mask hides it, so any vector does.
+            ids = batch.ids if self.can_pad else batch.ids.where(batch.ids < self.config.vocab_size, 0)
             with explain_out_of_memory(self.device, batch.ids.numel()), torch.no_grad():
-                output = self.encoder(batch.ids, batch.mask, batch.segments)
+                output = self.encoder(ids, batch.mask, batch.segments)
                 mask = torch.ones_like(batch.ids, dtype=torch.bool) if batch.mask is None else batch.mask.clone()
                 mask[:, :n_left_out] = False
                 vectors = self.pool(output, mask)

@@ -171,7 +171,8 @@ def test_what_minilm_declares_is_easily_missed():
 
 @pytest.mark.sample(5, "another random folder")
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("name", KINDS)
+# transformers gives every folder of Qwen2 its own rules of splitting, which these random tokenizers do not have.
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "qwen2"])
 def test_a_sound_folder_has_no_contradiction(name: str, seed: int, tmp_path: Path):
     write_model(tmp_path, name, seed, dense=seed, prompt=bool(seed))
     found = diagnose.check(tmp_path)
