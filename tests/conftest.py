@@ -331,9 +331,7 @@ def go(page: Page, address: str, *, wait_for: str = "") -> None:
         address,
     )
     path = urlparse(address).path
-    page.wait_for_function(
-        """path => document.querySelector(".enc-pages a[aria-current]")?.getAttribute("href") === path""", arg=path
-    )
+    page.wait_for_function("path => document.querySelector('.enc-pages')?.dataset.page === path", arg=path)
     if wait_for:
         page.wait_for_function(wait_for)
     settle(page)

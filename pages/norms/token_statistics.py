@@ -74,11 +74,12 @@ def maps_of(selected: Selected, moment: str, part: slice, *, log: bool) -> Figur
 def selected_in_words(selected: Selected) -> str:
     """The numbers of the selected token at the selected LayerNorm."""
     at = selected.statistics.names.index(selected.norm), selected.token
+    (mean, std), (mean_after, std_after) = selected.statistics.before, selected.statistics.after
     said = [
-        f"{moment} mean **{number(float(mean[at]))}**, standard deviation **{number(float(std[at]))}**"
-        for moment, (mean, std) in (("before", selected.statistics.before), ("after", selected.statistics.after))
+        f"{name} **{number(float(before[at]))}**, after it **{number(float(after[at]))}**"
+        for name, before, after in (("standard deviation", std, std_after), ("mean", mean, mean_after))
     ]
-    return f"{selected.quoted(selected.token)} at {selected.label}: {'; '.join(said)}."
+    return f"{selected.quoted(selected.token)} before {selected.label}: {'; '.join(said)}."
 
 
 def before_in_words(selected: Selected) -> str:

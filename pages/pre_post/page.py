@@ -65,8 +65,8 @@ def agreement(traces: norm_pair.PairTraces) -> str:
     side, moved = traces.of(original), traces.of("post" if original == "pre" else "pre")
     vector, *_ = causal.outcomes_of(side.loaded, side.trace, [moved.trace], causal.SentenceVector())[-1:]
     return (
-        f"Cosine between both sides: **{three_digits(tokens)}** (mean over the tokens’ outputs), "
-        f"**{three_digits(vector)}** (vector of the whole {words_of(side.trace).input}, as on Model)."
+        f"Cosine of both sides: **{three_digits(tokens)}** (mean of the tokens), "
+        f"**{three_digits(vector)}** ({words_of(side.trace).input} vector, as on Model)."
     )
 
 

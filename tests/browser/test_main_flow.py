@@ -175,6 +175,7 @@ def test_back_to_an_address_without_values_brings_the_first_view(visit: Callable
         ("/feed_forward", "All neurons", {}),
         ("/interventions", "Patching", {"intervention": "patching"}),
         ("/training", "Gradients at initialisation", {"train_part": "gradients"}),
+        ("/predict", "animal", {}),
     ],
 )
 def test_one_back_undoes_one_control_from_a_bare_address(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 
 from encoder import diagnose
 from encoder.checkpoints.bundled import BUNDLED
@@ -171,10 +172,11 @@ def test_what_minilm_declares_is_easily_missed():
 
 @pytest.mark.sample(5, "another random folder")
 @pytest.mark.parametrize("seed", [0, 1])
-# transformers gives every folder of Qwen2 its own rules of splitting, which these random tokenizers do not have.
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "qwen2"])
+@pytest.mark.parametrize("name", KINDS)
 def test_a_sound_folder_has_no_contradiction(name: str, seed: int, tmp_path: Path):
     write_model(tmp_path, name, seed, dense=seed, prompt=bool(seed))
+    if name == "qwen2":  # transformers splits every folder of Qwen2 by rules of its own, and saves these
+        transformers.AutoTokenizer.from_pretrained(tmp_path).save_pretrained(tmp_path)
     found = diagnose.check(tmp_path)
     assert not found.contradictions
     assert not found.trouble

@@ -90,8 +90,11 @@ _BARS: dict[str, str] = {}
 def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
     base = "".join(f"/{part}" for part in str(st.get_option("server.baseUrlPath") or "").split("/") if part)
 
+    def address_of(folder: str) -> str:
+        return f"{base}/" if folder == home else f"{base}/{folder}"
+
     def link(entry: Page, inner: str) -> str:
-        address = f"{base}/" if entry.folder == home else f"{base}/{entry.folder}"
+        address = address_of(entry.folder)
         current = ' aria-current="page"' if entry.folder == here else ""
         return f'<a href="{address}"{current}>{inner}</a>'
 
@@ -113,7 +116,7 @@ def _bar(groups: Mapping[str, Sequence[Page]], here: str, home: str) -> str:
             f'<ul id="enc-group-{number}">{links}</ul></li>'
         )
     return (
-        f'<nav class="enc-pages" aria-label="Pages"><a class="enc-name" href="{base}/">Encoderscope</a>'
+        f'<nav class="enc-pages" aria-label="Pages" data-page="{address_of(here)}"><a class="enc-name" href="{base}/">Encoderscope</a>'
         '<button type="button" class="enc-list" aria-expanded="false" aria-controls="enc-groups">Pages</button>'
         f'<ul id="enc-groups">{"".join(parts)}</ul></nav>'
         f'<span class="enc-tools"><a href="{base}/glossary">Glossary</a>'
