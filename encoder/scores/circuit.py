@@ -127,7 +127,9 @@ class _Run:
             (Component(f"L{layer} H{head}", float(share), None, layer, head), (AblateHead(layer, head),))
             for head, share in enumerate(effect.heads[layer])
         ]
-        found.append((Component(f"L{layer} FFN", float(effect.ffn[layer]), None, layer), (Zero("ffn_out", layer=layer),)))
+        found.append(
+            (Component(f"L{layer} FFN", float(effect.ffn[layer]), None, layer), (Zero("ffn_out", layer=layer),))
+        )
         bias = self.trace.encoder.block(layer).attention.w_o.bias
         if bias is not None:
             edit = Call("attention_out", _less(bias), layer=layer)

@@ -76,7 +76,7 @@ class ScoreExplanation(Shown):
 
     @cached_property
     def whole_circuit(self) -> Circuit:
-        """The shares of heads, FFNs, embeddings and norms, with their check. Raises EncoderError as `scores.circuit`."""
+        """The shares of all components, with their check. Raises EncoderError as `scores.circuit`."""
         return circuit(self.source)  # type: ignore[arg-type]
 
     @property

@@ -1,7 +1,7 @@
 """The Shapley value of a vector: each part of a text gets a vector, and these vectors add up to the text's vector.
 
-The players are the parts N of a text, n of them. v(S) is the text's vector with only the parts S, and v of nothing is 0:
-a text without words has no vector. The Shapley value phi_i, taken number by number, is the only split that adds up,
+The players are the parts N of a text, n of them. v(S) is the text's vector with only the parts S, and v of nothing is
+0: a text without words has no vector. The Shapley value phi_i, taken number by number, is the only split that adds up,
 treats equal parts equally, gives nothing to a part without effect and is linear (Shapley 1953). It is linear, so the
 product of two texts' values splits a dot product among pairs of parts: with psi_j of the other text,
 
@@ -9,9 +9,9 @@ product of two texts' values splits a dot product among pairs of parts: with psi
 
 Let c be the vector of the empty text. v - c (of nothing: 0) has the values phi_i - c / n, since the part that comes
 first is equally often each of them. These are the weighted least-squares fit of v(S) - c by a sum over S, with the
-weights (n - 1) / (C(n, s) s (n - s)) of a set of s parts and with the sum kept exact (Lundberg and Lee 2017). Few parts:
-all sets. Otherwise all sets of one part and of all but one, and drawn sets, each with its complement (Covert and Lee
-2021). So the sum is exact for any number of sets. Only the split has a sampling error, which a jackknife estimates.
+weights (n - 1) / (C(n, s) s (n - s)) of a set of s parts and with the sum kept exact (Lundberg and Lee 2017). Few
+parts: all sets. Otherwise all sets of one part and of all but one, and drawn sets, each with its complement (Covert and
+Lee 2021). So the sum is exact for any number of sets. Only the split has a sampling error, which a jackknife estimates.
 
 Assumed: a set of parts that no person would write has a vector that tells something about the text.
 
@@ -80,11 +80,13 @@ def shapley(vectors: Vectors, n_parts: int, n_tokens: int, has_empty: bool, seed
         for out in range(GROUPS if (group >= 0).any() else 0)
     ]
     shape = (0, n_parts, len(whole))
-    return Values(values, whole, np.stack(replicates) if replicates else np.zeros(shape), without, len(keep) + len(extra))
+    return Values(
+        values, whole, np.stack(replicates) if replicates else np.zeros(shape), without, len(keep) + len(extra)
+    )
 
 
 def pair_errors(a: Values, b: Values) -> np.ndarray:
-    """The standard error [G_a, G_b] of each product of two texts' values, by the jackknife; 0 where all sets were used."""
+    """The standard error [G_a, G_b] of each product of two texts' values, by the jackknife; 0 for all sets."""
     if a.is_exact and b.is_exact:
         return np.zeros((len(a.values), len(b.values)))
     products = np.stack(

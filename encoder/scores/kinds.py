@@ -266,7 +266,9 @@ def _of_tokens(side: Side) -> tuple[list[int], tuple[str, ...]]:
     return rows, (*side.labels, *(["(special tokens)"] if some else []))
 
 
-def score_of(model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str | None, str | None] = (None, None)) -> Score:
+def score_of(
+    model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str | None, str | None] = (None, None)
+) -> Score:
     """The score that a checkpoint is made for, of two inputs.
 
     kind: "auto", or "cosine", "MaxSim", "SPLADE", "cross-encoder". Raises EncoderError for a kind that the model lacks.
@@ -275,7 +277,9 @@ def score_of(model: Any, a: Any, b: Any, kind: str = "auto", prompts: tuple[str 
         if kind not in ("auto", "cosine"):
             raise EncoderError(f"{model.name} compares vectors: choose the kind cosine, not {kind}.")
         one, other = (
-            text_side(model.text, given, _most(model.text, given)) if isinstance(given, str) else signal_side(model.other, given)
+            text_side(model.text, given, _most(model.text, given))
+            if isinstance(given, str)
+            else signal_side(model.other, given)
             for given in (a, b)
         )
         return Cosine(one, other)

@@ -6,6 +6,7 @@ divided as the tokenizer divides it.
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from encoder.inputs.text import Tokenized
@@ -40,7 +41,12 @@ def words(sentence: Tokenized, first: int = 0, side: int | None = None) -> list[
     found: dict[object, list[int]] = {}
     chunk_of = _chunks(text)
     for place, (begin, end) in enumerate(sentence.offsets):
-        if sentence.special[place] or sentence.words[place] < 0 or begin < first or (side or 0) != _side(sentence, place):
+        if (
+            sentence.special[place]
+            or sentence.words[place] < 0
+            or begin < first
+            or (side or 0) != _side(sentence, place)
+        ):
             continue
         while begin < end and text[begin].isspace():  # some tokenizers count the blank before a word
             begin += 1
@@ -94,7 +100,7 @@ def _side(sentence: Tokenized, place: int) -> int:
     if any(sentence.segments):
         return sentence.segments[place]
     before = [sentence.offsets[at][0] for at in range(place + 1) if sentence.words[at] >= 0]
-    return int(any(later < earlier for earlier, later in zip(before, before[1:], strict=False)))
+    return int(any(later < earlier for earlier, later in pairwise(before)))
 
 
 def _part(sentence: Tokenized, text: str, tokens: list[int]) -> Part:

@@ -93,7 +93,7 @@ class Side:
             first += len(rows)
 
     def _run(self, kept: Tensor, longest: int) -> Tensor:
-        """Outputs [m, T, D] of masks [m, T]. longest: gather the kept tokens into so many places; 0: mask the others."""
+        """Outputs [m, T, D] of masks [m, T]. longest: places that the kept tokens are gathered into; 0: mask."""
         encoder = self.model.encoder
         x = self.x.expand(len(kept), -1, -1)
         if not longest or bool(kept.all()):

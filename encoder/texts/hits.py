@@ -69,7 +69,7 @@ def _strongest(score: Score, value: float) -> tuple[tuple[str, float], ...]:
 
 @dataclass(frozen=True, eq=False)
 class TwoHits:
-    """Two hits of a query. words: (word of the query, its share in the first, in the second); the shares of a column add
+    """Two hits of a query. words: (word of the query, its share in the first, in the second); the shares in a text add
     up to its score. lifts: of each text (word, effect), the strongest first."""
 
     first: Ranked
@@ -87,7 +87,10 @@ def compare(
     """
     of_query = of_query or query_words(model, ranking)
     ranked = ranking.of(first), ranking.of(second)
-    rows = [(word, float(of_query.shares[at, first]), float(of_query.shares[at, second])) for at, word in enumerate(of_query.words)]
+    rows = [
+        (word, float(of_query.shares[at, first]), float(of_query.shares[at, second]))
+        for at, word in enumerate(of_query.words)
+    ]
     rows.sort(key=lambda row: row[2] - row[1])
     one, other = (
         _strongest(score_of(model, ranking.query, ranking.collection.texts[hit.place], ranking.kind), hit.score)
@@ -115,7 +118,9 @@ def pulling_gradually(model: TextEncoder, collection: Collection, k: int = 20) -
     it. Raises EncoderError for fewer than 3 texts.
     """
     if len(collection) < 3:
-        raise EncoderError(f"Words that pull everything need at least 3 texts, and there are {len(collection)}: add some.")
+        raise EncoderError(
+            f"Words that pull everything need at least 3 texts, and there are {len(collection)}: add some."
+        )
     sums = collection.vectors.sum(axis=0, dtype=np.float64)
     places = np.unique(np.linspace(0, len(collection) - 1, min(MOST_TEXTS, len(collection))).round().astype(int))
     sides = [text_side(model, collection.texts[place], PARTS) for place in places]

@@ -89,4 +89,3 @@ def _scores(model: TextEncoder, ranking: Ranking, texts: list[str]) -> list[floa
 
 def _without(text: str, span: tuple[int, int]) -> str:
     return " ".join((text[: span[0]] + " " + text[span[1] :]).split())
-

@@ -93,8 +93,8 @@ def position_sensitivity_gradually(
 position_sensitivity = gradual.at_once(position_sensitivity_gradually, "position_sensitivity")
 position_sensitivity.__doc__ = """How much each place of a text, or of several texts, counts in its vector.
 
-A passage is a sentence, or neighbouring ones: a text has at most MOST_PASSAGES. Texts of fewer than 3 sentences are left
-out. Raises EncoderError where no text has 3."""
+A passage is a sentence, or neighbouring ones: a text has at most MOST_PASSAGES. Texts of fewer than 3 sentences are
+left out. Raises EncoderError where no text has 3."""
 
 
 def _passages(found: list[Part]) -> list[Part]:
@@ -162,4 +162,6 @@ def _mean(rows: np.ndarray) -> np.ndarray:
 
 
 def _quantile(drawn: np.ndarray, share: float) -> np.ndarray:
-    return np.array([np.quantile(one[np.isfinite(one)], share) if np.isfinite(one).any() else np.nan for one in drawn.T])
+    return np.array(
+        [np.quantile(one[np.isfinite(one)], share) if np.isfinite(one).any() else np.nan for one in drawn.T]
+    )

@@ -22,7 +22,7 @@ from encoder.search.collection import Collection
 
 @dataclass(frozen=True)
 class Ranked:
-    """A text of a ranking. place: in the collection, from 0; rank: 1 for the highest score, ties share the best rank."""
+    """A text of a ranking. place: in the collection, from 0; rank: 1 for the highest score, ties share one rank."""
 
     place: int
     rank: int
