@@ -1,8 +1,8 @@
 """Long texts: what counts, and where. The effect of a passage over its place, and an index of a model over texts.
 
 Every passage of a text is left out in its place, in the text as it is and in orders drawn at random. So each passage
-stands at many places, and what is left is the effect of the place (Coelho et al. 2024 move passages so; arXiv
-2412.15241 leaves out and inserts them). The effect is 1 minus the cosine of the vectors with and without the passage.
+stands at many places, and what is left is the effect of the place (arXiv 2412.15241 removes and inserts passages at the
+beginning, in the middle and at the end). The effect is 1 minus the cosine of the vectors with and without the passage.
 The Position Sensitivity Index is 1 - min / max of the mean effects of BINS places (after Zeng et al. 2025, arXiv
 2505.13950, who take a retrieval score in place of the effect): 0 where every place counts alike, 1 where one place
 counts nothing.

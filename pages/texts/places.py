@@ -42,8 +42,9 @@ def draw(subject: Subject) -> None:
         column_config={"1 − cosine without it": st.column_config.NumberColumn(format="%.4f")},
     )
     references.caption(
-        f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each passage "
-        "stands at many places. The index is 1 minus the smallest mean effect divided by the largest (after Zeng et al. 2025)."
+        f"{found.n_runs} passages were left out, in the text as it is and in random orders, so that each "
+        "passage stands at many places. The index is 1 minus the smallest mean effect divided by the largest (after "
+        "Zeng et al. 2025)."
     )
 
 
