@@ -126,7 +126,7 @@ def explain_score(
     A word's effect is exact and causal: the score minus the score when the model cannot attend to the word or pool it
     (`scores.sides`). Effects need not add up to the score. The pairs do: `scores.game` derives and cites their split
     and says what it assumes. The circuit's shares do, too (`scores.circuit`). A text of more than 160 tokens has at
-    most 24 parts; what is longer than the model reads is cut, as `embed` does, and `source.sides[0].cut_at` has the
+    most 24 parts; what is longer than the model accepts is cut, as `embed` does, and `source.sides[0].cut_at` has the
     words at which.
 
     Raises EncoderError for inputs that the model does not compare, and for a kind that it lacks.

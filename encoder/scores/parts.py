@@ -77,7 +77,7 @@ def sentences(sentence: Tokenized, first: int = 0) -> list[Part]:
 
 
 def cut_at(sentence: Tokenized) -> str:
-    """The words at which a text was cut, as far as the model reads them; "" for a text that is read whole."""
+    """The words at which a text was cut, the last ones that the model accepts; "" for a text that is whole."""
     if not sentence.cut:
         return ""
     end = max(end for _, end in sentence.offsets)

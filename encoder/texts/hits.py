@@ -102,7 +102,7 @@ def compare(
 @dataclass(frozen=True)
 class Pull:
     """A word, sentence or line that several texts have. effect: the mean, over the texts with it that were measured, of
-    how much nearer it brings the text to all others, by the mean cosine; texts: how many texts have it."""
+    how much it raises the mean cosine of the text with all others; texts: how many texts have it."""
 
     words: str
     effect: float

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from encoder import texts
-from pages.components import button
 from pages.core.inputs import kept_file
 from pages.core.view import View
 from pages.core.widgets import examples
@@ -101,7 +100,7 @@ def _list(ranking: texts.Ranking) -> None:
     if len(ranking.scores) > LISTED:
         rank = st.number_input("Open the text of rank", 1, len(ranking.scores), 1, key="texts:of-rank")
         place = ranking.rows[rank - 1].place
-        button(f"Open rank {rank:,}", "open_in_new", "texts-open-rank", lambda: select(place))
+        st.button(f"Open rank {rank:,}", key="texts:open-rank", type="tertiary", on_click=select, args=(place,))
 
 
 def select(place: int) -> None:

@@ -84,7 +84,7 @@ def test_a_marked_match_gives_the_lowest_score_of_a_match():
     app = visit("texts", query=QUERY)
     app.button(key="texts:match").click().run()
     assert_well(app)
-    assert "Lowest score of a match" in sentences(app)
+    assert "Lowest score of a match" in written(app)
     assert app.button(key="texts:match").label == "Not a match"
 
 

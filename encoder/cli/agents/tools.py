@@ -264,7 +264,7 @@ TOOLS: dict[str, Tool] = {
             _embedded,
             {"v0": "component 0, and so on; without a unit"},
             "Vectors of two models cannot be compared with each other.",
-            page="search",
+            page="texts",
             lines=lambda given: f"vectors = model.embed({given['texts']!r})",
         ),
         Tool(
@@ -277,7 +277,7 @@ TOOLS: dict[str, Tool] = {
             _ranked,
             {"cosine": "-1 to 1", "rank": "from 1"},
             "How large a cosine is for unrelated texts differs from model to model.",
-            page="search",
+            page="texts",
             lines=_search_lines,
         ),
         Tool(
@@ -290,7 +290,7 @@ TOOLS: dict[str, Tool] = {
             _alike,
             {"value": "part of the cosine"},
             "The parts add up to the number that `assumptions` names.",
-            page="similarity",
+            page="texts",
             lines=lambda given: f"found = encoder.similarity.attribute(model, *{given['texts']!r})",
         ),
     )
