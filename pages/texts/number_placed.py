@@ -1,5 +1,8 @@
 """The score of the selected text, and its place among random pairs."""
 
+import textwrap
+
+import numpy as np
 import streamlit as st
 
 from encoder import scores, search
@@ -12,6 +15,8 @@ from pages.texts.subject import Subject, marked
 
 #: Texts of the bundled collection whose random pairs are compared.
 BUNDLED_TEXTS = 400
+#: Characters of a text above the parts.
+BRIEF = 160
 
 
 def draw(subject: Subject) -> None:
@@ -24,7 +29,7 @@ def draw(subject: Subject) -> None:
         st.markdown(f"{why.kind[0].upper()}{why.kind[1:]} **{number(why.score, 4)}**{rank}", width="content")
         if subject.place is not None and ranking is not None:
             _mark(subject, subject.place)
-    st.markdown(f"*{plain(subject.query)}* → *{plain(subject.text)}*")
+    st.markdown(f"*{plain(_brief(subject.query))}* → *{plain(_brief(subject.text))}*")
     _place(subject)
     for name, side in zip(("query", "text"), why.source.sides, strict=True):
         if side.cut_at:
@@ -33,6 +38,11 @@ def draw(subject: Subject) -> None:
                 f"“{plain(side.cut_at)}”.",
                 icon=":material/content_cut:",
             )
+
+
+def _brief(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    return textwrap.shorten(text, BRIEF, placeholder=" …")
 
 
 def _mark(subject: Subject, place: int) -> None:
@@ -67,11 +77,12 @@ def _place(subject: Subject) -> None:
         st.caption(" ".join(said))
 
 
-def _bundled(subject: Subject):  # type: ignore[no-untyped-def]
+def _bundled(subject: Subject) -> np.ndarray:
     """Cosines of random pairs of the bundled collection, computed once for each model."""
     view = subject.view
-    return cache.computed(
+    found: np.ndarray = cache.computed(
         ("texts-bundled", view.model),
         lambda: scores.random_cosines(search.embed(view.loaded, examples()[:BUNDLED_TEXTS])),
         heavy=True,
     )
+    return found

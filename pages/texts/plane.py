@@ -6,6 +6,7 @@ import streamlit as st
 from encoder import search
 from encoder.figures.search import text_plane
 from pages.components import on_click, plot
+from pages.components.events import PlotEvent
 from pages.core.stores import results
 from pages.core.widgets import answer, file_name
 from pages.state import state
@@ -51,7 +52,7 @@ def draw(subject: Subject) -> None:
     _files(subject)
 
 
-def _select(traces: tuple[list[int], list[int]], event) -> None:  # type: ignore[no-untyped-def]
+def _select(traces: tuple[list[int], list[int]], event: PlotEvent) -> None:
     """Select the text of a point: the first trace has the other texts, the second the hits."""
     trace, point = event["trace"], event["point"]
     if trace < len(traces) and point < len(traces[trace]):

@@ -16,7 +16,7 @@ from pages.texts.subject import Subject, marked, ranking_of
 LISTED = 100
 #: Characters of a text that the list shows.
 BRIEF = 120
-LIST_HEIGHT = 420
+LIST_HEIGHT = 340
 #: Part -> what draws it.
 DRAWN = {
     "words": shaded.draw, "pairs": pairs.draw, "circuit": circuit.draw, "two": hits.two, "missed": missed.draw,
@@ -40,12 +40,12 @@ def show(view: View) -> None:
 
 
 def _choose(view: View) -> Subject | None:
-    """The source, the query, the ranking and a text of one's own; None while a file is missing."""
-    given = sources.choose()
+    """The query, the ranking, a text of one's own and the source; None while a file is missing."""
     typed = state.bound(  # without a file, too: a query that was typed stays when the server has lost the file
         st.text_input, Params.query, "Query", placeholder=view.text, help="Empty: your sentence is the query."
     )
     query = typed if typed.strip() else view.text
+    listed = st.container()  # the ranking comes before what is ranked
     other = state.bound(
         st.text_input,
         Params.similar_to,
@@ -54,7 +54,10 @@ def _choose(view: View) -> Subject | None:
         help="Empty: select a text in the list.",
     )
     examples.draw(__file__, "pairs", "texts:example", width=250)
-    ranking = _ranking(view, given, query)
+    given = sources.choose()
+    ranking = None
+    with listed, errors_said():
+        ranking = _ranking(view, given, query)
     params = state.read(Params)
     if other.strip():
         return Subject(view, query, other, ranking, None, params)
