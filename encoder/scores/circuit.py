@@ -107,8 +107,11 @@ class _Run:
         self.side: Side = score.sides[side]
         self.unit, self.other = (torch.from_numpy(score.unit_vector(at)) for at in (side, 1 - side))
         model = self.side.model
-        given = self.side.sentence if isinstance(model, TextEncoder) else self.side.given
-        self.trace: Trace = model.trace_tokens(given) if isinstance(model, TextEncoder) else model.trace(given)
+        if isinstance(model, TextEncoder):
+            assert self.side.sentence is not None
+            self.trace: Trace = model.trace_tokens(self.side.sentence)
+        else:
+            self.trace = model.trace(self.side.given)
 
     def components(self) -> list[tuple[Component, Variant]]:
         """Each component with its share and the edit that switches it off; () where nothing does."""
