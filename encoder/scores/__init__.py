@@ -4,10 +4,10 @@
     >>> why.score, why.words_a, why.pairs, why.circuit
 
 `parts` divides texts into words, `sides` leaves them out in their places, `kinds` has the scores behind one interface,
-`game` the split among pairs, `circuit` the components, `placed` the place among random pairs.
+`game` the split among pairs, `components` the circuit, `placed` the place among random pairs.
 """
 
-from encoder.scores.circuit import Circuit, Component, circuit
+from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.explained import ScoreExplanation, WordEffect, explain_score
 from encoder.scores.kinds import Cosine, Pairs, Score, Sparse, kinds_of, score_of
 from encoder.scores.placed import Place, place, random_cosines

@@ -12,7 +12,7 @@ import pandas as pd
 
 from encoder.errors import EncoderError
 from encoder.model.shown import Shown
-from encoder.scores.circuit import Circuit, Component, circuit
+from encoder.scores.components import Circuit, Component, circuit
 from encoder.scores.kinds import Cosine, Pairs, Score, score_of
 from encoder.scores.placed import Place, place, random_cosines
 from encoder.search.collection import Collection
