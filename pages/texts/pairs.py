@@ -49,4 +49,5 @@ def draw(subject: Subject) -> None:
             "the vector of any set of words tells something about the text."
         )
     else:
-        st.caption(f"The cells are {split.method}.")
+        source = " (Khattab and Zaharia 2020)" if why.kind == "MaxSim" else ""
+        references.caption(f"The cells are {split.method}{source}.")
