@@ -129,7 +129,7 @@ def explained_lines(a: str, b: str) -> str:
 
 
 def table(why: ScoreExplanation, ranking: Ranking | None = None, missed: Missed | None = None) -> pd.DataFrame:
-    """All numbers in one table: what (rank, word, component or edit), name, side, score, value, measured, rank."""
+    """All numbers as one table: what (rank, word, pair, component or edit), name, side, score, value, measured."""
     rows: list[dict[str, object]] = []
     if ranking is not None:
         for one in ranking.rows:
@@ -138,6 +138,12 @@ def table(why: ScoreExplanation, ranking: Ranking | None = None, missed: Missed 
             )
     for side, words in (("a", why.words_a), ("b", why.words_b)):
         rows += [{"what": "word", "name": one.word, "side": side, "value": one.effect} for one in words]
+    if why.split is not None:
+        a, b = why.split.labels
+        rows += [
+            {"what": "pair", "name": f"{a[i]} × {b[j]}", "value": value}
+            for (i, j), value in np.ndenumerate(why.split.matrix)
+        ]
     if why.kind == "cosine":
         rows += [
             {"what": "component", "name": one.name, "value": one.share, "measured": one.measured} for one in why.circuit

@@ -17,6 +17,7 @@ from encoder.cli import effects, heads, running, texts
 from encoder.cli.agents import glossary
 from encoder.cli.agents.answer import Answer
 from encoder.cli.agents.asking import LONGEST, Reply, ask, check, option_of, schema_of
+from encoder.export import why as export_why
 from encoder.run import ModelSpec, Place, Run, Text
 from encoder.run.address import Link
 from encoder.run.code import model_lines, python_lines
@@ -55,6 +56,10 @@ class Tool:
     lines: Callable[[Mapping[str, Any]], str] = lambda _: ""
     #: Options that are always given.
     always: Mapping[str, Any] = field(default_factory=dict)
+    #: Options that are made of several arguments, or of parts of one; they replace those of the same name.
+    made: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
+    #: How many texts it is about; 0: any number.
+    n_texts: int = 0
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -66,6 +71,8 @@ class Tool:
                 own[name] = own[name]["items"] | {"description": own[name]["description"], "minLength": 1}
             elif own[name].get("type") == "array":
                 own[name]["minItems"] = 1
+        if self.n_texts:
+            own["texts"] |= {"minItems": self.n_texts, "maxItems": self.n_texts}
         return {
             "type": "object",
             "properties": {"model": MODEL, **own, "detail": DETAIL},
@@ -101,7 +108,7 @@ class Tool:
             running.COMMANDS[self.command],
             self.function,
             given.get("model", "minilm"),
-            {**options, **self.always},
+            {**options, **self.made(given), **self.always},
             root,
         )
 
@@ -176,7 +183,19 @@ def _ranked(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
 
 
 def _alike(reply: Reply) -> tuple[Sequence[Mapping[str, Any]], str]:
-    return reply.rows, f"{reply.result.name}."
+    words = _strongest([row for row in reply.rows if row["what"] == "word"], "value")
+    pairs = _strongest([row for row in reply.rows if row["what"] == "pair"], "value")
+    largest = ", ".join(f"{row['name']}: {row['value']:+.3g}" for row in pairs[:3])
+    parts = f" Largest of the {len(pairs)} pairs of words that add up to it: {largest}." if pairs else ""
+    lost = ", ".join(f"“{row['name']}”: {row['value']:+.3g}" for row in words[:3])
+    without = f" What it loses without a word: {lost}." if words else ""
+    return pairs or words, f"{reply.result.name}.{parts}{without}"
+
+
+def _pair_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The first text as the query of the command, the second one as its only text."""
+    first, second = given["texts"]
+    return {"query": first, "text": [second]}
 
 
 def _effect_lines(given: Mapping[str, Any]) -> str:
@@ -282,16 +301,19 @@ TOOLS: dict[str, Tool] = {
         ),
         Tool(
             "why_two_texts_are_alike",
-            "Why are two texts alike? Their cosine, and the pairs of tokens that make it.",
-            "similarity",
-            texts.similarity,
+            "Why are two texts alike? The score, pairs of words that add up to it, and what it loses without a word.",
+            "why",
+            texts.why,
             {"texts": "text", "norm": "norm"},
             ("texts",),
             _alike,
-            {"value": "part of the cosine"},
-            "The parts add up to the number that `assumptions` names.",
+            {"value": "part of the score, of a pair; what the score loses, of a word"},
+            "The split among pairs averages over texts with words left out, which nobody would write. What the score "
+            "loses without a word is measured, and need not add up to the score.",
             page="texts",
-            lines=lambda given: f"found = encoder.similarity.attribute(model, *{given['texts']!r})",
+            lines=lambda given: export_why.explained_lines(*given["texts"]),
+            made=_pair_options,
+            n_texts=2,
         ),
     )
 }
