@@ -1,4 +1,4 @@
-"""SPLADE's words and answers on Predict, MaxSim on Similarity, alignments on Heads."""
+"""SPLADE's words and answers on Predict, MaxSim on Texts, alignments on Heads."""
 
 from __future__ import annotations
 
