@@ -202,6 +202,8 @@ def alike(model: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None]]
         assert found["rows_in_all"] == len(found["rows"]) == len(TEXTS[0].split()) * len(TEXTS[1].split())
         assert sum(row["value"] for row in found["rows"]) == pytest.approx(cosine, abs=1e-4)
         assert float(NUMBER.findall(found["answer"])[0]) == pytest.approx(cosine, abs=1e-4)
+        link = read_link(found["view"])
+        assert (link.run.text, link.own["similar_to"]) == (TEXTS[0], TEXTS[1])
 
     return {"texts": TEXTS[:2], "detail": True}, check
 

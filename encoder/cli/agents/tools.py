@@ -49,9 +49,9 @@ class Tool:
     answer: Callable[[Reply], tuple[Sequence[Mapping[str, Any]], str]]
     units: Mapping[str, str]
     limit: str
-    #: The page of the app that shows it, and its own values.
+    #: The page of the app that shows it, and its own values, with these arguments.
     page: str = "heads"
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Callable[[Mapping[str, Any]], dict[str, str]] = lambda _: {}
     #: Python lines after those that make `model` and `trace`.
     lines: Callable[[Mapping[str, Any]], str] = lambda _: ""
     #: Options that are always given.
@@ -91,7 +91,7 @@ class Tool:
             self.units,
             self.limit,
             reply.facts,
-            Link(self.page, run, {**self.values}).address,
+            Link(self.page, run, self.values(given)).address,
             self._python(run, given),
             reply.line,
         )
@@ -227,7 +227,7 @@ TOOLS: dict[str, Tool] = {
             _attended,
             {"weight": "attention weight, 0 to 1; the weights of one query sum to 1", "position": "from 0"},
             "A weight says what is fetched, not what it changes: ask what_changes_without_a_part for that.",
-            values={"view": "text"},
+            values=lambda _: {"view": "text"},
             lines=lambda given: f"weights = trace.attention({given['layer']}, {given['head']})",
             always={"view": "text"},
         ),
@@ -242,7 +242,7 @@ TOOLS: dict[str, Tool] = {
             _measured,
             HEADS | {"types": "types of the head on this text"},
             "One text shows one case: a type is a description of these weights, not of what the head is for.",
-            values={"all_heads": "table"},
+            values=lambda _: {"all_heads": "table"},
             lines=lambda _: "table = encoder.measure.heads(trace).table()",
         ),
         Tool(
@@ -311,6 +311,7 @@ TOOLS: dict[str, Tool] = {
             "The split among pairs averages over texts with words left out, which nobody would write. What the score "
             "loses without a word is measured, and need not add up to the score.",
             page="texts",
+            values=lambda given: {"similar_to": given["texts"][1]},
             lines=lambda given: export_why.explained_lines(*given["texts"]),
             made=_pair_options,
             n_texts=2,
